@@ -3,20 +3,20 @@ import JSON
 import Logging
 public import OrderedCollections
 
-/// Calls of cloud code in tests, without a server: checks, time limit and errors are those of the server, and there are
-/// no data.
+/// Calls cloud code in tests without a server. Validators, the time limit and errors work as in the server, but
+/// requests to the database fail.
 ///
 /// ```swift
 /// let greeting = try await app.cloud.test.call("hello", ["name": "Kim"], as: .user(kim))
 /// ```
 public struct CloudTest: Sendable {
-    /// Who calls.
+    /// The caller of a tested function or trigger.
     public enum Caller: Sendable {
-        /// An anonymous client.
+        /// A client that isn't logged in.
         case anonymous
-        /// The master key.
+        /// A caller with the master key.
         case master
-        /// A user, with roles by their names.
+        /// A user, with the names of their roles (without the prefix `role:`).
         case user(ParseObject, roles: [String] = [])
 
         fileprivate var caller: CloudCaller {
@@ -36,8 +36,8 @@ public struct CloudTest: Sendable {
 
     /// Calls a function.
     ///
-    /// - Returns: What it gives; nil for nothing.
-    /// - Throws: `ParseError`, as clients get it.
+    /// - Returns: The function's result, or nil if it returns nothing.
+    /// - Throws: The `ParseError` that a client would get.
     public func call(_ function: String, _ params: JSONObject = [:], as caller: Caller = .anonymous) async throws
         -> JSONValue?
     {
@@ -49,11 +49,11 @@ public struct CloudTest: Sendable {
         return result.value
     }
 
-    /// Calls what is registered before an object of a class is saved.
+    /// Runs the `beforeSave` trigger of the object's class.
     ///
-    /// - Parameter original: The object as it is stored; nil for a new one.
+    /// - Parameter original: The stored object, or nil if `object` is new.
     /// - Returns: The object as it would be saved.
-    /// - Throws: `ParseError`, as clients get it.
+    /// - Throws: The `ParseError` that a client would get.
     public func beforeSave(_ object: ParseObject, original: ParseObject? = nil, as caller: Caller = .anonymous)
         async throws -> ParseObject
     {
@@ -79,6 +79,6 @@ public struct CloudTest: Sendable {
 }
 
 extension Cloud {
-    /// Calls of this cloud code in tests.
+    /// Calls the registered functions and triggers in tests, without a server.
     public var test: CloudTest { CloudTest(cloud: self) }
 }

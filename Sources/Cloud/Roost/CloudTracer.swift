@@ -1,7 +1,7 @@
 public import Telemetry
 
-/// Makes the spans of Swift cloud code, and of the libraries that it uses, part of the traces that the server records.
+/// Adds the spans of Swift cloud code and its libraries to the server's traces.
 ///
-/// Call `InstrumentationSystem.bootstrap(CloudTracer())` at the start of the program; `withSpan` then adds spans below the
-/// call. Spans outside of recorded requests aren't recorded.
+/// Call `InstrumentationSystem.bootstrap(CloudTracer())` at the start of the program; `withSpan` then adds spans below
+/// the current cloud-code call. Spans outside recorded requests are dropped.
 public typealias CloudTracer = RequestTracer

@@ -20,7 +20,7 @@ import ServerConfiguration
     public import Foundation
 #endif
 
-/// A server with cloud code of its own.
+/// A Roost server with Swift cloud code.
 ///
 /// ```swift
 /// let app = RoostApp()
@@ -28,16 +28,16 @@ import ServerConfiguration
 /// try await app.run()
 /// ```
 public struct RoostApp: Sendable {
-    /// The cloud code.
+    /// The registry of cloud functions, triggers and jobs. Register everything before ``run()``.
     public let cloud = Cloud()
     private let arguments: [String]
     private let environment: [String: String]
 
-    /// Makes an app. Nothing is read or opened yet.
+    /// Creates an app without reading or opening anything.
     ///
     /// - Parameters:
-    ///   - arguments: What `roost serve` takes: the path of a configuration file, then options, each of which may be missing.
-    ///   - environment: Options by the names of their variables.
+    ///   - arguments: Arguments as for `roost serve`: an optional configuration file, then options.
+    ///   - environment: Environment variables that set options.
     public init(
         arguments: [String] = Array(CommandLine.arguments.dropFirst()),
         environment: [String: String] = ProcessInfo.processInfo.environment
@@ -50,19 +50,19 @@ public struct RoostApp: Sendable {
         #if canImport(Darwin)
             return pthread_main_np() != 0
         #else
-            // The first thread of a process has the number of the process.
+            // On Linux the main thread's id equals the process id.
             let thread = try? FileManager.default.destinationOfSymbolicLink(atPath: "/proc/thread-self")
             return thread?.hasSuffix("/task/\(getpid())") == true
         #endif
     }
 
-    /// Serves until SIGTERM or SIGINT, as `roost serve` does. Where the configuration cannot be read, it says why and ends the
-    /// process with 1.
+    /// Runs the server until SIGTERM or SIGINT, like `roost serve`. If the configuration is invalid, prints the reason
+    /// and exits the process with status 1.
     ///
-    /// - Throws: What keeps the server from starting, or ends it.
+    /// - Throws: The error that prevents the server from starting or stops it.
     public func run() async throws {
         if Self.isOnMainThread {
-            // As the command does: a request changes threads as seldom as it can.
+            // As in `roost serve`: runs Swift tasks on NIO's threads, which saves thread switches.
             MemoryLimits.set()
             DescriptorLimit.raise()
             _ = NIOSingletons.unsafeTryInstallSingletonPosixEventLoopGroupAsConcurrencyGlobalExecutor()

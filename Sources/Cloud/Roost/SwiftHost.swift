@@ -4,7 +4,7 @@ import ParseModel
 import Synchronization
 import Tracing
 
-/// Swift code in this process, as a host of the server's engine.
+/// Runs the cloud code registered in a ``Cloud`` inside the server process.
 package final class SwiftHost: CloudHost {
     private let entries: [CloudTarget: Cloud.Entry]
     private let duplicates: [CloudTarget]

@@ -4,7 +4,7 @@ import Outgoing
 import ParseModel
 
 enum WebhookAnswer {
-    /// Reads an answer; throws `ParseError` or `CloudFailure` for what is no success.
+    /// Parses a webhook's response. Throws `ParseError` or `CloudFailure` if it reports an error or is malformed.
     static func read(_ reply: HTTPReply, _ target: CloudTarget) throws -> CloudResult {
         guard reply.isSuccess else {
             if let error = reply.json?["error"], error.isTruthy { throw failure(error) }
@@ -22,7 +22,7 @@ enum WebhookAnswer {
 
     private static let malformed = CloudFailure("Malformed response")
 
-    /// An error as text, or as an object with `code` and `message` or `error`.
+    /// An error is a string, or an object with `code` and `message` or `error`.
     private static func failure(_ error: JSONValue) -> any Error {
         guard case .object(let object) = error else { return CloudFailure(error.stringValue ?? error.text) }
         let text = object["message"]?.stringValue ?? object["error"]?.stringValue

@@ -8,17 +8,17 @@ public import ServerConfiguration
 import Synchronization
 import Tasks
 
-/// The servers that `/hooks` names, as a host of cloud code: each call is one request over HTTP.
+/// Calls the webhooks registered through `/hooks`. Each call is one HTTP request.
 ///
-/// What `_Hooks` holds is read at the start, after each change, and whenever other processes say that they changed it.
+/// Reads `_Hooks` at the start and after each change by this or another process.
 public final class WebhookHost: CloudHost {
     private struct State {
         var addresses: [CloudTarget: WebhookAddress] = [:]
-        /// Which reading of the table is in force, so that an older one that ends later changes nothing.
+        /// Numbers the reads of `_Hooks`, so that a slow one doesn't overwrite a newer result.
         var reading = 0
         var lastReading = 0
         var services: CloudServices?
-        /// How many calls are under way to each host: one that is slow makes only its own callers wait.
+        /// Limits concurrent calls per webhook host, so that a slow host only delays its own callers.
         var gates: [Name: CallGate] = [:]
     }
 
@@ -29,9 +29,9 @@ public final class WebhookHost: CloudHost {
     private let logger: Logger
     private let state = Mutex(State())
 
-    /// Makes the host.
+    /// Creates the host.
     ///
-    /// - Throws: When the file of certificates cannot be read.
+    /// - Throws: An error if the certificate file can't be read.
     public init(_ configuration: Configuration, backend: Backend, logger: Logger) throws {
         self.backend = backend
         self.logger = logger
@@ -57,7 +57,6 @@ public final class WebhookHost: CloudHost {
         do {
             try await read()
         } catch {
-            // The server is stopping.
             guard !Task.isCancelled else { return }
             logger.warning("the webhooks could not be read", metadata: ["error": "\(error)"])
         }
@@ -127,7 +126,7 @@ public final class WebhookHost: CloudHost {
         }
     }
 
-    /// The text of a failure, without the webhook's address.
+    /// Returns the error text for the client, which doesn't reveal the webhook's address.
     private static func text(_ kind: HTTPCallFailure.Kind) -> String {
         switch kind {
         case .unreachable: "Webhook could not be reached."
@@ -137,13 +136,13 @@ public final class WebhookHost: CloudHost {
         }
     }
 
-    /// The request body limit, as in parse-server.
+    /// parse-server's limit for request bodies.
     private static let mostSent = 10 * 1024 * 1024
     private static let mostReceived = 20 * 1024 * 1024
 }
 
 extension CloudTarget {
-    /// What a row of `_Hooks` is called for; nil for what is none.
+    /// Returns the target of a row of `_Hooks`, or nil if the row is invalid.
     init?(hook: JSONObject) {
         if let name = hook["functionName"]?.nameValue {
             self = .function(name)

@@ -8,9 +8,9 @@ import JSON
     import Foundation
 #endif
 
-/// The body of a call, with the members that parse-server's has.
+/// Encodes calls as webhook requests, with parse-server's members.
 struct WebhookRequest: Sendable {
-    /// Whether calls contain what servers before 9 did not send: the class of a query, the read-only key.
+    /// Whether to send members added in parse-server 9: the class of a query and `isReadOnly`.
     let sendsNewMembers: Bool
 
     func body(of call: CloudCall) -> [UInt8] {
@@ -25,7 +25,7 @@ struct WebhookRequest: Sendable {
         return JSONValue.object(body).serialized()
     }
 
-    /// The members of live-query calls as in parse-server: without keys and headers. Nil for other calls.
+    /// As in parse-server, live-query calls contain no keys and no headers.
     private func liveQueryMembers(of call: CloudCall) -> JSONObject? {
         guard case .trigger(let event, _) = call.target,
             [.beforeConnect, .beforeSubscribe, .afterEvent].contains(event)
@@ -75,7 +75,7 @@ struct WebhookRequest: Sendable {
 }
 
 extension CloudTarget {
-    /// The name of a function or job; the class of a trigger.
+    /// The name of a function or job, or the class of a trigger.
     var name: Name {
         switch self {
         case .function(let name), .job(let name), .trigger(_, let name): name
@@ -83,14 +83,13 @@ extension CloudTarget {
     }
 }
 
-/// Where a webhook is, as it was declared.
+/// The URL of a webhook as it was registered.
 struct WebhookAddress: Sendable {
-    /// Where a request goes.
+    /// The parsed parts of a webhook's URL.
     struct Authority: Sendable {
         var url: String
-        /// Name and port.
         var host: String
-        /// The header field that the user information in the address stands for; nil for none.
+        /// The `Authorization` header for the user information in the URL, or nil if it has none.
         var authorization: String?
     }
 
@@ -98,7 +97,7 @@ struct WebhookAddress: Sendable {
 
     init(_ url: String) { self.url = url }
 
-    /// Takes the address apart; throws `CloudFailure` for one that cannot be called.
+    /// Parses the URL. Throws `CloudFailure` if it can't be called.
     func checked() throws(CloudFailure) -> Authority {
         guard let colon = url.firstIndex(of: ":") else { throw CloudFailure("The webhook has no URL.") }
         let scheme = url[..<colon].lowercased()

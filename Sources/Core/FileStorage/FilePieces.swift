@@ -1,6 +1,6 @@
 public import NIOCore
 
-/// The bytes of a stored file as a sequence, some megabytes at a time.
+/// The content of a stored file as a sequence of pieces of 4 MB.
 public struct FilePieces: AsyncSequence, Sendable {
     let file: any StoredFile
 
@@ -8,12 +8,11 @@ public struct FilePieces: AsyncSequence, Sendable {
 
     private static let size: Int64 = 4 * 1024 * 1024
 
-    /// Reads the file in order.
     public struct AsyncIterator: AsyncIteratorProtocol {
         let file: any StoredFile
         var offset: Int64 = 0
 
-        /// The next bytes; nil at the end.
+        /// Reads the next piece, or returns nil at the end.
         public mutating func next() async throws -> ByteBuffer? {
             guard offset < file.size else { return nil }
             let range = offset..<Swift.min(offset + FilePieces.size, file.size)
@@ -24,16 +23,15 @@ public struct FilePieces: AsyncSequence, Sendable {
         }
     }
 
-    /// Begins at the beginning.
     public func makeAsyncIterator() -> AsyncIterator { AsyncIterator(file: file) }
 }
 
-/// A content after which something is checked, before it counts as whole.
+/// A content that runs a check after its last byte, before the storage makes the file visible.
 package struct CheckedContents<Contents: AsyncSequence>: AsyncSequence where Contents.Element == ByteBuffer {
     let contents: Contents
     let check: @Sendable () async throws -> Void
 
-    /// - Parameter check: Runs when all is there and the name has it next; nothing is stored when it throws.
+    /// - Parameter check: Runs after the last byte. If it throws, nothing is stored.
     package init(contents: Contents, check: @escaping @Sendable () async throws -> Void) {
         self.contents = contents
         self.check = check

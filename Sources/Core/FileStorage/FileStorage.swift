@@ -2,123 +2,114 @@ public import JSON
 public import NIOCore
 public import OrderedCollections
 
-/// A place for uploaded files. A new one is a type with these methods, and a line where the server is put together.
+/// Stores uploaded files. To add a storage, implement this protocol and add the type where the server is assembled.
 public protocol FileStorage: Sendable {
-    /// Whether opening a file takes all of it into memory.
+    /// Whether opening a file loads all of it into memory.
     var holdsWholeFiles: Bool { get }
 
-    /// How many bytes a file that is stored takes in memory at most until it is; 0 where they go on at once.
+    /// Maximum memory in bytes that a file occupies while it is stored, or 0 if its bytes are forwarded immediately.
     var memoryOfWrites: Int { get }
 
-    /// Gives the address at which clients reach a file without the server, nil for one that they do not; nil where they reach
-    /// none. It is asked while rows are written, and waits for nothing.
+    /// Returns the URL for downloading a file directly from the storage, or nil if clients must use the server. The
+    /// property is nil if no file has such a URL. Called while rows are encoded, so it must not block.
     var location: (@Sendable (_ name: String) -> String?)? { get }
 
-    /// Makes sure that files can be stored, before the first request. A storage on another machine may be out of reach for
-    /// now: that is logged, and keeps no server from its start.
+    /// Prepares the storage before the first request. An unreachable remote storage is only logged and doesn't prevent
+    /// the server from starting.
     ///
-    /// - Throws: The storage's error when that is not possible.
+    /// - Throws: The storage's error if files can't be stored.
     func prepare() async throws
 
-    /// Looks after the storage, until the task is cancelled: removes what uploads left that were cut off.
+    /// Removes the remains of interrupted uploads until the task is cancelled.
     func tend() async
 
-    /// Closes what the storage has open; it is not used after that.
+    /// Closes the storage, which can't be used afterwards.
     func shutdown() async
 
-    /// Refuses an upload before its body is read.
+    /// Rejects an upload before its body is read.
     ///
-    /// - Throws: ``FileStorageError/unavailable(retryAfter:)`` when the storage cannot be reached.
+    /// - Throws: ``FileStorageError/unavailable(retryAfter:)`` if the storage is unreachable.
     func checkAvailable() throws
 
-    /// Whether the storage has not answered lately, and nothing has been heard of it since.
+    /// Whether the storage's latest requests failed and it hasn't responded since.
     var isOutOfReach: Bool { get }
 
-    /// Stores a file, replacing one of the same name. The file is visible only when all of it is safe.
+    /// Stores a file, replacing any file of the same name. Readers see the new file only after it is stored completely.
     ///
     /// - Parameters:
-    ///   - name: The name under which it is found again; it may have folders.
-    ///   - details: What the client says about it.
-    ///   - contents: The bytes. When the sequence throws, nothing is stored.
-    /// - Throws: ``FileStorageError/unusableName``, the sequence's error, or the storage's.
+    ///   - name: The unique name, possibly with folders.
+    ///   - details: Metadata sent by the client.
+    ///   - contents: The bytes. If the sequence throws, nothing is stored.
+    /// - Throws: ``FileStorageError/unusableName``, the sequence's error, or the storage's error.
     func write<Contents: AsyncSequence>(name: String, details: FileDetails, contents: Contents) async throws
     where Contents.Element == ByteBuffer
 
-    /// Opens a file for reading; nil if there is none.
+    /// Opens a file for reading, or returns nil if it doesn't exist.
     ///
     /// - Parameters:
-    ///   - name: The name under which it was stored.
-    ///   - wish: What will be read of it, so that a storage on another machine is asked once.
-    /// - Throws: ``FileStorageError/notReadable``, ``FileStorageError/unavailable(retryAfter:)``, or the storage's error.
+    ///   - name: The name of the stored file.
+    ///   - wish: The parts to be read, so that a remote storage needs only one request.
+    /// - Throws: ``FileStorageError/notReadable``, ``FileStorageError/unavailable(retryAfter:)``, or the storage's
+    ///   error.
     func open(name: String, for wish: FileWish) async throws -> (any StoredFile)?
 
-    /// Whether there is a file of a name.
+    /// Whether a file of this name exists.
     ///
     /// - Throws: The storage's error.
     func exists(name: String) async throws -> Bool
 
-    /// What the client said about a file when it was stored; empty details if it said nothing.
+    /// Returns the details stored with a file, which are empty if the client sent none.
     func details(name: String) async throws -> FileDetails
 
-    /// Removes a file and what was said about it.
+    /// Deletes a file and its details.
     ///
-    /// - Throws: ``FileStorageError/notFound``, which a storage need not know, or the storage's error.
+    /// - Throws: ``FileStorageError/notFound`` if the storage can detect it, or the storage's error.
     func delete(name: String) async throws
 
-    /// Gives the files whose names begin with a text, in no certain order, without holding them all.
+    /// Visits the files whose names begin with a prefix, in no particular order, without loading the whole list.
     ///
-    /// - Throws: What `use` throws, or the storage's error.
+    /// - Throws: The errors of `use`, or the storage's error.
     func visit(prefix: String, _ use: (ListedFile) async throws -> Void) async throws
 }
 
 extension FileStorage {
-    /// Most do not.
     public var holdsWholeFiles: Bool { false }
-    /// None in most.
     public var memoryOfWrites: Int { 0 }
-    /// Clients go through the server with most.
     public var location: (@Sendable (_ name: String) -> String?)? { nil }
-    /// Most need nothing.
     public func tend() async {}
-    /// Most have nothing open.
     public func shutdown() async {}
-    /// Most are always there.
     public func checkAvailable() throws {}
-    /// Most are always there.
     public var isOutOfReach: Bool { false }
 
-    /// Opens a file for reading; nil if there is none.
+    /// Opens a whole file for reading, or returns nil if it doesn't exist.
     public func open(name: String) async throws -> (any StoredFile)? { try await open(name: name, for: FileWish()) }
 
-    /// Whether it can be opened.
     public func exists(name: String) async throws -> Bool {
         try await open(name: name, for: FileWish(isHeadOnly: true)) != nil
     }
 
-    /// Stores a file whose bytes are in memory.
+    /// Stores a file from memory.
     public func write(name: String, details: FileDetails = FileDetails(), bytes: [UInt8]) async throws {
         try await write(name: name, details: details, contents: OneBuffer(bytes: bytes))
     }
 }
 
-/// Why a storage refuses.
+/// The errors of file storages.
 public enum FileStorageError: Error, Sendable, Equatable {
-    /// No file has this name.
     case notFound
-    /// A file cannot have this name here: it is empty, begins with a dot, or is longer than the storage allows.
+    /// The storage doesn't allow the name: it is empty, begins with a dot, or is too long.
     case unusableName
-    /// It was encrypted with another key, or not at all, or changed since.
+    /// The file can't be decrypted: it was encrypted with another key, isn't encrypted, or was changed.
     case notReadable
-    /// The storage cannot be reached now, or has more to do than it can. A further try makes sense after so many seconds.
+    /// The storage is unreachable or overloaded. Retry after this number of seconds.
     case unavailable(retryAfter: Int)
-    /// The storage does not do it: the operator finds the reason in the log.
+    /// The storage rejected the request. The log contains the reason.
     case refused
-    /// What was said about a file does not fit: so much may be said, in words for the client.
+    /// The storage can't store the details. The value is the reason, for the client.
     case detailsNotKept(String)
 }
 
 extension FileStorageError: CustomStringConvertible {
-    /// The message for the operator.
     public var description: String {
         switch self {
         case .notFound: "there is no such file"
@@ -131,16 +122,15 @@ extension FileStorageError: CustomStringConvertible {
     }
 }
 
-/// What is wanted of a file that is opened.
+/// The parts of a file that will be read.
 public struct FileWish: Sendable {
-    /// The bytes, as a client asks for them in the header field `Range`; nil for all.
+    /// The value of the client's `Range` header, or nil for the whole file.
     public var range: String?
-    /// The versions that the client has, as the header field `If-None-Match` names them; nil for none.
+    /// The value of the client's `If-None-Match` header, or nil.
     public var knownVersions: String?
-    /// Whether no bytes are wanted.
+    /// Whether only the file's properties are needed.
     public var isHeadOnly: Bool
 
-    /// Wants all of a file, or less.
     public init(range: String? = nil, knownVersions: String? = nil, isHeadOnly: Bool = false) {
         self.range = range
         self.knownVersions = knownVersions
@@ -148,13 +138,12 @@ public struct FileWish: Sendable {
     }
 }
 
-/// A listed file.
+/// A file in a listing.
 public struct ListedFile: Sendable, Equatable {
-    /// The name under which it was stored.
     public var name: String
-    /// Its size in bytes.
+    /// The size in bytes.
     public var size: Int64
-    /// When it was last written.
+    /// The time of the last write.
     public var modified: FileTime
 
     public init(name: String, size: Int64, modified: FileTime) {
@@ -185,28 +174,26 @@ struct OneBuffer: AsyncSequence, Sendable {
     }
 }
 
-/// What a client says about a file besides its bytes.
+/// Metadata that a client sends with a file.
 public struct FileDetails: Sendable, Equatable {
-    /// Values that the client wants to find again.
+    /// Key-value pairs stored with the file.
     public var metadata: JSONObject
-    /// Words to find the file by.
+    /// Key-value pairs for finding the file.
     public var tags: JSONObject
-    /// The content type; only kept when the name's extension does not imply it.
+    /// The MIME type, or nil if the file's extension implies it.
     public var contentType: String?
 
-    /// Describes a file; empty when nothing is given.
     public init(metadata: JSONObject = [:], tags: JSONObject = [:], contentType: String? = nil) {
         self.metadata = metadata
         self.tags = tags
         self.contentType = contentType
     }
 
-    /// Whether nothing is said.
     public var isEmpty: Bool {
         metadata.isEmpty && tags.isEmpty && contentType == nil
     }
 
-    /// Reads what ``serialized()`` wrote; anything else counts as nothing said.
+    /// Parses the output of ``serialized()``. Invalid input results in empty details.
     public init(parsing bytes: [UInt8]) {
         self.init()
         guard case .object(let object)? = try? JSONValue(parsing: bytes) else { return }
@@ -215,7 +202,7 @@ public struct FileDetails: Sendable, Equatable {
         if case .string(let contentType)? = object["contentType"] { self.contentType = contentType }
     }
 
-    /// The details as JSON text, as they lie beside a file on the disk.
+    /// Returns the details as JSON, as stored next to a file on disk.
     public func serialized() -> [UInt8] {
         var object: JSONObject = ["metadata": .object(metadata), "tags": .object(tags)]
         if let contentType { object["contentType"] = .string(contentType) }

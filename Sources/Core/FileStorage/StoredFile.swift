@@ -1,46 +1,43 @@
 public import NIOCore
 
-/// A file that a storage holds, open for reading. It stays as it was when it was opened, also when another file takes
-/// its name or it is deleted meanwhile.
+/// A stored file that is open for reading. Its content doesn't change, even if the file is replaced or deleted
+/// meanwhile.
 public protocol StoredFile: Sendable {
-    /// Its size in bytes.
+    /// The size in bytes.
     var size: Int64 { get }
-    /// When it was last written.
+    /// The time of the last write.
     var modified: FileTime { get }
-    /// Whether all of it is in memory.
+    /// Whether the whole content is in memory.
     var isInMemory: Bool { get }
-    /// The bytes of it that are in memory at most while it is given; fewer than 64 KiB count as these.
+    /// Maximum number of bytes in memory while the file is read. Less than 64 KiB isn't counted.
     var mostHeld: Int { get }
-    /// A tag that changes whenever the content does, in the form of an HTTP `ETag`.
+    /// A value for the HTTP header `ETag` that changes with the content.
     var entityTag: String { get }
-    /// What the client said about it; nil where the storage must be asked.
+    /// The details, or nil if they must be read from the storage.
     var details: FileDetails? { get }
 
-    /// Gives a part of it, piece by piece.
+    /// Reads a part of the file in pieces.
     ///
     /// - Parameters:
-    ///   - range: The bytes wanted.
-    ///   - sink: Takes the pieces; the next one comes when it returns.
-    /// - Throws: The sink's error; the storage's when it fails, or the file was cut short.
+    ///   - range: The bytes to read.
+    ///   - sink: Receives each piece. The next one is read after it returns.
+    /// - Throws: The sink's error, or the storage's error if reading fails or the file is shorter than expected.
     func give(_ range: Range<Int64>, to sink: (ByteBuffer) async throws -> Void) async throws
 }
 
 extension StoredFile {
-    /// One piece, which is counted when it is sent.
     public var mostHeld: Int { 0 }
 
-    /// Most are asked.
     public var details: FileDetails? { nil }
 
-    /// The size and the time.
     public var entityTag: String { modified.entityTag(size: size) }
 }
 
-/// A file system timestamp.
+/// A file-system timestamp.
 public struct FileTime: Sendable, Equatable {
     /// Whole seconds since 1970.
     public var seconds: Int
-    /// The rest of that time.
+    /// The fraction of the second, in nanoseconds.
     public var nanoseconds: Int
 
     public init(seconds: Int, nanoseconds: Int = 0) {
@@ -54,29 +51,24 @@ public struct FileTime: Sendable, Equatable {
     }
 }
 
-/// A file all of whose bytes are in memory.
+/// A file whose content is in memory.
 public struct FileInMemory: StoredFile {
-    /// Its bytes.
     public let bytes: [UInt8]
-    /// When it was last written.
     public let modified: FileTime
-    /// A tag that changes whenever the content does.
     public let entityTag: String
 
-    /// - Parameter entityTag: Nil for the size and the time.
+    /// - Parameter entityTag: The entity tag, or nil to derive it from size and time.
     public init(bytes: [UInt8], modified: FileTime, entityTag: String? = nil) {
         self.bytes = bytes
         self.modified = modified
         self.entityTag = entityTag ?? modified.entityTag(size: Int64(bytes.count))
     }
 
-    /// Its size in bytes.
     public var size: Int64 { Int64(bytes.count) }
     public var isInMemory: Bool { true }
 
     private static let pieceSize = 128 * 1024
 
-    /// Gives a part of it, piece by piece.
     public func give(_ range: Range<Int64>, to sink: (ByteBuffer) async throws -> Void) async throws {
         let end = Int(range.upperBound)
         for start in stride(from: Int(range.lowerBound), to: end, by: Self.pieceSize) {

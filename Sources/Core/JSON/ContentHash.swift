@@ -1,11 +1,10 @@
-/// A hash of an answer's bytes, by which its next reader knows whether it changed.
+/// A hash of response bytes that lets clients detect changes.
 public enum ContentHash {
-    /// The hash of some bytes: the same in every process and on every machine. It is no defence against those who make
-    /// two texts of one hash on purpose.
+    /// Returns the hash of some bytes, which is the same in every process and on every machine. Not collision-resistant
+    /// against attackers.
     ///
-    /// Every byte of every JSON answer goes through it, so it takes four words of eight bytes at a time, whose
-    /// multiplications do not wait for each other. Reading them as numbers needs an unsafe pointer; it stays inside of
-    /// the closure and of the array.
+    /// Every byte of every JSON response is hashed, so the hash processes four independent 8-byte words at a time.
+    /// Loading the words requires an unsafe pointer, which doesn't leave the closure.
     public static func of(_ bytes: [UInt8]) -> UInt64 {
         bytes.withUnsafeBytes { buffer in
             func word(_ offset: Int) -> UInt64 {
@@ -29,9 +28,9 @@ public enum ContentHash {
         }
     }
 
-    /// The hash of some bytes in eleven digits of six bits, the lowest first.
+    /// Returns the hash as eleven base-64 digits, lowest first, for entity tags.
     ///
-    /// Every answer has it in its tag. It is made where a `String` keeps so few bytes in itself, without an allocation.
+    /// Swift stores strings of this length inline, so this allocates nothing.
     public static func text(of bytes: [UInt8]) -> String {
         var hash = of(bytes)
         return String(unsafeUninitializedCapacity: 11) { text in
@@ -47,7 +46,7 @@ public enum ContentHash {
 
     private static var seed: UInt64 { 0x9E37_79B9_7F4A_7C15 }
 
-    /// One step of a multiply-and-fold hash: both halves of the product count.
+    /// One multiply-and-fold step, which uses both halves of the product.
     private static func mix(_ hash: UInt64, _ word: UInt64) -> UInt64 {
         let product = (hash ^ word).multipliedFullWidth(by: 0xD6E8_FEB8_6659_FD93)
         return product.high ^ product.low ^ word

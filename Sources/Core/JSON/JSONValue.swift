@@ -1,74 +1,67 @@
 import Encoding
 import OrderedCollections
 
-/// The members of a JSON object, in the order in which they were written. Keys are compared by their bytes.
+/// The members of a JSON object in their written order. Keys are compared byte by byte.
 public typealias JSONObject = OrderedDictionary<Name, JSONValue>
 
-/// Any JSON value.
+/// A JSON value.
 ///
-/// Numbers are doubles, as in JavaScript: integers are exact up to 2^53. Two objects are equal when they have the same
-/// members in the same order, and two strings when they have the same bytes.
+/// Numbers are doubles, as in JavaScript, so integers are exact up to 2^53. Objects are equal if they have the same
+/// members in the same order, and strings are equal if they have the same bytes.
 public enum JSONValue: Sendable {
-    /// `null`
     case null
-    /// `true` or `false`
     case bool(Bool)
-    /// A number.
     case number(Double)
-    /// A string.
     case string(String)
-    /// An array.
     case array([JSONValue])
-    /// An object.
     case object(JSONObject)
 }
 
 extension JSONValue {
-    /// The boolean, or nil when the value is of another kind.
+    /// The boolean, or nil if the value has another type.
     public var boolValue: Bool? {
         if case .bool(let value) = self { value } else { nil }
     }
 
-    /// The number, or nil when the value is of another kind.
+    /// The number, or nil if the value has another type.
     public var numberValue: Double? {
         if case .number(let value) = self { value } else { nil }
     }
 
-    /// The string, or nil when the value is of another kind.
+    /// The string, or nil if the value has another type.
     public var stringValue: String? {
         if case .string(let value) = self { value } else { nil }
     }
 
-    /// The elements, or nil when the value is of another kind.
+    /// The elements, or nil if the value has another type.
     public var arrayValue: [JSONValue]? {
         if case .array(let value) = self { value } else { nil }
     }
 
-    /// The strings among the elements, as names; none when the value is no array.
+    /// The strings among the elements, or an empty array if the value isn't an array.
     public var names: [Name] { arrayValue?.compactMap(\.nameValue) ?? [] }
 
-    /// The string as a name, or nil when the value is of another kind.
+    /// The string as a name, or nil if the value has another type.
     public var nameValue: Name? { stringValue.map { Name($0) } }
 
-    /// The members, or nil when the value is of another kind.
+    /// The members, or nil if the value has another type.
     public var objectValue: JSONObject? {
         if case .object(let value) = self { value } else { nil }
     }
 
-    /// Whether the value is `null`.
     public var isNull: Bool {
         if case .null = self { true } else { false }
     }
 
-    /// The value; nil for `null`. In its place `nil` alone would be `null` again, which that is a literal of.
+    /// The value, or nil if it is `null`. `Optional.none`, because a plain `nil` literal would become a JSON `null`.
     public var orNil: JSONValue? { isNull ? Optional.none : self }
 
-    /// The member with the given key, or nil when the value is no object or has no such member.
+    /// The member for a key, or nil if the value isn't an object or lacks the key.
     public subscript(key: Name) -> JSONValue? {
         if case .object(let members) = self { members[key] } else { nil }
     }
 
-    /// The member with the given key, or nil when the value is no object or has no such member.
+    /// The member for a key, or nil if the value isn't an object or lacks the key.
     public subscript(key: String) -> JSONValue? { self[Name(key)] }
 }
 
@@ -111,7 +104,7 @@ extension JSONValue: ExpressibleByBooleanLiteral {
 }
 
 extension JSONValue {
-    /// Whether a NUL character, which PostgreSQL cannot store, stands anywhere in the value.
+    /// Whether the value contains a NUL character, which PostgreSQL can't store.
     public var containsNUL: Bool {
         switch self {
         case .string(let text): Self.hasNUL(text)
@@ -121,9 +114,10 @@ extension JSONValue {
         }
     }
 
-    /// Whether the value is the same after it was written and read, without NUL characters, and at most so many levels deep.
+    /// Whether the value survives a round trip through JSON text, contains no NUL character, and is at most `levels`
+    /// deep.
     ///
-    /// No reader gives NaN, the infinities, or the zero below zero.
+    /// NaN, infinities and negative zero don't survive.
     public func isAsRead(levels: Int) -> Bool {
         switch self {
         case .null, .bool: true
@@ -161,7 +155,8 @@ extension JSONValue {
 }
 
 extension OrderedDictionary where Key == Name, Value == JSONValue {
-    /// About how many bytes the object has as JSON, found without a look at its texts; it has at most six times as many.
+    /// The approximate size as JSON in bytes, without scanning strings for escapes. The real size is at most six times
+    /// as large.
     public var roughSize: Int { reduce(2) { $0 + $1.key.utf8.count + 4 + $1.value.roughSize } }
 }
 
@@ -182,7 +177,6 @@ extension JSONValue: ExpressibleByArrayLiteral {
 }
 
 extension JSONValue: ExpressibleByDictionaryLiteral {
-    /// Makes an object whose members keep the order of the literal; of a key given twice, the last value wins.
     public init(dictionaryLiteral elements: (Name, JSONValue)...) {
         self = .object(JSONObject(elements, uniquingKeysWith: { _, last in last }))
     }

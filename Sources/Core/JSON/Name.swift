@@ -1,12 +1,12 @@
 import Encoding
 
-/// A name that comes from outside: of a class, a field, a key, an object, a role, a user, a token.
+/// A name from outside: of a class, a field, a key, an object, a role, a user or a token.
 ///
-/// Two names are equal when their UTF-8 bytes are. Swift's strings are equal when they are canonically equivalent: to them
-/// U+212A KELVIN SIGN is a `K`, and a composed `é` is a decomposed one. PostgreSQL, MongoDB and the SDKs compare
-/// bytes, so that a role with a name that only looks like another one is another role.
+/// Names are compared byte by byte, as PostgreSQL, MongoDB and the SDKs do. Swift compares strings by canonical
+/// equivalence, so U+212A KELVIN SIGN equals `K`: a role whose name only looks like another role's must remain a
+/// different role.
 public struct Name: Sendable {
-    /// The name as it came.
+    /// The name as a string, unchanged.
     public let text: String
 
     @inlinable
@@ -14,26 +14,24 @@ public struct Name: Sendable {
 
     public init(_ text: Substring) { self.text = String(text) }
 
-    /// Whether it has no characters.
     @inlinable
     public var isEmpty: Bool { text.isEmpty }
 
-    /// Its bytes.
     @inlinable
     public var utf8: String.UTF8View { text.utf8 }
 
-    /// Whether it begins with the bytes of another.
+    /// Compares byte by byte.
     public func hasPrefix(_ prefix: Name) -> Bool { utf8.starts(with: prefix.utf8) }
 
-    /// Whether it ends with the bytes of another.
+    /// Compares byte by byte.
     public func hasSuffix(_ suffix: Name) -> Bool {
         utf8.count >= suffix.utf8.count && utf8.suffix(suffix.utf8.count).elementsEqual(suffix.utf8)
     }
 
-    /// What follows a beginning, byte by byte; nil when the name begins otherwise.
+    /// Returns the part after a prefix, compared byte by byte, or nil if the name doesn't begin with it.
     public func dropping(prefix: String) -> String? { text.dropping(prefix: prefix) }
 
-    /// Feeds the bytes of a text to a hasher, and an end that no text has.
+    /// Hashes the UTF-8 bytes and a terminator that doesn't occur in UTF-8.
     static func hash(_ text: String, into hasher: inout Hasher) {
         let isDone: Void? = text.utf8.withContiguousStorageIfAvailable {
             hasher.combine(bytes: UnsafeRawBufferPointer($0))
@@ -50,7 +48,7 @@ extension Name: Hashable {
 }
 
 extension Name: Comparable {
-    /// The order of bytes, which is that of PostgreSQL's collation "C".
+    /// Orders names by bytes, like PostgreSQL's collation "C".
     public static func < (left: Name, right: Name) -> Bool { left.utf8.lexicographicallyPrecedes(right.utf8) }
 }
 
@@ -63,29 +61,29 @@ extension Name: CustomStringConvertible {
 }
 
 extension String {
-    /// Whether a text from outside has the same bytes as another: see ``Name``.
+    /// Compares strings byte by byte. See ``Name``.
     public func hasSameBytes(as other: String) -> Bool { ByteEquality.areSame(self, other) }
 
-    /// Whether a text from outside has the same bytes as another that may be missing.
+    /// Compares strings byte by byte. False if the other is nil.
     public func hasSameBytes(as other: String?) -> Bool { other.map { ByteEquality.areSame(self, $0) } ?? false }
 
-    /// What follows a beginning, byte by byte; nil when the text begins otherwise.
+    /// Returns the part after a prefix, compared byte by byte, or nil if the string doesn't begin with it.
     ///
-    /// To `hasPrefix`, a mark that combines with the last character makes another beginning of it.
+    /// `hasPrefix` fails if a combining character follows the prefix.
     public func dropping(prefix: String) -> String? {
         guard utf8.starts(with: prefix.utf8) else { return nil }
         return String(decoding: utf8.dropFirst(prefix.utf8.count), as: UTF8.self)
     }
 
-    /// The parts between bytes of one kind, the empty ones included. Characters that combine with a separator do not
-    /// hide it, as they do from `split`.
+    /// Splits the string at an ASCII separator and keeps empty parts. Unlike `split`, it finds separators that are
+    /// followed by combining characters.
     public func parts(between separator: Unicode.Scalar) -> [String] {
         utf8.split(omittingEmptySubsequences: false) { $0 == UInt8(ascii: separator) }.map { String(Substring($0)) }
     }
 }
 
 extension String? {
-    /// Whether both are missing, or have the same bytes.
+    /// Compares strings byte by byte. Two nils are equal.
     public func hasSameBytes(as other: String?) -> Bool {
         switch (self, other) {
         case (nil, nil): true

@@ -1,32 +1,29 @@
 public import JSON
 public import ParseModel
 
-/// When a job is to run: a row of `_JobSchedule`, as Parse Dashboard writes it. All times are UTC, in whole minutes.
+/// The schedule of a job: a row of `_JobSchedule` as written by Parse Dashboard. All times are UTC, in whole minutes.
 public struct JobSchedule: Sendable {
-    /// The id of the row.
+    /// The id of the `_JobSchedule` row.
     public let objectId: String
-    /// The job.
     public let jobName: Name
-    /// Its parameters.
     public let parameters: JSONObject
-    /// When it ran last, in milliseconds since 1970, as the row has it.
+    /// The time of the last run in milliseconds since 1970, or nil if the job hasn't run yet.
     public let lastRun: Double?
-    /// The first minute in which it may run.
+    /// The earliest time of a run, in minutes since 1970.
     private let start: Int64
-    /// The minute of the day of the day's first run.
+    /// The minute of the day's first run.
     private let minuteOfDay: Int64
-    /// The days of the week on which it runs, from Monday.
+    /// Whether the job runs on each day of the week, starting with Monday.
     private let days: [Bool]
-    /// Minutes between two runs, or nil if it runs once.
+    /// Minutes between two runs, or nil if the job runs once.
     private let interval: Int64?
 
-    /// Why a row is no schedule.
+    /// The error for a row that isn't a valid schedule.
     public struct Unreadable: Error {
-        /// Why it is invalid.
         public let reason: String
     }
 
-    /// - Throws: ``Unreadable``.
+    /// - Throws: ``Unreadable`` if the row is invalid.
     public init(_ row: JSONObject) throws(Unreadable) {
         func fail(_ reason: String) -> Unreadable { Unreadable(reason: reason) }
         guard let objectId = row["objectId"]?.stringValue, let jobName = row["jobName"]?.nameValue else {
@@ -51,19 +48,19 @@ public struct JobSchedule: Sendable {
         interval = minutes >= 1 ? Int64(minutes) : nil
     }
 
-    /// Whether the job is to run now: a time of the schedule has come since it ran last. Times at which no process was
-    /// there count as one.
+    /// Whether the job must run now, because a scheduled time has passed since its last run. Several missed times cause
+    /// only one run.
     public func isDue(at now: ParseDate) -> Bool {
         guard let time = latest(until: Self.minute(now.milliseconds)) else { return false }
         guard let lastRun else { return true }
         return Double(time * 60_000) > lastRun
     }
 
-    /// The latest time of the schedule up to a minute; nil when there was none.
+    /// Returns the latest scheduled time up to a minute, or nil if none has passed. Both are in minutes since 1970.
     func latest(until now: Int64) -> Int64? {
         guard now >= start else { return nil }
         guard let interval else { return start }
-        // Who repeats less than daily counts days from the first on.
+        // Intervals of several days are counted from the first day.
         let step = max(1, interval / 1440)
         let (today, first) = (Self.day(now), Self.day(start))
         var day = first + (today - first) / step * step
@@ -88,7 +85,7 @@ public struct JobSchedule: Sendable {
         return rest < 0 ? quotient - 1 : quotient
     }
 
-    /// 0 is Monday; 1970 began on a Thursday.
+    /// Returns 0 for Monday. 1970-01-01 was a Thursday.
     private static func weekday(_ day: Int64) -> Int64 { ((day + 3) % 7 + 7) % 7 }
 
     private static func parameters(_ value: JSONValue) throws(Unreadable) -> JSONObject {
@@ -110,7 +107,7 @@ public struct JobSchedule: Sendable {
         return minute(date.milliseconds) % 1440
     }
 
-    /// Accepts numbers, texts and booleans: Parse Dashboard writes numbers, others texts.
+    /// Accepts numbers, strings and booleans, because only Parse Dashboard writes numbers.
     private static func days(_ value: JSONValue) throws(Unreadable) -> [Bool] {
         if value.isNull || value == [] { return Array(repeating: true, count: 7) }
         guard let list = value.arrayValue, list.count == 7 else {

@@ -3,7 +3,7 @@ import OrderedCollections
 import ParseModel
 import ServerConfiguration
 
-/// What a class may be made of. Pure: nothing is looked up, nothing is changed.
+/// The rules for class schemas. Pure functions without I/O.
 package enum SchemaRules {
     package static func newFields(_ value: JSONValue?, of className: String, known: ClassSchema) throws(ParseError)
         -> OrderedDictionary<Name, Field>
@@ -42,7 +42,7 @@ package enum SchemaRules {
             throw ParseError(ParseError.incorrectType, "invalid field type: \(typeName)")
         }
         var field = Field(type, required: json["required"]?.boolValue)
-        // Null is none. A nil beside a JSON value would be JSON's null.
+        // A null default counts as no default. Assigning nil directly would store a JSON null.
         if let value = json["defaultValue"], !value.isNull { field.defaultValue = value }
         if let value = field.defaultValue {
             let given = try FieldType.inferred(from: value)
@@ -63,7 +63,7 @@ package enum SchemaRules {
         return field
     }
 
-    /// Adds, removes and changes fields of a class: all of them, or none where one is refused.
+    /// Adds, removes and changes fields of a class. Leaves the schema unchanged if any change is rejected.
     package static func apply(fields value: JSONValue?, to schema: inout ClassSchema) throws(ParseError) {
         let changes = value?.objectValue ?? [:]
         var added: JSONObject = [:]

@@ -1,17 +1,15 @@
-/// A decimal number of 34 digits, in IEEE 754's form of 128 bits.
+/// A decimal floating-point number with 34 digits, in the 128-bit format of IEEE 754.
 public struct BSONDecimal: Sendable, Hashable {
-    /// The lower 64 bits.
     public let low: UInt64
-    /// The upper 64 bits: sign, exponent, and the first bits of the digits.
+    /// The upper 64 bits: sign, exponent, and the high bits of the digits.
     public let high: UInt64
 
-    /// Takes the bits.
     public init(low: UInt64, high: UInt64) {
         self.low = low
         self.high = high
     }
 
-    /// Reads the digits of a number; nil for what is none, or has more than 34 digits.
+    /// Parses a number. Returns nil if the text isn't a number or has more than 34 digits.
     public init?(text: String) {
         var rest = text[...]
         let isNegative = rest.hasPrefix("-")
@@ -42,13 +40,14 @@ public struct BSONDecimal: Sendable, Hashable {
 
     private static let greatestCoefficient: UInt128 = 9_999_999_999_999_999_999_999_999_999_999_999
 
-    /// The number with all its digits: `-12.5`, `1E+6144`, `NaN`, `Infinity`.
+    /// The number with all digits: `-12.5`, `1E+6144`, `NaN` or `Infinity`.
     public var text: String {
         let sign = high >> 63 == 1 ? "-" : ""
         let combination = (high >> 58) & 0x1F
         if combination == 0x1F { return "NaN" }
         if combination == 0x1E { return sign + "Infinity" }
-        // Where both first bits are set, the exponent begins two bits later, and the digits are more than 34: zero.
+        // If the first two bits are set, the exponent starts two bits later, and the digits exceed 34, which counts as
+        // zero.
         let isLarge = combination >> 3 == 0b11
         let exponent = Int((isLarge ? high >> 47 : high >> 49) & 0x3FFF) - 6176
         var coefficient: UInt128 = 0

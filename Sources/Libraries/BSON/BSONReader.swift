@@ -1,25 +1,25 @@
 import JSON
 
-/// Reads BSON documents out of bytes.
+/// Parses BSON documents.
 ///
-/// Every length in the bytes is compared with what is left before anything is read by it, so that nothing outside
-/// of the input is touched, and nothing is allocated that the input does not fill. Open documents are counted.
+/// Compares every length with the remaining bytes before using it, so that malformed input can't cause reads out of
+/// bounds or large allocations. Limits the nesting depth.
 public struct BSONReader {
-    /// How many documents and arrays may be open at once. MongoDB itself allows 100.
+    /// Maximum nesting depth of documents and arrays. MongoDB itself allows 100.
     public static let greatestDepth = JSONValue.greatestDepthFromOutside
-    /// The shortest document: its length and its end.
+    /// The size of an empty document in bytes: its length and its terminator.
     public static let shortestDocument = 5
 
     private let bytes: [UInt8]
     private var position: Int
     private let end: Int
 
-    /// Reads the document that bytes are.
+    /// Parses a document.
     ///
     /// - Parameters:
     ///   - bytes: The input.
-    ///   - range: Which of them are the document; all if nothing is said.
-    /// - Throws: Where the bytes are no document, or are nested too deeply.
+    ///   - range: The bytes of the document, or nil for all.
+    /// - Throws: The position where the document is malformed or nested too deeply.
     public static func document(_ bytes: [UInt8], in range: Range<Int>? = nil) throws(BSONError) -> BSONDocument {
         let range = (range ?? 0..<bytes.count).clamped(to: 0..<bytes.count)
         var reader = BSONReader(bytes: bytes, position: range.lowerBound, end: range.upperBound)
@@ -28,7 +28,7 @@ public struct BSONReader {
         return document
     }
 
-    /// The length that a document at a place says that it has; nil when fewer than four bytes are left.
+    /// Returns the length stored at the start of a document, or nil if fewer than four bytes remain.
     public static func length(_ bytes: [UInt8], at offset: Int = 0) -> Int? {
         guard offset >= 0, bytes.count - offset >= 4 else { return nil }
         var value: UInt32 = 0
@@ -66,7 +66,6 @@ public struct BSONReader {
         return value
     }
 
-    /// Reads the length of a document here and returns its end.
     private mutating func documentEnd(depth: Int) throws(BSONError) -> Int {
         guard depth <= Self.greatestDepth else { throw failure("nesting deeper than \(Self.greatestDepth)") }
         let start = position
@@ -92,7 +91,7 @@ public struct BSONReader {
         let last = try documentEnd(depth: depth)
         var elements: [BSONValue] = []
         while let type = try nextType(before: last) {
-            // The keys of elements are their positions, which their order gives as well.
+            // The keys of array elements are their indices, so they can be skipped.
             try skipKey()
             elements.append(try value(type, depth: depth))
         }
@@ -126,7 +125,7 @@ public struct BSONReader {
         return Name(text)
     }
 
-    /// A length-prefixed string, or nil if not UTF-8, and its bytes.
+    /// Reads a length-prefixed string. The text is nil if it isn't valid UTF-8.
     private mutating func text() throws(BSONError) -> (text: String?, bytes: Range<Int>) {
         let length = Int(try int32())
         guard length >= 1 else { throw failure("a length that does not fit") }
@@ -189,7 +188,7 @@ public struct BSONReader {
         var length = Int(try int32())
         let subtype = try byte()
         try need(length)
-        // The old form of binary data has its length once more.
+        // The old binary subtype repeats the length.
         if subtype == 2 {
             let inner = Int(try int32())
             guard inner == length - 4 else { throw failure("a length that does not fit") }
@@ -210,19 +209,16 @@ public struct BSONReader {
     }
 }
 
-/// Why some bytes are no BSON document, and where.
+/// The reason and position of a syntax error in BSON.
 public struct BSONError: Error, Sendable, Equatable, CustomStringConvertible {
-    /// The byte, counted from the first that was given, where reading could not go on.
+    /// The zero-based offset in bytes of the error.
     public var offset: Int
-    /// What is wrong there, as a phrase in lower case.
     public var reason: String
 
-    /// Makes an error of its parts.
     public init(offset: Int, reason: String) {
         self.offset = offset
         self.reason = reason
     }
 
-    /// The reason and the place, as one phrase.
     public var description: String { "\(reason) at byte \(offset)" }
 }

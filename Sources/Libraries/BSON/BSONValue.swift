@@ -1,7 +1,7 @@
 import Encoding
 public import JSON
 
-/// A value of MongoDB's, of any type that BSON knows.
+/// A BSON value of any type.
 public indirect enum BSONValue: Sendable, Hashable {
     case double(Double)
     case string(String)
@@ -25,20 +25,16 @@ public indirect enum BSONValue: Sendable, Hashable {
     case decimal128(BSONDecimal)
     case minKey
     case maxKey
-    /// What stands in the place of a text and is not UTF-8.
+    /// A string that isn't valid UTF-8.
     case malformedText([UInt8])
 }
 
-/// A document: its members in their order. A key can stand more than once.
+/// A document with ordered members. A key can occur more than once.
 public struct BSONDocument: Sendable, Hashable {
-    /// One member.
     public struct Member: Sendable, Hashable {
-        /// The key.
         public var key: Name
-        /// The value.
         public var value: BSONValue
 
-        /// Makes a member.
         @inlinable
         public init(_ key: Name, _ value: BSONValue) {
             self.key = key
@@ -46,30 +42,28 @@ public struct BSONDocument: Sendable, Hashable {
         }
     }
 
-    /// The members in their order.
     public var members: [Member]
 
-    /// Makes a document of its members.
     public init(_ members: [Member] = []) { self.members = members }
 
-    /// The first value of a key; nil when the document has no such key.
+    /// The first value of a key, or nil if the document lacks the key.
     public subscript(key: Name) -> BSONValue? { members.first { $0.key == key }?.value }
 }
 
 extension BSONValue {
-    /// The text, or nil when the value is of another type.
+    /// The string, or nil if the value has another type.
     public var stringValue: String? { if case .string(let text) = self { text } else { nil } }
 
-    /// The members, or nil when the value is of another type.
+    /// The document, or nil if the value has another type.
     public var documentValue: BSONDocument? { if case .document(let document) = self { document } else { nil } }
 
-    /// The elements, or nil when the value is of another type.
+    /// The elements, or nil if the value has another type.
     public var arrayValue: [BSONValue]? { if case .array(let elements) = self { elements } else { nil } }
 
-    /// The bytes, or nil when the value is of another type.
+    /// The bytes, or nil if the value has another type.
     public var binaryValue: [UInt8]? { if case .binary(_, let bytes) = self { bytes } else { nil } }
 
-    /// The number, rounded to a double; nil when the value is no number.
+    /// The number, rounded to a double, or nil if the value isn't a number.
     public var numberValue: Double? {
         switch self {
         case .double(let number): number
@@ -80,7 +74,7 @@ extension BSONValue {
         }
     }
 
-    /// The number as an integer; nil when the value is none, or has digits behind the point.
+    /// The number as an integer, or nil if the value isn't a number or has a fraction. Nil for `decimal128`, too.
     public var integerValue: Int64? {
         switch self {
         case .int32(let number): Int64(number)
@@ -90,7 +84,7 @@ extension BSONValue {
         }
     }
 
-    /// What the type is called in MongoDB's words.
+    /// MongoDB's name of the type.
     public var typeName: String {
         switch self {
         case .double, .int32, .int64, .decimal128: "number"
@@ -115,18 +109,17 @@ extension BSONValue {
     }
 }
 
-/// The twelve bytes that MongoDB makes ids of.
+/// A MongoDB object id of twelve bytes.
 public struct BSONObjectID: Sendable, Hashable {
-    /// The twelve bytes.
     public let bytes: [UInt8]
 
-    /// Takes twelve bytes; nil for any other number of them.
+    /// Returns nil unless there are exactly twelve bytes.
     public init?(_ bytes: some Collection<UInt8>) {
         guard bytes.count == 12 else { return nil }
         self.bytes = Array(bytes)
     }
 
-    /// Reads 24 hexadecimal digits; nil for anything else.
+    /// Parses 24 hexadecimal digits. Returns nil for any other text.
     public init?(hexadecimal text: String) {
         let digits = Array(text.utf8)
         guard digits.count == 24 else { return nil }
@@ -140,6 +133,6 @@ public struct BSONObjectID: Sendable, Hashable {
         self.bytes = bytes
     }
 
-    /// The bytes as 24 hexadecimal digits, small letters among them.
+    /// The id as 24 lower-case hexadecimal digits.
     public var hexadecimal: String { bytes.hexadecimal }
 }

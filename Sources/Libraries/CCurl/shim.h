@@ -1,6 +1,6 @@
 #include <curl/curl.h>
 
-// Swift calls no functions with a variable number of arguments: here are those of libcurl by the type of the last one.
+// Swift can't call variadic functions. These wrap libcurl's, one for each type of the last argument.
 
 static inline CURLcode curl_easy_set_number(CURL *handle, CURLoption option, long value) {
     return curl_easy_setopt(handle, option, value);

@@ -1,12 +1,12 @@
 extension StringProtocol {
-    /// The text with A to Z as small letters, and everything else as it is: for the names of protocols, which know no other
-    /// letters. `lowercased()` would make a `k` of the Kelvin sign.
+    /// The text with A to Z in lower case and other characters unchanged, for protocol names. `lowercased()` would turn
+    /// U+212A KELVIN SIGN into `k`.
     @inlinable
     public var asciiLowercased: String {
         changingBytes(in: UInt8(ascii: "A")...UInt8(ascii: "Z")) { $0 + 32 }
     }
 
-    /// The text with a to z as capitals, and everything else as it is.
+    /// The text with a to z in upper case and other characters unchanged.
     @inlinable
     public var asciiUppercased: String {
         changingBytes(in: UInt8(ascii: "a")...UInt8(ascii: "z")) { $0 - 32 }
@@ -14,14 +14,14 @@ extension StringProtocol {
 
     @inlinable
     func changingBytes(in range: ClosedRange<UInt8>, _ change: (UInt8) -> UInt8) -> String {
-        // A closure of its own lies on the stack; `range.contains` by itself would be allocated.
+        // A closure literal stays on the stack. Passing `range.contains` would allocate.
         guard utf8.contains(where: { range.contains($0) }) else { return String(self) }
         return String(decoding: utf8.map { range.contains($0) ? change($0) : $0 }, as: UTF8.self)
     }
 }
 
 extension StringProtocol {
-    /// The text without the spaces and tabs around it.
+    /// Returns the text without leading and trailing spaces and tabs.
     public func trimmingSpaces() -> Substring {
         var result = Substring(self)
         while let first = result.first, first == " " || first == "\t" { result.removeFirst() }
@@ -29,9 +29,9 @@ extension StringProtocol {
         return result
     }
 
-    /// The text without the spaces and tabs of all scripts around it.
+    /// Returns the text without leading and trailing tabs and Unicode spaces.
     ///
-    /// - Parameter newlines: Whether line breaks around it are removed, too.
+    /// - Parameter newlines: Whether to remove line breaks, too.
     public func trimmingBlanks(newlines: Bool = false) -> String {
         func isBlank(_ scalar: Unicode.Scalar) -> Bool {
             scalar == "\t" || scalar.properties.generalCategory == .spaceSeparator || newlines && isLineBreak(scalar)
@@ -39,7 +39,7 @@ extension StringProtocol {
         return trimming(isBlank)
     }
 
-    /// The text without the line breaks around it.
+    /// Returns the text without leading and trailing line breaks.
     public func trimmingLineBreaks() -> String { trimming(isLineBreak) }
 
     private func trimming(_ isDropped: (Unicode.Scalar) -> Bool) -> String {
@@ -57,16 +57,13 @@ extension StringProtocol {
 }
 
 extension UInt8 {
-    /// Whether the byte is one of 0 to 9.
     @inlinable public var isASCIIDigit: Bool { (UInt8(ascii: "0")...UInt8(ascii: "9")).contains(self) }
 
-    /// Whether the byte is one of A to Z and a to z.
     @inlinable public var isASCIILetter: Bool { (UInt8(ascii: "a")...UInt8(ascii: "z")).contains(self | 0x20) }
 
-    /// Whether the byte is one of either.
     @inlinable public var isASCIIAlphanumeric: Bool { isASCIILetter || isASCIIDigit }
 
-    /// What the byte is worth as a hexadecimal digit; nil for what is none.
+    /// The value of the hexadecimal digit, or nil if the byte isn't one.
     public var hexadecimalDigit: UInt8? {
         switch self {
         case UInt8(ascii: "0")...UInt8(ascii: "9"): self - UInt8(ascii: "0")

@@ -1,8 +1,9 @@
-/// Base32 (RFC 4648, section 6), in which authenticator apps take secrets.
+/// Base32 (RFC 4648, section 6), the format of secrets for authenticator apps.
 public enum Base32 {
-    /// The bytes of a text; its letters may be of either case, and padding may be missing.
+    /// Decodes a text, ignoring case and missing padding.
     ///
-    /// - Returns: Nil for a text with other characters than letters, the digits 2 to 7, spaces and `=` at the end.
+    /// - Returns: The bytes, or nil if the text contains characters other than letters, the digits 2 to 7, spaces, and
+    ///   `=` at the end.
     public static func decode(_ text: String) -> [UInt8]? {
         var bytes: [UInt8] = []
         var bits: UInt32 = 0

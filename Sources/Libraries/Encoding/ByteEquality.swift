@@ -6,13 +6,12 @@
     import Darwin
 #endif
 
-/// Equality of texts by their bytes, where Swift's `==` means canonical equivalence.
+/// Compares strings byte by byte, while Swift's `==` uses canonical equivalence.
 public enum ByteEquality {
-    /// Whether two texts have the same bytes.
     public static func areSame(_ left: String, _ right: String) -> Bool {
         let count = left.utf8.count
         guard count == right.utf8.count else { return false }
-        // Pointers, because every member of every request is looked up by this. They live as long as the closures.
+        // Uses pointers, because every member of every request is looked up with this.
         let same = left.utf8.withContiguousStorageIfAvailable { left in
             right.utf8.withContiguousStorageIfAvailable { right in
                 guard let first = left.baseAddress, let second = right.baseAddress else { return true }
@@ -22,18 +21,18 @@ public enum ByteEquality {
         return (same ?? nil) ?? left.utf8.elementsEqual(right.utf8)
     }
 
-    /// Whether a text stands at a place of another.
+    /// Whether the bytes at an offset begin with a text.
     ///
-    /// - Parameter place: At most the length of `bytes`.
+    /// - Parameter place: The offset, at most the length of `bytes`.
     public static func isFound(_ text: [UInt8], in bytes: UnsafeRawBufferPointer, at place: Int) -> Bool {
         guard text.count <= bytes.count - place, let start = bytes.baseAddress else { return false }
         return text.withUnsafeBytes { $0.baseAddress.map { memcmp($0, start + place, text.count) == 0 } ?? true }
     }
 }
 
-/// Comparison of secrets in a time that does not depend on where they differ.
+/// Compares secrets in constant time, which doesn't reveal where they differ.
 public enum ConstantTime {
-    /// Whether a text that a client sent is the secret, byte by byte. An empty secret matches nothing.
+    /// Whether a client's value equals the secret byte by byte. An empty secret matches nothing.
     public static func areEqual(_ given: String, _ secret: String) -> Bool {
         guard !secret.isEmpty else { return false }
         var difference = given.utf8.count ^ secret.utf8.count

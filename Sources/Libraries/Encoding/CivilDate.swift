@@ -1,20 +1,19 @@
-/// A day of the proleptic Gregorian calendar.
+/// A day in the proleptic Gregorian calendar.
 public struct CivilDate: Sendable, Equatable {
-    /// The year, astronomically counted: 0 is 1 BC.
+    /// The astronomical year: 0 is 1 BC.
     public let year: Int
-    /// The month, from 1.
+    /// The month, from 1 to 12.
     public let month: Int
-    /// The day of the month, from 1.
+    /// The day of the month, starting with 1.
     public let day: Int
 
-    /// A day by its parts, which are not checked.
+    /// Creates a day without validating its parts.
     public init(year: Int, month: Int, day: Int) {
         self.year = year
         self.month = month
         self.day = day
     }
 
-    /// The days in a month.
     public static func days(inMonth month: Int, of year: Int) -> Int {
         switch month {
         case 2: (year % 4 == 0 && year % 100 != 0) || year % 400 == 0 ? 29 : 28
@@ -23,7 +22,7 @@ public struct CivilDate: Sendable, Equatable {
         }
     }
 
-    /// How many days lie between 1970-01-01 and this one, by Howard Hinnant's algorithm.
+    /// The number of days since 1970-01-01, by Howard Hinnant's algorithm.
     public var daysSince1970: Int {
         let shiftedYear = month <= 2 ? year - 1 : year
         let era = (shiftedYear >= 0 ? shiftedYear : shiftedYear - 399) / 400
@@ -32,13 +31,13 @@ public struct CivilDate: Sendable, Equatable {
         return era * 146_097 + yearOfEra * 365 + yearOfEra / 4 - yearOfEra / 100 + dayOfYear - 719_468
     }
 
-    /// The day so many days after 1970-01-01.
+    /// Creates the day that is a number of days after 1970-01-01.
     ///
-    /// The algorithm of Cassio Neri and Lorenz Schneider ("Euclidean affine functions and their application to calendar
-    /// algorithms", 2022), whose numbers have 32 bits: a calendar of years that begin in March, counted from the year 0.
+    /// Uses the 32-bit algorithm of Cassio Neri and Lorenz Schneider ("Euclidean affine functions and their application
+    /// to calendar algorithms", 2022), whose years begin in March.
     public init(daysSince1970 days: Int) {
         let shifted = days + 719_468
-        // Other days are moved by whole eras of 400 years into the first one.
+        // Shifts days outside the 32-bit range by whole eras of 400 years.
         let era = (0..<1 << 30).contains(shifted) ? 0 : (shifted >= 0 ? shifted : shifted - 146_096) / 146_097
         let quarters = UInt32(truncatingIfNeeded: shifted - era * 146_097) &* 4 | 3
         let (century, rest) = quarters.quotientAndRemainder(dividingBy: 146_097)

@@ -1,6 +1,6 @@
-/// A content type: `type/subtype`, with its parameters set aside.
+/// A MIME type without parameters.
 public struct MediaType: Sendable, Equatable {
-    /// `type/subtype`, in lower case.
+    /// `type/subtype` in lower case.
     public let essence: String
 
     /// The part after the slash.
@@ -13,9 +13,9 @@ public struct MediaType: Sendable, Equatable {
         essence.split(separator: "/", maxSplits: 1).first ?? ""
     }
 
-    /// Reads a content type; nil if it does not have the form that HTTP demands.
+    /// Parses a MIME type and ignores its parameters. Returns nil if it doesn't follow HTTP's syntax.
     public init?(_ text: some StringProtocol) {
-        // By bytes: each request with a body comes by here.
+        // Works on bytes, because this runs for each request with a body.
         var essence: [UInt8] = []
         var (slashes, isOver) = (0, false)
         for byte in text.utf8.prefix(while: { $0 != UInt8(ascii: ";") }) {
@@ -49,7 +49,7 @@ public struct MediaType: Sendable, Equatable {
 }
 
 extension MediaType {
-    /// A type that is written in the source in lower case, and therefore valid.
+    /// Creates a type from a literal, which must be valid and in lower case.
     package init(known essence: StaticString) {
         self.essence = "\(essence)"
     }

@@ -8,17 +8,15 @@ import Synchronization
     import Glibc
 #endif
 
-/// A file that is open, by its descriptor. It is closed with its last reference at the latest.
+/// An open file descriptor, which is closed with the last reference.
 public final class OpenFile: Sendable {
-    /// The standard output.
     public static let standardOutput = OpenFile(1)
-    /// The standard error.
     public static let standardError = OpenFile(2)
 
-    /// The descriptor, or -1 once the file is closed.
+    /// The descriptor, or -1 after closing.
     private let descriptor: Atomic<Int32>
 
-    /// Takes over a descriptor.
+    /// Takes ownership of a descriptor.
     public init(_ descriptor: Int32) { self.descriptor = Atomic(descriptor) }
 
     /// Opens a file with the flags of `open(2)`.
@@ -34,7 +32,7 @@ public final class OpenFile: Sendable {
 
     /// Writes all bytes.
     ///
-    /// - Throws: `SystemError`, say for a full disk.
+    /// - Throws: `SystemError`, for example if the disk is full.
     public func write(_ bytes: some Sequence<UInt8>) throws(SystemError) {
         var rest = ContiguousArray(bytes)[...]
         let descriptor = descriptor.load(ordering: .relaxed)
@@ -45,7 +43,7 @@ public final class OpenFile: Sendable {
             if let written, written >= 0 {
                 rest = rest.dropFirst(written)
             } else if errno == EAGAIN {
-                // A terminal or a pipe that another program opened so that nobody waits for it.
+                // Another program set the terminal or pipe to non-blocking mode.
                 var wanted = pollfd(fd: descriptor, events: Int16(POLLOUT), revents: 0)
                 _ = poll(&wanted, 1, -1)
             } else if errno != EINTR {
@@ -54,14 +52,14 @@ public final class OpenFile: Sendable {
         }
     }
 
-    /// Reads at most so many bytes. Returns none at the end of the file.
+    /// Reads up to `most` bytes. Returns an empty array at the end of the file.
     ///
     /// - Throws: `SystemError`.
     public func read(_ most: Int) throws(SystemError) -> [UInt8] {
         let descriptor = descriptor.load(ordering: .relaxed)
         while true {
             var count = 0
-            // The system writes to an address: the array's own, of which no more is taken than was written.
+            // Reads directly into the array's uninitialized memory.
             let bytes = [UInt8](unsafeUninitializedCapacity: most) { buffer, initialized in
                 count = systemRead(descriptor, buffer.baseAddress, most)
                 initialized = max(0, count)
@@ -71,23 +69,23 @@ public final class OpenFile: Sendable {
         }
     }
 
-    /// Moves to a position, counted from the beginning of the file.
+    /// Sets the position, in bytes from the start of the file.
     ///
     /// - Throws: `SystemError`.
     public func seek(to offset: Int64) throws(SystemError) {
         guard lseek(descriptor.load(ordering: .relaxed), off_t(offset), SEEK_SET) >= 0 else { throw SystemError() }
     }
 
-    /// Waits until the bytes are on the disk.
+    /// Waits until the bytes are written to disk.
     ///
-    /// - Throws: `SystemError` if the disk fails.
+    /// - Throws: `SystemError` if writing fails.
     public func synchronize() throws(SystemError) {
         guard fsync(descriptor.load(ordering: .relaxed)) == 0 else { throw SystemError() }
     }
 
-    /// Closes the file. Another call has no effect.
+    /// Closes the file. Further calls have no effect.
     ///
-    /// - Throws: `SystemError`, say if bytes that were written did not reach the disk.
+    /// - Throws: `SystemError`, for example if bytes written before couldn't be stored.
     public func close() throws(SystemError) {
         let descriptor = descriptor.exchange(-1, ordering: .relaxed)
         guard descriptor < 0 || systemClose(descriptor) == 0 else { throw SystemError() }
@@ -96,17 +94,17 @@ public final class OpenFile: Sendable {
 
 /// An error of the operating system.
 public struct SystemError: Error, CustomStringConvertible {
-    /// The number of the error, such as `ENOENT`.
+    /// The error number, such as `ENOENT`.
     public let code: Int32
 
-    /// Makes an error from its number, or from the last one of this thread.
+    /// Creates an error from its number, by default the current thread's `errno`.
     public init(_ code: Int32 = errno) { self.code = code }
 
     /// The system's text for the error.
     public var description: String { String(cString: strerror(code)) }
 }
 
-// Inside of the class, its own functions hide those of the system.
+// Inside the class, its methods would shadow the system functions.
 private func systemWrite(_ descriptor: Int32, _ bytes: UnsafePointer<UInt8>?, _ count: Int) -> Int {
     write(descriptor, bytes, count)
 }

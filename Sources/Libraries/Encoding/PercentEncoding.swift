@@ -1,8 +1,8 @@
-/// Percent-encoded text in URLs, forms, names of files (RFC 3986, section 2.1).
+/// Percent-encoding for URLs, forms and file names (RFC 3986, section 2.1).
 public enum PercentEncoding {
-    /// Encodes a text as JavaScript's `encodeURIComponent` does: all bytes but letters, digits and `-_.!~*'()`.
+    /// Encodes a text like JavaScript's `encodeURIComponent`: all bytes except letters, digits and `-_.!~*'()`.
     ///
-    /// - Parameter keepingSlashes: Whether slashes stay as they are, as between the folders of a path.
+    /// - Parameter keepingSlashes: Whether to keep slashes, as in paths.
     public static func encode(_ text: String, keepingSlashes: Bool = false) -> String {
         var bytes: [UInt8] = []
         bytes.reserveCapacity(text.utf8.count)
@@ -10,9 +10,9 @@ public enum PercentEncoding {
         return String(decoding: bytes, as: UTF8.self)
     }
 
-    /// Encodes all bytes but ASCII letters, digits and some marks.
+    /// Encodes all bytes except ASCII letters, digits and the given characters.
     ///
-    /// - Parameter marks: The characters that stay as they are besides letters and digits.
+    /// - Parameter marks: The characters to keep, in addition to letters and digits.
     public static func encode(_ text: String, keepingOnly marks: String) -> String {
         var bytes: [UInt8] = []
         for byte in text.utf8 {
@@ -25,7 +25,7 @@ public enum PercentEncoding {
         return String(decoding: bytes, as: UTF8.self)
     }
 
-    /// Encodes one byte; `write` takes the one byte or the three that stand for it.
+    /// Encodes a byte. Calls `write` once or three times.
     @inlinable
     public static func encode(_ byte: UInt8, keepingSlashes: Bool, _ write: (UInt8) -> Void) {
         if isUnreserved(byte) || keepingSlashes && byte == UInt8(ascii: "/") { return write(byte) }
@@ -57,10 +57,8 @@ public enum PercentEncoding {
 
     /// Decodes `%XX`.
     ///
-    /// - Parameters:
-    ///   - text: The text as it came.
-    ///   - plusIsSpace: Whether `+` stands for a space, as in query strings and forms.
-    /// - Returns: The text, or nil when a `%` is not followed by two hexadecimal digits or the bytes are not UTF-8.
+    /// - Parameter plusIsSpace: Whether `+` means a space, as in query strings and forms.
+    /// - Returns: The text, or nil if a `%` isn't followed by two hexadecimal digits or the result isn't valid UTF-8.
     @inlinable
     public static func decode(_ text: some StringProtocol, plusIsSpace: Bool = false) -> String? {
         let isPlain = text.utf8.allSatisfy { $0 != UInt8(ascii: "%") && $0 != UInt8(ascii: "+") }
@@ -107,7 +105,7 @@ public enum PercentEncoding {
 }
 
 extension Sequence<UInt8> {
-    /// The bytes as hexadecimal digits, two for each, in small letters.
+    /// The bytes as lower-case hexadecimal digits.
     public var hexadecimal: String {
         let digits = Array("0123456789abcdef".utf8)
         return String(decoding: flatMap { [digits[Int($0 >> 4)], digits[Int($0 & 15)]] }, as: UTF8.self)

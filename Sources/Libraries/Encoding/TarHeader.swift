@@ -1,10 +1,10 @@
-/// The header of an entry of a tar archive (POSIX.1-1988 ustar, with the records of POSIX.1-2001 for long names and
-/// large files). Files and folders only.
+/// The header of a tar entry (POSIX.1-1988 ustar, with POSIX.1-2001 records for long names and large files). Supports
+/// files and folders only.
 package struct TarHeader: Equatable {
     package enum Kind: UInt8 {
         case file = 0x30
         case folder = 0x35
-        /// Records for the next entry.
+        /// Extended records for the next entry.
         case records = 0x78
     }
 
@@ -16,10 +16,9 @@ package struct TarHeader: Equatable {
     /// Seconds since 1970.
     package var modified: Int
 
-    /// The limit of the octal size field.
     private static let largestSize = 0o77777777777
 
-    /// The blocks of the header, with records before it where it needs them.
+    /// The header blocks, preceded by extended records if the path or the size requires them.
     package var blocks: [UInt8] {
         var blocks: [UInt8] = []
         var records: [UInt8] = []
@@ -34,7 +33,7 @@ package struct TarHeader: Equatable {
         return blocks + Self.block(kind, shortPath, min(size, Self.largestSize), modified)
     }
 
-    /// How many bytes follow content to the end of its last block.
+    /// Returns the number of bytes between the end of the content and the end of its last block.
     package static func padding(_ size: Int) -> Int { (blockSize - size % blockSize) % blockSize }
 
     private static func block(_ kind: Kind, _ path: String, _ size: Int, _ modified: Int) -> [UInt8] {
@@ -59,7 +58,7 @@ package struct TarHeader: Equatable {
         return block
     }
 
-    /// A pax record. Its length prefix counts its own digits.
+    /// Returns an extended (pax) record. Its length prefix counts its own digits.
     private static func record(_ key: String, _ value: String) -> [UInt8] {
         let rest = " \(key)=\(value)\n"
         var length = rest.utf8.count + 1
@@ -67,7 +66,7 @@ package struct TarHeader: Equatable {
         return Array("\(length)\(rest)".utf8)
     }
 
-    /// Reads the block of a header; nil when it is not, to the byte, one that is written here.
+    /// Parses a header block. Returns nil if it differs in any byte from the block that this type would write.
     package init?(_ block: [UInt8]) {
         guard block.count == Self.blockSize, let kind = Kind(rawValue: block[156]),
             let size = Self.octal(block[124..<135]), let modified = Self.octal(block[136..<147]),
@@ -84,7 +83,7 @@ package struct TarHeader: Equatable {
         self.modified = modified
     }
 
-    /// Takes over what records say; false when they are none.
+    /// Applies extended records to the header. Returns false if they are malformed.
     package mutating func apply(_ records: [UInt8]) -> Bool {
         var rest = records[...]
         while !rest.isEmpty {
@@ -112,9 +111,9 @@ package struct TarHeader: Equatable {
         field.allSatisfy { (0x30...0x37).contains($0) } ? Int(String(decoding: field, as: UTF8.self), radix: 8) : nil
     }
 
-    /// Whether the path stays inside of the folder that it is unpacked in.
+    /// Whether the path stays inside the folder that the archive is unpacked in.
     package var isInside: Bool {
-        // As the system reads it: a slash is one whatever follows, also a mark that goes over it.
+        // Splits by bytes, as the system does. A combining character after a slash doesn't change that.
         let parts = path.utf8.split(separator: UInt8(ascii: "/"), omittingEmptySubsequences: false)
         return !path.isEmpty && path.utf8.count <= 4096 && !path.utf8.contains(0)
             && parts.allSatisfy { !$0.isEmpty && !$0.elementsEqual(".".utf8) && !$0.elementsEqual("..".utf8) }

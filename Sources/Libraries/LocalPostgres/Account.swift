@@ -14,10 +14,10 @@ import Encoding
     import Glibc
 #endif
 
-/// As whom PostgreSQL runs: as the account that runs the server, or as `postgres` when that is root, which PostgreSQL
-/// refuses.
+/// The user account that runs PostgreSQL: the server's own, or `postgres` if the server runs as root, which PostgreSQL
+/// rejects.
 package struct Account: Sendable {
-    /// The user and group of `postgres`; nil when nothing needs to be changed.
+    /// The user and group of `postgres`, or nil to run PostgreSQL as the current user.
     let identity: (user: uid_t, group: gid_t)?
 
     package static func forServer() throws -> Account {
@@ -30,18 +30,19 @@ package struct Account: Sendable {
         return Account(identity: (entry.pointee.pw_uid, entry.pointee.pw_gid))
     }
 
-    /// A command that runs as this account.
+    /// Returns the command line that runs a command as this account.
     ///
-    /// A program changes the account, and not the process between fork and exec, as swift-subprocess can have it: there
-    /// glibc waits for ever for a thread that this process was just starting.
+    /// Uses runuser(1) instead of swift-subprocess's option, which changes the user between fork and exec. There glibc
+    /// deadlocks if this process was starting a thread.
     func wrap(_ command: [String]) -> [String] {
         guard identity != nil else { return command }
         return ["/usr/sbin/runuser", "-u", "postgres", "--"] + command
     }
 
-    /// Makes a folder that its owner alone can use.
+    /// Creates a folder that only this account can access.
     ///
-    /// - Parameter isAmongOthers: Whether it lies where every user makes folders, and links.
+    /// - Parameter isAmongOthers: Whether its parent is writable by other users, so that the path could be another
+    ///   user's folder or a link.
     package func makePrivateFolder(_ path: String, isAmongOthers: Bool = false) throws {
         let files = FileManager.default
         try files.createDirectory(atPath: path, withIntermediateDirectories: true)
@@ -57,7 +58,7 @@ package struct Account: Sendable {
         }
     }
 
-    /// Checks that every folder above can be passed by the account.
+    /// Checks that the account can traverse all parent folders of a path.
     func checkReach(of path: String) throws {
         guard let identity else { return }
         var parent = FilePaths.folder(of: path)

@@ -12,26 +12,26 @@
     import Glibc
 #endif
 
-/// Copies of the cluster, for backups.
+/// Copies of the cluster for backups.
 ///
-/// They are pg_basebackup's: a copy of the files takes no lock, so that a server goes on making classes and fields
-/// meanwhile, which waits behind pg_dump. It holds everything, indexes too, and pg_verifybackup checks it byte by byte.
+/// Uses pg_basebackup, because pg_dump's locks would block a running server from creating classes and fields. The copy
+/// contains everything including indexes, and pg_verifybackup checks it byte by byte.
 extension LocalPostgres {
-    /// The major version of the PostgreSQL that runs clusters here.
+    /// Returns the major version of the installed PostgreSQL.
     ///
-    /// - Throws: ``Failure`` when none is installed.
+    /// - Throws: ``Failure`` if PostgreSQL isn't installed.
     public static func version() async throws -> Int { try await PostgresBinaries.newest().version }
 
-    /// Makes a copy of the running cluster below its folder, gives it to `use`, and removes it.
+    /// Copies the running cluster to a temporary folder, and deletes the copy after `use` returns.
     ///
-    /// - Parameter use: Is given the path of the copy, which was verified.
-    /// - Throws: ``Failure``, also when another copy is being made; what `use` throws.
+    /// - Parameter use: Receives the path of the verified copy.
+    /// - Throws: ``Failure``, also if another copy is in progress, and the errors of `use`.
     public func withCopy<R: Sendable>(_ use: (String) async throws -> R) async throws -> R {
         let account = try Account.forServer()
         guard let lock = try FolderLock(dataFolder + "/backup.lock") else {
             throw Failure("another backup of \(dataFolder) is being made")
         }
-        // What a killed process left behind.
+        // Removes the remains of killed processes.
         _ = try removeCopies()
         let copy = dataFolder + "/copy-\(UInt32.random(in: 0 ... .max))"
         let outcome: Result<R, any Error>
@@ -40,9 +40,9 @@ extension LocalPostgres {
         } catch {
             outcome = .failure(error)
         }
-        // The program that a killed process had started may go on for a while, and write into what is removed.
+        // A program started by a killed process may still be writing to the folder.
         for _ in 0..<50 where (try? removeCopies()) == false {
-            // Of a task that was cancelled, too.
+            // A new task sleeps even if this one is cancelled.
             await Task { try? await Task.sleep(for: .milliseconds(100)) }.value
         }
         withExtendedLifetime(lock) {}
@@ -64,7 +64,7 @@ extension LocalPostgres {
         return try await use(copy)
     }
 
-    /// Removes all copies. Requires the backup lock. Returns whether none is left.
+    /// Deletes all copies. Requires the backup lock. Returns false if some couldn't be deleted.
     private func removeCopies() throws -> Bool {
         var isDone = true
         for entry in try FileManager.default.contentsOfDirectory(atPath: dataFolder) where entry.hasPrefix("copy-") {
@@ -77,10 +77,10 @@ extension LocalPostgres {
         return isDone
     }
 
-    /// Gives the files of a copy to the user as whom PostgreSQL runs, verifies them, and writes its configuration anew.
+    /// Hands a copy over to the account that runs PostgreSQL, verifies it, and replaces its configuration.
     ///
-    /// - Parameter folder: A folder with the copy as its subfolder `cluster`.
-    /// - Throws: ``Failure`` when something of it is missing or changed.
+    /// - Parameter folder: The folder that contains the copy as `cluster`.
+    /// - Throws: ``Failure`` if files are missing or changed.
     public static func adopt(_ folder: String) async throws {
         let account = try Account.forServer()
         try account.makePrivateFolder(folder)
@@ -97,17 +97,17 @@ extension LocalPostgres {
         try await renewConfiguration(in: folder, account)
     }
 
-    /// The top-level files that are data: the start of the WAL and the version.
+    /// The top-level files with data: the version and the position of the WAL.
     private static let dataFiles: Set<String> = ["PG_VERSION", "backup_label"]
 
-    /// Gives a copy the configuration of a new cluster. Its own may name programs that PostgreSQL runs
-    /// (`archive_command`, `restore_command`), libraries that it loads, folders elsewhere (`tablespace_map`), and
-    /// processes that pg_ctl ends (`postmaster.pid`). So of its top-level files only data files stay.
+    /// Replaces a copy's configuration with that of a new cluster. Its own could name programs that PostgreSQL runs
+    /// (`archive_command`, `restore_command`), libraries, folders elsewhere (`tablespace_map`), and processes that
+    /// pg_ctl stops (`postmaster.pid`). So only data files at the top level are kept.
     private static func renewConfiguration(in folder: String, _ account: Account) async throws {
         let files = FileManager.default
         let (cluster, fresh) = (folder + "/cluster/", folder + "/fresh/")
         defer { try? files.removeItem(atPath: fresh) }
-        // What is restored reaches the disk all at once.
+        // Restoring syncs everything to disk at the end.
         try await tool("initdb", initialization(of: fresh) + ["--no-sync"], account, in: folder)
         for entry in try files.contentsOfDirectory(atPath: cluster) where !dataFiles.contains(entry) {
             if try !isFolder(cluster + entry) { try files.removeItem(atPath: cluster + entry) }

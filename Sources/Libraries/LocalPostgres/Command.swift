@@ -12,24 +12,23 @@ import Subprocess
     import SystemPackage
 #endif
 
-/// Runs programs to their end.
 package enum Command {
-    /// What PostgreSQL and its programs find in their environment. That of the server has keys and passwords in it, which
-    /// SQL can read by the names of programs, and settings of other databases, such as PGPORT.
+    /// The environment of PostgreSQL and its programs. The server's own environment contains secrets, which SQL could
+    /// read through programs, and settings for other databases, such as PGPORT.
     static let environment = ProcessInfo.processInfo.environment.filter {
         ["PATH", "TZ", "LD_LIBRARY_PATH"].contains($0.key)
     }
 
-    /// Runs a command as an account, and gives its exit status and what it printed.
+    /// Runs a command as an account, and returns its exit status and output.
     ///
-    /// The output goes through a file, because a server that the command leaves behind would hold a pipe open for ever.
-    /// The command gets a session of its own, so that Ctrl-C at the terminal reaches Roost alone.
+    /// Redirects the output to a file, because a server started by the command would keep a pipe open. The command gets
+    /// its own session, so that Ctrl-C in the terminal only reaches Roost.
     ///
     /// - Parameters:
-    ///   - command: The path of the program, and its arguments.
-    ///   - log: The file that takes what it prints.
-    ///   - endsWithCaller: Whether it is ended when its caller is cancelled; else it runs to its end.
-    /// - Returns: The exit status, or 128 and the signal that ended it.
+    ///   - command: The path of the program and its arguments.
+    ///   - log: The file for the output.
+    ///   - endsWithCaller: Whether to terminate the command if the task is cancelled.
+    /// - Returns: The exit status, or 128 plus the number of the signal that terminated it.
     /// - Throws: ``LocalPostgres/Failure``.
     package static func run(
         _ command: [String], as account: Account, in folder: String, log: String, endsWithCaller: Bool = false
@@ -45,7 +44,7 @@ package enum Command {
         }
     }
 
-    /// The first kilobyte that a program writes to its standard output, or nil if it can't be run or writes more.
+    /// Returns the standard output of a program, or nil if it can't be run or writes more than 1 KB.
     static func output(_ command: [String]) async -> String? {
         try? await Subprocess.run(
             .path(FilePath(command[0])), arguments: Arguments(Array(command.dropFirst())),

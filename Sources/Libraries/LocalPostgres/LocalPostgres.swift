@@ -15,13 +15,12 @@ import Logging
     import Glibc
 #endif
 
-/// The embedded default: a private PostgreSQL cluster beside the server.
+/// The default database: a private PostgreSQL cluster managed by the server.
 ///
-/// It listens on a Unix socket only, in a folder that no other user can read, and belongs to one server at a time.
+/// It only listens on a Unix socket in a folder that other users can't access, and is used by one server at a time.
 public actor LocalPostgres {
-    /// Why the cluster could not be had, in words for the operator.
+    /// The error if the cluster can't be used, with a message for the operator.
     public struct Failure: Error, Sendable, Equatable, CustomStringConvertible {
-        /// The words.
         public let description: String
 
         package init(_ description: String) { self.description = description }
@@ -33,7 +32,7 @@ public actor LocalPostgres {
     private var binaries: PostgresBinaries?
     private var startArguments: [String] = []
 
-    /// Makes a cluster that lives below a folder; nothing happens before ``start()``.
+    /// Creates an instance for the cluster in a folder, without starting it.
     public init(dataFolder: String, logger: Logger) {
         self.dataFolder = dataFolder
         self.logger = logger
@@ -42,10 +41,10 @@ public actor LocalPostgres {
     nonisolated var cluster: String { dataFolder + "/cluster" }
     private var log: String { dataFolder + "/postgres.log" }
 
-    /// Makes the cluster if there is none, starts it, and gives the connection string of its database `roost`.
+    /// Creates the cluster if it doesn't exist, starts it, and returns the connection string of its database `roost`.
     ///
-    /// A cluster that was left running or broken off, because its server was killed, is taken over and recovers by
-    /// itself.
+    /// If a killed server left the cluster running or crashed, the cluster is restarted and recovers.
+    ///
     /// - Throws: ``Failure``.
     public func start() async throws -> String {
         guard let connectionString = try await startUnlessInUse() else {
@@ -55,7 +54,7 @@ public actor LocalPostgres {
         return connectionString
     }
 
-    /// Starts the cluster as ``start()`` does; nil when another process uses it; throws ``Failure``.
+    /// Like ``start()``, but returns nil if another process uses the cluster. Throws ``Failure``.
     func startUnlessInUse() async throws -> String? {
         let binaries = try await PostgresBinaries.newest()
         self.binaries = binaries
@@ -70,7 +69,7 @@ public actor LocalPostgres {
             try await command(binaries.path("initdb"), Self.initialization(of: cluster), account)
         }
         if try await command(binaries.path("pg_ctl"), ["-D", cluster, "status"], account, mayFail: true) == 0 {
-            // The server before this one was killed: its cluster is stopped properly and started anew.
+            // The previous server was killed. Its cluster is shut down cleanly and restarted.
             try await command(
                 binaries.path("pg_ctl"), ["-D", cluster, "-m", "fast", "-w", "stop"], account, mayFail: true)
         }
@@ -92,15 +91,15 @@ public actor LocalPostgres {
         return Self.connectionString(socketFolder)
     }
 
-    /// The arguments of initdb for a new cluster.
+    /// Returns the arguments of initdb for a new cluster.
     package static func initialization(of cluster: String) -> [String] {
         ["-D", cluster, "-U", "roost", "-A", "trust", "-E", "UTF8", "--no-locale", "--data-checksums"]
     }
 
-    /// The number in the name of the socket, whatever the environment says.
+    /// The number in the socket's file name. Set explicitly, so that PGPORT doesn't change it.
     package static let port = "5432"
 
-    /// The database `roost` of the cluster whose socket lies in a folder.
+    /// Returns the connection string of the database `roost`, given the socket's folder.
     package static func connectionString(_ socketFolder: String) -> String {
         let encoded = PercentEncoding.encode(socketFolder, keepingOnly: "")
         return "postgres:///roost?host=\(encoded)&port=\(port)&user=roost"
@@ -113,9 +112,9 @@ public actor LocalPostgres {
         try await command(binaries.path("createdb"), address + ["roost"], account)
     }
 
-    /// Starts the cluster again whenever it died, until the task is cancelled.
+    /// Restarts the cluster whenever it crashes, until the task is cancelled.
     ///
-    /// Nothing that was committed is lost: PostgreSQL recovers from its log.
+    /// PostgreSQL recovers all committed changes from its WAL.
     public func supervise() async {
         while !Task.isCancelled {
             try? await Task.sleep(for: .milliseconds(500))
@@ -124,7 +123,7 @@ public actor LocalPostgres {
             do {
                 try await command(binaries.path("pg_ctl"), startArguments, account)
             } catch {
-                // Processes that the dead one left behind may still hold its memory: once more in a moment.
+                // Processes of the crashed cluster may still hold its shared memory. The next iteration tries again.
                 logger.warning("PostgreSQL not started yet", metadata: ["reason": "\(error)"])
             }
         }
@@ -137,7 +136,7 @@ public actor LocalPostgres {
         return kill(pid, 0) == 0 || errno == EPERM
     }
 
-    /// Stops the cluster: no more connections, those that are there are ended, everything is written.
+    /// Stops the cluster: closes all connections and writes everything to disk.
     public func stop() async {
         defer { lock = nil }
         guard let binaries, let account = try? Account.forServer() else { return }
@@ -148,12 +147,12 @@ public actor LocalPostgres {
             logger.error("PostgreSQL could not be stopped", metadata: ["reason": "\(error)"])
             return
         }
-        // Inside of the data folder it stays; elsewhere it would not be known whose it was.
+        // A socket folder inside the data folder is kept. One elsewhere couldn't be identified later.
         try? FileManager.default.removeItem(atPath: outsideSocketFolder)
     }
 
-    /// The socket's folder: in the data folder, or a private one with a short name because socket paths are limited to
-    /// about 100 bytes.
+    /// Returns the socket's folder: in the data folder, or a private temporary folder if that path is too long (socket
+    /// paths are limited to about 100 bytes) or contains special characters.
     private func socketFolder(_ account: Account) throws -> String {
         try account.makePrivateFolder(
             socketPath, isAmongOthers: socketPath.utf8.elementsEqual(outsideSocketFolder.utf8))
@@ -162,7 +161,7 @@ public actor LocalPostgres {
 
     var socketPath: String {
         let inside = dataFolder + "/socket"
-        // A shell and PostgreSQL read it.
+        // A shell and PostgreSQL parse the path.
         let isPlain = inside.utf8.allSatisfy { byte in
             "/._-".utf8.contains(byte) || (0x30...0x39).contains(byte) || (0x61...0x7A).contains(byte | 0x20)
         }
@@ -187,13 +186,13 @@ public actor LocalPostgres {
     }
 }
 
-/// Keeps a second server off a folder. The system takes the lock away from a process that dies.
+/// Prevents two servers from using a folder. The system releases the lock when the process ends.
 final class FolderLock: Sendable {
     private let descriptor: Int32
 
-    /// Takes the lock; nil when another process holds it.
+    /// Acquires the lock. Returns nil if another process holds it.
     ///
-    /// - Throws: `LocalPostgres.Failure` when the file cannot be written.
+    /// - Throws: `LocalPostgres.Failure` if the file can't be written.
     init?(_ path: String) throws {
         descriptor = open(path, O_CREAT | O_RDWR | O_CLOEXEC, 0o600)
         guard descriptor >= 0 else { throw LocalPostgres.Failure("\(path) cannot be written") }
@@ -204,19 +203,18 @@ final class FolderLock: Sendable {
 }
 
 extension LocalPostgres {
-    /// Whether a cluster was ever made in the folder.
+    /// Whether the folder contains a cluster.
     public nonisolated var exists: Bool { FileManager.default.fileExists(atPath: cluster + "/PG_VERSION") }
 
-    /// Starts the cluster, or uses it beside the process that started it.
+    /// Starts the cluster, or connects to it if another process has started it.
     ///
-    /// - Returns: The connection string, and whether the cluster belongs to another process; only who started it stops
-    ///   it.
+    /// - Returns: The connection string, and whether another process started the cluster. That process also stops it.
     /// - Throws: ``Failure``.
     public func startOrShare() async throws -> (connectionString: String, isShared: Bool) {
         let deadline = ContinuousClock.now + .seconds(60)
         while true {
             if let connectionString = try await startUnlessInUse() { return (connectionString, false) }
-            // The other may be starting it, or about to end: then it is this process's turn.
+            // The other process may be starting or stopping the cluster. In the latter case this process starts it.
             if isReady { return (Self.connectionString(socketPath), true) }
             guard ContinuousClock.now < deadline else {
                 throw Failure("another process uses \(dataFolder), and its PostgreSQL accepts no connections")

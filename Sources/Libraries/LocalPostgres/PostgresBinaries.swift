@@ -4,7 +4,7 @@
     import Foundation
 #endif
 
-/// Where the programs of PostgreSQL are.
+/// The folder and version of the PostgreSQL programs.
 package struct PostgresBinaries: Sendable {
     let folder: String
     let version: Int
@@ -13,9 +13,9 @@ package struct PostgresBinaries: Sendable {
 
     package func path(_ name: String) -> String { folder + "/" + name }
 
-    /// The newest that is installed: on the PATH, in Debian's place, or in Homebrew's.
+    /// Finds the newest installed version, on the PATH or in the folders of Debian or Homebrew.
     ///
-    /// - Throws: `LocalPostgres.Failure` when there is none of version 13 or later.
+    /// - Throws: `LocalPostgres.Failure` if version 13 or later isn't installed.
     package static func newest() async throws -> PostgresBinaries {
         let files = FileManager.default
         var folders = (ProcessInfo.processInfo.environment["PATH"] ?? "").split(separator: ":").map(String.init)
@@ -25,7 +25,7 @@ package struct PostgresBinaries: Sendable {
                 .map { "\(parent)/\($0)/bin" }
         }
         var newest: PostgresBinaries?
-        // Some folders hold links to a few of the programs only.
+        // Some folders contain links to only a few of the programs.
         for folder in folders where needed.allSatisfy({ files.isExecutableFile(atPath: "\(folder)/\($0)") }) {
             guard let version = await version(of: folder), newest.map({ $0.version < version }) ?? true else {
                 continue
@@ -39,7 +39,7 @@ package struct PostgresBinaries: Sendable {
         return newest
     }
 
-    /// `initdb (PostgreSQL) 15.8 (Debian …)` is 15.
+    /// Parses 15 from `initdb (PostgreSQL) 15.8 (Debian …)`.
     private static func version(of folder: String) async -> Int? {
         let words = (await Command.output([folder + "/initdb", "--version"]) ?? "").split(separator: " ")
         guard words.count >= 3 else { return nil }

@@ -1,9 +1,9 @@
 public import Logging
 
 extension Logger {
-    /// Logs an event at a level in parse-server's words; not at all for `silent`.
+    /// Logs an event with a level named as in parse-server. Does nothing for `silent`.
     ///
-    /// - Parameter metadata: What the line carries; made only for a line that is written.
+    /// - Parameter metadata: The fields of the line. Only evaluated if the line is written.
     public func event(_ level: String, _ message: Logger.Message, metadata: @autoclosure () -> Logger.Metadata) {
         guard let level = Self.level(ofEvent: level) else { return }
         log(level: level, message, metadata: metadata())

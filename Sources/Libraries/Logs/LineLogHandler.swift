@@ -2,10 +2,10 @@ import JSON
 import Logging
 import ParseModel
 
-/// Hands log lines to the writer of the process.
+/// Passes log lines to the writer of the process.
 ///
-/// There is a line for each request. swift-log's own handler writes on the thread that logs, asks the system for the time
-/// zone at every line, and lets a line break in what a client sent begin a new line.
+/// swift-log's own handler would block the logging thread, look up the time zone for every line, and let line breaks in
+/// client data start a new line. Roost logs a line per request.
 package struct LineLogHandler: LogHandler {
     package let label: String
     package let writer: LogWriter
@@ -30,9 +30,8 @@ package struct LineLogHandler: LogHandler {
     }
 }
 
-/// A log line that is not text yet.
+/// A log line before formatting.
 package struct LogLine: Sendable {
-    /// The forms that lines are written in.
     package enum Format {
         case text, json
     }
@@ -53,7 +52,7 @@ package struct LogLine: Sendable {
         self.metadata = metadata
     }
 
-    /// Appends the line, with the time in UTC, to what is going to be written.
+    /// Appends the formatted line, with the time in UTC.
     package func write(as format: Format, to output: inout [UInt8]) {
         switch format {
         case .text: writeText(to: &output)
@@ -62,7 +61,7 @@ package struct LogLine: Sendable {
         output.append(UInt8(ascii: "\n"))
     }
 
-    /// `<time> <level> <label>: <name>=<value> … <message>`
+    /// Format: `<time> <level> <label>: <name>=<value> … <message>`
     private func writeText(to output: inout [UInt8]) {
         let start = output.count
         output += moment.iso.utf8
@@ -80,12 +79,12 @@ package struct LogLine: Sendable {
         }
         output += message.description.utf8
         guard output[start...].contains(where: { !(0x20..<0x7F).contains($0) }) else { return }
-        // A control character could begin a new line, or steer a terminal.
+        // A control character could start a new line or control the terminal.
         for index in start..<output.count {
             let byte = output[index]
             if (0x20..<0x7F).contains(byte) { continue }
             if byte < 0x20 || byte == 0x7F { output[index] = UInt8(ascii: " ") }
-            // Those of two bytes, U+0080 to U+009F, become a space of two bytes.
+            // Replaces the two-byte characters U+0080 to U+009F with a no-break space, which also has two bytes.
             if (0x80..<0xA0).contains(byte), output[index - 1] == 0xC2 { output[index] = 0xA0 }
         }
     }
@@ -95,7 +94,7 @@ package struct LogLine: Sendable {
             "timestamp": .string(moment.iso), "level": .string(level.parseName),
             "message": .string(message.description),
         ]
-        // Programs find lines by their time, and people by their words: no field takes the place of these.
+        // Log fields must not replace the timestamp, the level or the message.
         for (name, value) in metadata.sortedFields {
             line[line[name] == nil ? name : "\(name)_"] = LogFields.json(name, value)
         }

@@ -3,12 +3,12 @@ public import Logging
 
 /// Several fields of a log line in one metadata value.
 ///
-/// A line for each request is made on an event loop. Its fields become text where the line is written or read, not
-/// there. It is a class, since every value is asked whether it is one: of a class alone that is quickly known.
+/// Request lines are logged on event loops, so their fields are formatted only when the line is written. A class,
+/// because a value can be checked quickly for being an instance of it.
 public final class LogFields: CustomStringConvertible, Sendable {
     private let make: @Sendable () -> [(name: String, value: String)]
 
-    /// - Parameter make: Gives the fields, sorted by name.
+    /// - Parameter make: Returns the fields, sorted by name.
     public init(_ make: @escaping @Sendable () -> [(name: String, value: String)]) { self.make = make }
 
     /// The fields, sorted by name.
@@ -20,39 +20,38 @@ public final class LogFields: CustomStringConvertible, Sendable {
         "underWay", "unsaid", "waiting", "workers",
     ]
 
-    /// The JSON value of a field.
     public static func json(_ name: String, _ value: String) -> JSONValue {
         if name == "aborted" { return .bool(value == "true") }
         guard numbers.contains(name), let number = Double(value), number.isFinite else { return .string(value) }
         return .number(number)
     }
 
-    /// The fields as `name=value`, with spaces between them.
+    /// The fields as `name=value`, separated by spaces.
     public var description: String { fields.map { "\($0.name)=\($0.value)" }.joined(separator: " ") }
 }
 
 extension Logger.MetadataValue {
-    /// A value that stands for several fields.
+    /// Creates a value that contains several fields.
     ///
-    /// - Parameter make: Gives the fields, sorted by name.
+    /// - Parameter make: Returns the fields, sorted by name.
     public static func fields(
         _ make: @escaping @Sendable () -> [(name: String, value: String)]
     ) -> Logger.MetadataValue { .stringConvertible(LogFields(make)) }
 
-    /// The fields that the value stands for; nil where it is one field.
+    /// The contained fields, or nil if the value is a single field.
     public var fields: [(name: String, value: String)]? {
         guard case .stringConvertible(let convertible) = self else { return nil }
         return (convertible as? LogFields)?.fields
     }
 
-    /// Whether the value stands for several fields.
+    /// Whether the value contains several fields.
     public var isFields: Bool {
         if case .stringConvertible(let convertible) = self { convertible is LogFields } else { false }
     }
 }
 
 extension Logger.Level {
-    /// The level by parse-server's name.
+    /// parse-server's name of the level.
     public var parseName: String {
         switch self {
         case .trace: "silly"
@@ -65,7 +64,7 @@ extension Logger.Level {
 }
 
 extension Logger.Metadata {
-    /// All fields as texts, sorted by name. A value that stands for several is replaced by them.
+    /// All fields as strings, sorted by name, with combined values expanded.
     public var sortedFields: [(name: String, value: String)] {
         if count == 1, let fields = first?.value.fields { return fields }
         var all: [(name: String, value: String)] = []

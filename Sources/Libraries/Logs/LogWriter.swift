@@ -13,31 +13,30 @@ import Tasks
     import Glibc
 #endif
 
-/// Writes log lines to the standard error, on a thread of its own.
+/// Writes log lines to standard error on a separate thread.
 ///
-/// A caller that logs only adds a line to a list. A full disk or a slow reader of the standard error stops no caller:
-/// while the list is full, lines are dropped and counted.
+/// Logging only appends to a list, so a full disk or slow reader doesn't block callers. If the list is full, lines are
+/// dropped and counted.
 package final class LogWriter: Sendable {
     private struct State {
         var lines: [LogLine] = []
         /// The time of the last line.
         var last = ParseDate(milliseconds: 0)
         var dropped = 0
-        /// Whether the thread was notified of lines.
+        /// Whether the thread was notified of new lines.
         var isSignalled = false
-        /// The lines that were taken and are not written yet.
+        /// The number of lines being written.
         var underWay = 0
     }
 
-    /// How many lines were dropped since the process began.
+    /// The number of lines dropped since the process started.
     package static var droppedLines: Int { dropped.load(ordering: .relaxed) }
     private static let dropped = Atomic(0)
 
-    /// The lines that wait at most.
     private static let capacity = 8192
-    /// By how many milliseconds a line may come late.
+    /// A line that is late by less than this number of milliseconds gets the previous line's time.
     private static let latest: Int64 = 1000
-    /// How many microseconds lines are gathered before they are written together.
+    /// Microseconds during which lines are collected and then written together.
     private static let pause: UInt32 = 10_000
 
     private let state = Mutex(State())
@@ -45,7 +44,7 @@ package final class LogWriter: Sendable {
     private let format: LogLine.Format
     private let isSilent: Bool
 
-    /// Makes a writer, and starts its thread.
+    /// Creates a writer and starts its thread.
     ///
     /// - Parameter isSilent: Whether to write nothing to standard error.
     package init(format: LogLine.Format, isSilent: Bool = false) {
@@ -54,8 +53,8 @@ package final class LogWriter: Sendable {
         OSThread { [self] in run() }.detach()
     }
 
-    /// Adds a line. It is no earlier than the one before it, though its thread may have paused since it looked at the
-    /// clock. A clock that is set back is followed.
+    /// Appends a line. If its thread was delayed, its time is set to that of the previous line, so that times don't
+    /// decrease. Larger steps back are kept, because the clock was set back.
     package func add(_ line: LogLine) {
         let mustSignal = state.withLock { state in
             guard state.lines.count < Self.capacity else {
@@ -74,7 +73,7 @@ package final class LogWriter: Sendable {
         if mustSignal { signal.signal() }
     }
 
-    /// Waits until what was added is written, for a second at most.
+    /// Waits up to one second until all lines are written.
     package func flush() {
         for _ in 0..<200 {
             if state.withLock({ $0.lines.isEmpty && $0.underWay == 0 }) { return }

@@ -7,20 +7,18 @@ import Encoding
     public import Foundation
 #endif
 
-/// Signature Version 4, by which services of Amazon's, and those that speak like them, know who calls.
+/// Signs requests with AWS Signature Version 4, for Amazon's services and compatible ones.
 public struct AWSSignature: Sendable {
-    /// The key's id.
+    /// The id of the access key.
     public var accessKeyId: String
-    /// The key.
+    /// The secret access key.
     public var secretAccessKey: String
-    /// The token of temporary credentials; nil for lasting ones.
+    /// The session token of temporary credentials, or nil for permanent ones.
     public var sessionToken: String?
-    /// The region of the service.
     public var region: String
-    /// The name of the service.
+    /// The name of the service in the signature, such as `s3`.
     public var service: String
 
-    /// Signs with a key.
     public init(
         accessKeyId: String, secretAccessKey: String, sessionToken: String? = nil, region: String, service: String
     ) {
@@ -31,22 +29,21 @@ public struct AWSSignature: Sendable {
         self.service = service
     }
 
-    /// A request as it is signed: nothing in it is encoded or put in order anew but the query's parameters.
+    /// The parts of a request that are signed. Only the query parameters are sorted; nothing is encoded again.
     public struct Request: Sendable {
-        /// The upper-case method.
+        /// The HTTP method in upper case.
         public var method: String
-        /// The host, with a port that is not the scheme's own.
+        /// The host, with the port unless it is the scheme's default.
         public var host: String
-        /// The path as it is sent.
+        /// The percent-encoded path.
         public var path: String
-        /// The parameters as they are sent, `name=value`.
+        /// The percent-encoded parameters in the form `name=value`.
         public var query: [String]
-        /// The header fields that are signed besides the host.
+        /// The signed header fields in addition to the host.
         public var headers: [(name: String, value: String)]
-        /// The SHA-256 of the body in hexadecimal digits, or what stands in its place.
+        /// The hexadecimal SHA-256 of the body, or a placeholder such as `UNSIGNED-PAYLOAD`.
         public var payload: String
 
-        /// Describes a request.
         public init(
             method: String, host: String, path: String, query: [String] = [],
             headers: [(name: String, value: String)] = [], payload: String
@@ -60,9 +57,9 @@ public struct AWSSignature: Sendable {
         }
     }
 
-    /// The header fields to add to a request: the time, the token if there is one, and the signature of all.
+    /// Returns the header fields to add to a request: the time, the session token if any, and the signature.
     ///
-    /// The host is signed, and so are the fields that the request has.
+    /// Signs the host and all header fields of the request.
     public func headers(for call: HTTPCall, at date: Date) -> [(name: String, value: String)] {
         let address = Self.parts(call.url)
         let request = Request(
@@ -71,7 +68,7 @@ public struct AWSSignature: Sendable {
         return headers(for: request, at: date)
     }
 
-    /// The header fields to add to a request: the time, the token if there is one, and the signature of all.
+    /// Returns the header fields to add to a request: the time, the session token if any, and the signature.
     public func headers(for request: Request, at date: Date) -> [(name: String, value: String)] {
         let time = Self.time(date)
         var added: [(name: String, value: String)] = [("X-Amz-Date", time)]
@@ -89,14 +86,14 @@ public struct AWSSignature: Sendable {
         return added
     }
 
-    /// The key of a day, made of the secret one.
+    /// Derives the signing key of a day.
     public func key(_ day: String) -> SymmetricKey {
         [day, region, service, "aws4_request"].reduce(SymmetricKey(data: Array("AWS4\(secretAccessKey)".utf8))) {
             SymmetricKey(data: HMAC<SHA256>.authenticationCode(for: Array($1.utf8), using: $0))
         }
     }
 
-    /// `20150830T123600Z`.
+    /// Returns a time in the format `20150830T123600Z`.
     public static func time(_ date: Date) -> String {
         let seconds = Int(date.timeIntervalSince1970.rounded(.down))
         let days = seconds / 86_400
@@ -106,13 +103,13 @@ public struct AWSSignature: Sendable {
             + "\(two(seconds / 3600 % 24))\(two(seconds / 60 % 60))\(two(seconds % 60))Z"
     }
 
-    /// Encodes a text as signatures want it: every byte but letters, digits and `-._~`.
+    /// Percent-encodes all bytes except letters, digits and `-._~`, as signatures require.
     public static func encode(_ text: String, keepingSlashes: Bool) -> String {
         var bytes: [UInt8] = []
         bytes.reserveCapacity(text.utf8.count + 16)
         for byte in text.utf8 {
             switch byte {
-            // Those that a component of a URL may hold in JavaScript's opinion alone.
+            // `encodeURIComponent` keeps these characters.
             case UInt8(ascii: "!"), UInt8(ascii: "*"), UInt8(ascii: "'"), UInt8(ascii: "("), UInt8(ascii: ")"):
                 bytes.append(UInt8(ascii: "%"))
                 bytes += [byte].hexadecimal.uppercased().utf8
@@ -131,7 +128,7 @@ public struct AWSSignature: Sendable {
         return HMAC<SHA256>.authenticationCode(for: Array(text.utf8), using: key(String(time.prefix(8)))).hexadecimal
     }
 
-    /// The text that is signed, and the names of the header fields in it.
+    /// Returns the canonical request, and the names of its signed header fields.
     static func canonical(_ request: Request) -> (text: String, names: String) {
         let signed = ([("host", request.host)] + request.headers.map { ($0.name.asciiLowercased, $0.value) })
             .sorted { $0.0.utf8.lexicographicallyPrecedes($1.0.utf8) }
@@ -144,7 +141,7 @@ public struct AWSSignature: Sendable {
         return (text, names)
     }
 
-    /// Parameters by the bytes of their names.
+    /// Sorts parameters by the bytes of their names.
     static func ordered(_ query: [String]) -> [String] {
         query.sorted { first, second in
             let names = [first, second].map { $0.utf8.prefix { $0 != UInt8(ascii: "=") } }

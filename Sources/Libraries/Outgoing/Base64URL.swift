@@ -14,7 +14,7 @@ public enum Base64URL {
         return String(decoding: text.map { $0 == plus ? minus : $0 == slash ? underscore : $0 }, as: UTF8.self)
     }
 
-    /// Decodes a text of this alphabet or the usual one, padded or not. Returns nil for any other text.
+    /// Decodes text in this or the standard alphabet, with or without padding. Returns nil for invalid text.
     public static func decode(_ text: String) -> [UInt8]? {
         var plain = text.utf8.map { $0 == minus ? plus : $0 == underscore ? slash : $0 }
         while plain.last == padding { plain.removeLast() }
@@ -26,7 +26,7 @@ public enum Base64URL {
     private static let (slash, underscore) = (UInt8(ascii: "/"), UInt8(ascii: "_"))
     private static let padding = UInt8(ascii: "=")
 
-    /// Decodes only the text that ``encode(_:)`` returns for the bytes. Returns nil for any other text.
+    /// Decodes only the exact text that ``encode(_:)`` returns for the bytes. Returns nil for any other text.
     public static func decodeExactly(_ text: String) -> [UInt8]? {
         guard let bytes = decode(text), ByteEquality.areSame(encode(bytes), text) else { return nil }
         return bytes

@@ -1,18 +1,17 @@
 public import JSON
 import NIOHTTP1
 
-/// A request to a server of others.
+/// A request to another server.
 public struct HTTPCall: Sendable {
-    /// The upper-case method.
+    /// The HTTP method in upper case.
     public var method: String
-    /// The address, with `https` or `http`.
+    /// The URL, with the scheme `https` or `http`.
     public var url: String
-    /// The headers; the host and the length are added.
+    /// The header fields, without host and length, which are added.
     public var headers: [(name: String, value: String)]
-    /// The body; empty for none.
+    /// The body, which may be empty.
     public var body: [UInt8]
 
-    /// Makes a request.
     public init(_ method: String, _ url: String, headers: [(name: String, value: String)] = [], body: [UInt8] = []) {
         self.method = method
         self.url = url
@@ -21,52 +20,44 @@ public struct HTTPCall: Sendable {
     }
 }
 
-/// What a server of others answered.
+/// A response from another server.
 public struct HTTPReply: Sendable {
-    /// The status.
     public var status: Int
-    /// The headers, in the order in which they came.
+    /// The header fields in their original order.
     public var headers: [(name: String, value: String)]
-    /// The body.
     public var body: [UInt8]
 
-    /// Whether the status is one of 200 to 299.
     public var isSuccess: Bool { (200...299).contains(status) }
 
-    /// What the status is called: `Bad Gateway`.
+    /// The standard reason phrase of the status, such as `Bad Gateway`.
     public var reason: String { HTTPResponseStatus(statusCode: status).reasonPhrase }
 
-    /// The body as JSON; nil when it is none.
+    /// The parsed body, or nil if it isn't valid JSON.
     public var json: JSONValue? { try? JSONValue(parsing: body) }
 
-    /// The value of the first header with a name, whose case does not count; nil without any.
+    /// Returns the value of the first header field with a name, ignoring case, or nil.
     public func header(_ name: String) -> String? {
         headers.first { $0.name.lowercased() == name.lowercased() }?.value
     }
 }
 
-/// Why a server of others gave no answer. Contains nothing of what was sent.
+/// The reason why another server didn't respond. Contains none of the request's data.
 public struct HTTPCallFailure: Error, CustomStringConvertible {
-    /// What went wrong.
     public enum Kind: Sendable {
-        /// There is no such host, or no server listens there.
+        /// The host doesn't exist, or connecting failed or timed out.
         case unreachable
-        /// The connection ended before the answer did.
+        /// The connection closed before the end of the response.
         case closed
-        /// The answer is larger than it may be.
+        /// The response exceeds the size limit.
         case tooLarge
-        /// Other calls have all connections to the host.
+        /// All connections to the host are in use.
         case busy
-        /// Anything else.
         case other
     }
 
-    /// The message for the operator.
     public var description: String
-    /// What went wrong.
     public var kind: Kind
 
-    /// Makes a failure.
     public init(description: String, kind: Kind = .other) {
         self.description = description
         self.kind = kind

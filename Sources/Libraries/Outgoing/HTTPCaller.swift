@@ -15,12 +15,12 @@ import Synchronization
     import Glibc
 #endif
 
-/// Sends requests to servers of others: identity providers, services that send mails, hosts of cloud code.
+/// Sends requests to other servers: identity providers, mail services, webhooks.
 ///
-/// Connections are kept for the next call. Redirects are not followed, since who redirects chooses whom the server talks
-/// to; certificates are checked; an answer has a time and a size that it cannot go beyond.
+/// Reuses connections. Verifies certificates and limits the duration and size of responses. Doesn't follow redirects,
+/// which would let another server choose whom this server contacts.
 public final class HTTPCaller: Sendable {
-    /// The first call opens connections, so a server that fails to start has none to close.
+    /// Connections are opened by the first call, so that a server that fails to start has none to close.
     private enum State {
         case unused(HTTPClient.Configuration)
         case open(HTTPClient)
@@ -29,13 +29,13 @@ public final class HTTPCaller: Sendable {
 
     private let state: Mutex<State>
 
-    /// Makes a caller, which connects when it is used.
+    /// Creates a caller, which connects on first use.
     ///
     /// - Parameters:
-    ///   - connectionsPerHost: How many calls are under way to one host at a time; others wait.
-    ///   - keptFor: How long a connection is kept for the next call; nil for a minute.
-    ///   - connectTime: How long it may take to connect.
-    /// - Throws: When the file of certificates cannot be read.
+    ///   - connectionsPerHost: Maximum number of concurrent calls per host. Others wait.
+    ///   - keptFor: The idle timeout of connections, or nil for one minute.
+    ///   - connectTime: The connect timeout.
+    /// - Throws: An error if the certificate file can't be read.
     public init(
         _ settings: Configuration.Outgoing, connectionsPerHost: Int = 8, keptFor: Duration? = nil,
         connectTime: Duration = .seconds(5)
@@ -48,12 +48,12 @@ public final class HTTPCaller: Sendable {
         var configuration = HTTPClient.Configuration(tlsConfiguration: tls, redirectConfiguration: .disallow)
         configuration.httpVersion = .http1Only
         configuration.timeout.connect = TimeAmount(connectTime)
-        // A tracer of the program would put whole addresses into spans, with the tokens in them.
+        // Spans of a global tracer would contain whole URLs, including tokens.
         configuration.tracing.tracer = nil
         configuration.connectionPool.concurrentHTTP1ConnectionsPerHostSoftLimit = connectionsPerHost
         if let keptFor {
             configuration.connectionPool.idleTimeout = TimeAmount(keptFor)
-            // Who cannot be reached is said to be so at once.
+            // Reports an unreachable host immediately.
             configuration.connectionPool.retryConnectionEstablishment = false
         }
         configuration.proxy = settings.proxy.map { .server(host: $0.host, port: $0.port) }
@@ -66,7 +66,7 @@ public final class HTTPCaller: Sendable {
         throw HTTPCallFailure(description: "option trustedCertificates: \(path) cannot be read: \(reason)")
     }
 
-    /// Closes the connections; calls after that fail.
+    /// Closes all connections. Later calls fail.
     public func shutdown() async {
         let client: HTTPClient? = state.withLock { state in
             defer { state = .closed }
@@ -89,12 +89,12 @@ public final class HTTPCaller: Sendable {
         }
     }
 
-    /// Sends a request and reads the whole answer.
+    /// Sends a request and reads the whole response.
     ///
     /// - Parameters:
-    ///   - timeLimit: How long it may take altogether; nil where the caller cancels.
-    ///   - mostBytes: The largest body of an answer, in bytes.
-    /// - Throws: `HTTPCallFailure` when there is no answer within the limits; `CancellationError`.
+    ///   - timeLimit: The time limit of the whole call, or nil if the caller cancels it.
+    ///   - mostBytes: Maximum size of the response body in bytes.
+    /// - Throws: `HTTPCallFailure` without a response within the limits, or `CancellationError`.
     public func send(_ call: HTTPCall, timeLimit: Duration? = .seconds(5), mostBytes: Int = 65_536) async throws
         -> HTTPReply
     {
@@ -119,7 +119,7 @@ public final class HTTPCaller: Sendable {
         }
     }
 
-    /// What an error of the HTTP client means.
+    /// Converts errors of the HTTP client to `HTTPCallFailure` or `CancellationError`.
     static func failure(_ error: any Error) -> any Error {
         if error is HTTPCallFailure { return error }
         if Task.isCancelled { return CancellationError() }
@@ -159,15 +159,15 @@ public final class HTTPCaller: Sendable {
 }
 
 extension HTTPCaller {
-    /// Sends a request and hands the body of the answer on while it comes, however large it is.
+    /// Sends a request and streams the response body, which may have any size.
     ///
     /// - Parameters:
-    ///   - timeLimit: How long all of it may take.
-    ///   - silence: How long nothing may come.
-    ///   - sink: Takes the pieces of a body whose status is one of 200 to 299; the next one comes when it returns.
-    /// - Returns: The status.
-    /// - Throws: `HTTPCallFailure` when there is no answer, or not all of it, within the limits; `CancellationError`;
-    ///   what `sink` throws.
+    ///   - timeLimit: The time limit of the whole download.
+    ///   - silence: Maximum time without data.
+    ///   - sink: Receives each piece of the body of a successful response. The next one is read after it returns.
+    /// - Returns: The HTTP status.
+    /// - Throws: `HTTPCallFailure` without a complete response within the limits, `CancellationError`, or the errors of
+    ///   `sink`.
     public func download(
         _ call: HTTPCall, timeLimit: Duration = .seconds(3600), silence: Duration = .seconds(60),
         to sink: (ByteBuffer) async throws -> Void

@@ -2,22 +2,20 @@ import AsyncHTTPClient
 public import NIOCore
 import NIOHTTP1
 
-/// An answer whose body has not been read yet. When it is let go, the connection is closed.
+/// A response whose body is streamed. Releasing it closes the connection.
 public struct HTTPStream: Sendable {
-    /// The status.
     public let status: Int
-    /// The header fields, in the order in which they came.
+    /// The header fields in their original order.
     public let headers: [(name: String, value: String)]
-    /// The body.
     public let body: HTTPPieces
 
-    /// The value of the first header field with a name, whose case does not count; nil without any.
+    /// Returns the value of the first header field with a name, ignoring case, or nil.
     public func header(_ name: String) -> String? {
         headers.first { $0.name.lowercased() == name.lowercased() }?.value
     }
 }
 
-/// The body of an answer, piece by piece. The next piece is read from the connection when it is asked for.
+/// A streamed response body. Pieces are read from the connection on demand.
 public actor HTTPPieces {
     private var iterator: HTTPClientResponse.Body.AsyncIterator?
     private var failure: (any Error)?
@@ -28,10 +26,9 @@ public actor HTTPPieces {
         self.silence = silence
     }
 
-    /// The next piece; nil at the end.
+    /// Reads the next piece, or returns nil at the end.
     ///
-    /// - Throws: `HTTPCallFailure` if the connection ends before the body or the read times out, and on every later
-    ///   call.
+    /// - Throws: `HTTPCallFailure` if the connection closes early or the read times out, and on every later call.
     public nonisolated func next() async throws -> ByteBuffer? {
         do {
             return try await withThrowingTaskGroup(of: ByteBuffer?.self) { group in
@@ -48,10 +45,10 @@ public actor HTTPPieces {
         }
     }
 
-    /// Reads all that is left.
+    /// Reads the rest of the body.
     ///
-    /// - Parameter time: How long that may take, however little is silence.
-    /// - Throws: `HTTPCallFailure`, also when there are more bytes than `limit`.
+    /// - Parameter time: The time limit, even if data keeps arriving.
+    /// - Throws: `HTTPCallFailure`, also if the body exceeds `limit` bytes.
     public nonisolated func collect(upTo limit: Int, within time: Duration = .seconds(300)) async throws -> [UInt8] {
         var bytes: [UInt8] = []
         let end = ContinuousClock.now + time
@@ -76,14 +73,14 @@ public actor HTTPPieces {
             self.iterator = iterator
             return piece
         } catch {
-            // A broken stream must not look like its end.
+            // A failed stream must not look as if it had ended.
             failure = error is CancellationError ? HTTPCallFailure(description: "its reading was given up") : error
             throw error
         }
     }
 }
 
-/// A body of a known length, in pieces that a connection takes one after the other.
+/// Splits a request body of known length into pieces.
 struct BufferPieces: AsyncSequence, Sendable {
     let buffer: ByteBuffer
 
@@ -101,13 +98,13 @@ struct BufferPieces: AsyncSequence, Sendable {
 }
 
 extension HTTPCaller {
-    /// Sends a request, and gives the answer as soon as its head is there.
+    /// Sends a request and returns as soon as the response head arrives.
     ///
     /// - Parameters:
-    ///   - content: The body, in place of the call's own, where it is large.
-    ///   - limit: How long it may take until the head of the answer is there.
-    ///   - silence: How long the body may be silent while it is read.
-    /// - Throws: `HTTPCallFailure` when there is no answer within the limits; `CancellationError`.
+    ///   - content: A large body that replaces the call's own.
+    ///   - limit: Maximum time until the response head arrives.
+    ///   - silence: Maximum time without data while the body is read.
+    /// - Throws: `HTTPCallFailure` without a response within the limits, or `CancellationError`.
     public func open(
         _ call: HTTPCall, content: ByteBuffer? = nil, headWithin limit: Duration, silence: Duration
     ) async throws -> HTTPStream {
@@ -120,7 +117,7 @@ extension HTTPCaller {
             request.body = .bytes(call.body)
         }
         do {
-            // Where a proxy of the network drops packets, the limit counts from the first try to connect.
+            // The deadline includes connecting, in case a network proxy drops packets.
             let response = try await client().execute(request, deadline: .now() + TimeAmount(limit))
             return HTTPStream(
                 status: Int(response.status.code), headers: response.headers.map { ($0.name, $0.value) },

@@ -11,14 +11,13 @@ public import JSON
 /// A JSON Web Token (RFC 7519) in compact serialization.
 public struct JSONWebToken: Sendable {
     public let header: JSONObject
-    /// The claims. Parsing verifies neither their signature nor their content.
+    /// The claims. Parsing verifies neither the signature nor the claims.
     public let claims: JSONObject
-    /// The header and the claims as sent, which the signature covers.
+    /// The encoded header and claims, which the signature covers.
     private let signed: [UInt8]
-    /// The signature. If it can't be decoded it is empty, so no key verifies it.
+    /// Empty if the signature can't be decoded, so that no key verifies it.
     private let signature: [UInt8]
 
-    /// The longest accepted token, in bytes.
     private static let longest = 16_384
 
     /// Parses a token. Returns nil if it is malformed, too long, or requires extensions.
@@ -48,20 +47,20 @@ public struct JSONWebToken: Sendable {
         }
     }
 
-    /// Returns the time in a claim, in seconds since 1970.
+    /// Returns a time claim in seconds since 1970, or nil if missing.
     public func time(_ claim: Name) -> Double? { claims[claim]?.numberValue }
 
-    /// Returns whether the token is signed with a secret (HS256).
+    /// Whether the token is signed with a secret (HS256).
     public func isSigned(bySecret secret: String) -> Bool {
         header["alg"]?.stringValue == "HS256"
             && HMAC<SHA256>.isValidAuthenticationCode(
                 signature, authenticating: signed, using: SymmetricKey(data: Array(secret.utf8)))
     }
 
-    /// Returns whether the token is signed with an issuer's key.
+    /// Whether the token is signed with an issuer's key.
     ///
     /// - Parameters:
-    ///   - key: The public key as the issuer publishes it (RFC 7517). It must be for signatures and for the algorithm.
+    ///   - key: The issuer's public key as a JSON Web Key (RFC 7517). It must be for signatures and for the algorithm.
     ///   - algorithm: The algorithm that the caller allows: RS256 or ES256.
     public func isSigned(by key: JSONObject, _ algorithm: String) -> Bool {
         func number(_ name: Name) -> [UInt8]? { key[name]?.stringValue.flatMap(Base64URL.decode) }
@@ -71,7 +70,7 @@ public struct JSONWebToken: Sendable {
         let digest = SHA256.hash(data: signed)
         switch (algorithm, key["kty"]?.stringValue) {
         case ("RS256", "RSA"):
-            // Keys of less than 2048 bits are refused.
+            // The initializer rejects keys of less than 2048 bits.
             guard let n = number("n"), let e = number("e"), let key = try? _RSA.Signing.PublicKey(n: n, e: e) else {
                 return false
             }

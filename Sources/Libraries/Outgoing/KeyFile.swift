@@ -6,20 +6,19 @@ import ServerConfiguration
     import Foundation
 #endif
 
-/// A key or a certificate as configurations name it: a path, a PEM text, or either's bytes in Base64.
+/// A key or certificate from the configuration: a path, PEM text, or Base64 of either's bytes.
 public struct KeyFile: Sendable {
-    /// Its content.
     public let bytes: [UInt8]
 
-    /// Reads one.
+    /// Reads a key or certificate.
     ///
     /// - Parameters:
-    ///   - option: What to call it when it cannot be read.
-    ///   - folder: Where relative paths begin.
-    /// - Throws: `ConfigurationError` that says why.
+    ///   - option: The name of the option, for errors.
+    ///   - folder: The base folder of relative paths.
+    /// - Throws: `ConfigurationError` if the text is neither a key nor the path of a readable file.
     public init(_ text: String, _ option: String, in folder: String) throws {
         if text.contains("-----BEGIN") || text.hasPrefix("{") {
-            // Variables of the environment often hold line feeds as two characters.
+            // In environment variables, line feeds are often written as `\n`.
             bytes = Array(text.replacing("\\n", with: text.hasPrefix("{") ? "\\n" : "\n").utf8)
             return
         }
@@ -35,6 +34,6 @@ public struct KeyFile: Sendable {
         }
     }
 
-    /// Its content as UTF-8.
+    /// The content as UTF-8.
     public var text: String { String(decoding: bytes, as: UTF8.self) }
 }

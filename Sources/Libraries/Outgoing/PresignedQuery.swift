@@ -7,20 +7,20 @@ import Encoding
     public import Foundation
 #endif
 
-/// Parameters with which addresses of a host answer to any caller for a time. What is the same for all addresses of one moment
-/// is made once: a list of objects has many files.
+/// Creates query parameters that let anybody access a host's URLs for a limited time. Everything that doesn't depend on
+/// the path is computed once, because a list of objects can contain many files.
 public struct PresignedQuery: Sendable {
     private let parameters: String
     private let host: String
     private let key: SymmetricKey
-    /// The signed text before the request's hash.
+    /// The beginning of the string to sign, before the request's hash.
     private let signedStart: [UInt8]
 
-    /// Prepares addresses for reading.
+    /// Prepares URLs for reading.
     ///
     /// - Parameters:
-    ///   - lifetime: For how many seconds they answer.
-    ///   - date: From when on.
+    ///   - lifetime: The validity in seconds.
+    ///   - date: The start of the validity.
     public init(_ signature: AWSSignature, host: String, lifetime: Int, at date: Date) {
         let time = AWSSignature.time(date)
         let scope = signature.scope(time)
@@ -38,11 +38,11 @@ public struct PresignedQuery: Sendable {
         signedStart = Array("AWS4-HMAC-SHA256\n\(time)\n\(scope)\n".utf8)
     }
 
-    /// The parameters of a path, the signature last.
+    /// Returns the query parameters for a path, with the signature last.
     ///
     /// - Parameters:
-    ///   - path: The path as it is sent.
-    ///   - others: Parameters in order whose names come after `X-Amz-`, such as `response-content-disposition=attachment`.
+    ///   - path: The percent-encoded path.
+    ///   - others: Further parameters, sorted, whose names come after `X-Amz-`, such as `response-content-disposition=attachment`.
     public func callAsFunction(_ path: String, others: String? = nil) -> String {
         var query = parameters
         if let others { query += "&" + others }

@@ -8,31 +8,30 @@ import ServerConfiguration
     import Foundation
 #endif
 
-/// A service account of Google's: who it is, and the key that it signs by.
+/// A Google service account and its signing key.
 public struct ServiceAccount: Sendable {
-    /// The project of the account; nil where the file names none.
+    /// The project id, or nil if the file doesn't contain one.
     public let projectId: String?
     private let email: String
     private let keyId: String
     private let key: _RSA.Signing.PrivateKey
     private let tokenAddress: String
 
-    /// Why there is no token. Holds nothing secret.
+    /// The reason why Google issued no token. Contains no secrets.
     public struct Failure: Error, Sendable {
-        /// The message for the operator.
         public var reason: String
-        /// Whether Google does not know the account.
+        /// Whether Google rejected the credentials, so that retrying is useless.
         public var isFinal: Bool
     }
 
-    /// What Google gives for a signature.
+    /// An access token issued by Google.
     public struct Token: Sendable {
-        /// What stands behind `Bearer`.
+        /// The token for the header `Authorization: Bearer`.
         public var text: String
-        /// For how many seconds it is good.
+        /// The validity in seconds.
         public var lifetime: Double
 
-        /// Reads the answer of Google's that brings it; nil where it brings none.
+        /// Parses Google's response. Returns nil if it contains no token.
         public init?(_ reply: HTTPReply) {
             guard reply.isSuccess, let text = reply.json?["access_token"]?.stringValue, !text.isEmpty,
                 text.utf8.allSatisfy({ (0x21...0x7E).contains($0) })
@@ -42,13 +41,13 @@ public struct ServiceAccount: Sendable {
         }
     }
 
-    /// Reads an account.
+    /// Parses the credentials of an account.
     ///
     /// - Parameters:
-    ///   - value: The JSON of it, or a path, or its text.
-    ///   - option: What to call it when it cannot be read.
-    ///   - folder: Where relative paths begin.
-    /// - Throws: `ConfigurationError` for what is none.
+    ///   - value: The JSON of the credentials, its text, or a path.
+    ///   - option: The name of the option, for errors.
+    ///   - folder: The base folder of relative paths.
+    /// - Throws: `ConfigurationError` if the credentials are invalid.
     public init(_ value: JSONValue, _ option: String, in folder: String) throws {
         var account = value.objectValue
         if let text = value.stringValue {
@@ -79,9 +78,9 @@ public struct ServiceAccount: Sendable {
         }
     }
 
-    /// Asks Google for a token.
+    /// Requests a token from Google.
     ///
-    /// - Parameter scope: What it is for, as Google names it, such as `devstorage.read_write`.
+    /// - Parameter scope: The last part of the scope's URL, such as `devstorage.read_write`.
     /// - Throws: ``Failure``.
     public func token(for scope: String, by caller: HTTPCaller) async throws -> Token {
         let now = Date.now.timeIntervalSince1970.rounded(.down)

@@ -1,48 +1,48 @@
-/// A table that holds so much at most: what was used longest ago makes room for what is new.
+/// A cache with a maximum total weight that evicts the least recently used values.
 ///
-/// Each call takes constant time on average. What requests call is inlinable, to be compiled for the keys and values at
-/// hand: each request looks into several tables.
+/// Each call takes constant time on average. The methods used by requests are inlinable, so that they are specialized
+/// for the key and value types: each request reads several tables.
 public struct BoundedTable<Key: Hashable, Value> {
     @usableFromInline struct Node {
         @usableFromInline let key: Key
         @usableFromInline var value: Value
         @usableFromInline var weight: Int
-        /// The nodes used just before and after; nil at the ends.
+        /// The indices of the nodes used just before and after this one, or nil at the ends.
         @usableFromInline var older: Int?
         @usableFromInline var newer: Int?
     }
 
     @usableFromInline let capacity: Int
-    /// The values, some slots of them empty.
+    /// The nodes, with nil in free slots.
     @usableFromInline var nodes: [Node?] = []
     @usableFromInline var emptySlots: [Int] = []
     @usableFromInline var slots: [Key: Int] = [:]
     @usableFromInline var oldest: Int?
     @usableFromInline var newest: Int?
 
-    /// Its total weight.
+    /// The total weight of all values.
     public internal(set) var weight = 0
-    /// How many values it holds.
     public var count: Int { slots.count }
 
-    /// Makes an empty table.
+    /// Creates an empty table.
     ///
-    /// - Parameter capacity: The weight of what it holds at most: of values, where each weighs 1.
+    /// - Parameter capacity: Maximum total weight: the number of values if each weighs 1.
     public init(capacity: Int) { self.capacity = capacity }
 
-    /// The value of a key, which counts as used now.
+    /// Returns the value of a key and marks it as used.
     @inlinable public mutating func value(of key: Key) -> Value? {
         guard let place = slots[key] else { return nil }
         use(place)
         return nodes[place]?.value
     }
 
-    /// The value of a key, without counting as a use.
+    /// Returns the value of a key without marking it as used.
     @inlinable public func peek(_ key: Key) -> Value? { slots[key].flatMap { nodes[$0]?.value } }
 
-    /// Keeps a value, and drops those used longest ago until there is room. One that weighs more than all is not kept.
+    /// Stores a value and evicts the least recently used ones until it fits. A value heavier than the capacity isn't
+    /// stored.
     ///
-    /// - Returns: The values that made room.
+    /// - Returns: The evicted values.
     @discardableResult
     public mutating func set(_ value: Value, for key: Key, weight: Int = 1) -> [Value] {
         if let place = slots[key], nodes[place]?.weight == weight {
@@ -63,24 +63,23 @@ public struct BoundedTable<Key: Hashable, Value> {
         return dropped
     }
 
-    /// Drops the value of a key.
+    /// Removes the value of a key.
     ///
-    /// - Returns: The value; nil where there was none.
+    /// - Returns: The value, or nil if the key didn't exist.
     @discardableResult
     public mutating func remove(_ key: Key) -> Value? {
         guard let place = slots[key] else { return nil }
         return drop(place)
     }
 
-    /// Drops the values of which something is true. Takes time for each value.
+    /// Removes the values that `isStale` selects. Takes linear time.
     public mutating func removeAll(where isStale: (Key, Value) -> Bool) {
         for case (let place, let node?) in nodes.enumerated() where isStale(node.key, node.value) { drop(place) }
     }
 
-    /// Drops all.
     public mutating func removeAll() { self = Self(capacity: capacity) }
 
-    /// All keys and values, in no order.
+    /// All keys and values, in no particular order.
     public var all: [(key: Key, value: Value)] { nodes.compactMap { node in node.map { ($0.key, $0.value) } } }
 
     @discardableResult
@@ -101,13 +100,13 @@ public struct BoundedTable<Key: Hashable, Value> {
     }
 
     @inlinable mutating func unlink(_ place: Int) {
-        // The links alone: a copy of the node would retain its key and its value.
+        // Copies only the links, because copying the node would retain its key and value.
         let (older, newer) = (nodes[place]?.older, nodes[place]?.newer)
         if let older { nodes[older]?.newer = newer } else { oldest = newer }
         if let newer { nodes[newer]?.older = older } else { newest = older }
     }
 
-    /// Puts a node that is linked to none at the newer end.
+    /// Appends an unlinked node at the newest end.
     @inlinable mutating func link(_ place: Int) {
         nodes[place]?.older = newest
         nodes[place]?.newer = nil

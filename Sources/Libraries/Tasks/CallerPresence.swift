@@ -1,11 +1,11 @@
 import Synchronization
 
-/// Whether the caller is still there to hear the answer.
+/// Whether a request's caller is still connected.
 ///
-/// Slow statements of a caller that has gone away are stopped on the server; see ``PostgresClient/slowQuery(_:)``. What
-/// changes data goes on, because half of a request must not be carried out.
+/// If the caller disconnects, slow reads are cancelled on the database server; see ``PostgresClient/slowQuery(_:)``.
+/// Writes continue, because a request must not be carried out in part.
 public final class CallerPresence: Sendable {
-    /// The caller on whose behalf the current task runs, if the transport watches it.
+    /// The caller of the current task's request, if the transport watches the connection.
     @TaskLocal public static var current: CallerPresence?
 
     private struct State: Sendable {
@@ -18,22 +18,22 @@ public final class CallerPresence: Sendable {
     private let statement = Mutex<String?>(nil)
     private let senderNumber: Atomic<UInt64>
 
-    /// Makes a presence of a caller that is there.
+    /// Creates the presence of a connected caller.
     ///
-    /// - Parameter sender: On whose behalf its requests are carried out.
+    /// - Parameter sender: The sender whose share the caller's requests use.
     public init(sender: Sender = .server) { senderNumber = Atomic(sender.number) }
 
-    /// On whose behalf the caller's requests are carried out. Behind a proxy that is believed it changes with each request.
+    /// The sender whose share the caller's requests use. Behind a trusted proxy it changes with each request.
     public var sender: Sender {
         get { Sender(number: senderNumber.load(ordering: .relaxed)) }
         set { senderNumber.store(newValue.number, ordering: .relaxed) }
     }
 
-    /// Notes the statement that took long for the caller.
+    /// Records a slow statement of the caller.
     @inline(never)
     public func note(slowStatement text: String) { statement.withLock { $0 = text } }
 
-    /// The statement that took long for the caller last; from then on there is none.
+    /// Returns the last slow statement and clears it.
     @inline(never)
     public func takeSlowStatement() -> String? {
         statement.withLock { statement in
@@ -42,7 +42,7 @@ public final class CallerPresence: Sendable {
         }
     }
 
-    /// Notes that the caller has gone away; what was begun for it is stopped.
+    /// Marks the caller as disconnected and cancels its work.
     public func leave() {
         let departures = state.withLock { state in
             state.hasLeft = true
@@ -52,9 +52,9 @@ public final class CallerPresence: Sendable {
         for departure in departures { departure() }
     }
 
-    /// Runs an operation in a task that is cancelled when the caller leaves, or the current task is cancelled.
+    /// Runs an operation that is cancelled if the caller disconnects or the current task is cancelled.
     ///
-    /// - Throws: What the operation throws.
+    /// - Throws: The errors of the operation.
     package func whilePresent<Value: Sendable>(
         _ operation: @escaping @Sendable () async throws -> Value
     ) async throws -> Value {
@@ -68,10 +68,10 @@ public final class CallerPresence: Sendable {
         }
     }
 
-    /// Whether the caller has gone away.
+    /// Whether the caller has disconnected.
     public var hasLeft: Bool { state.withLock { $0.hasLeft } }
 
-    /// Has something called when the caller leaves; at once, if that was before.
+    /// Registers a closure to call when the caller disconnects. Calls it immediately if that has already happened.
     ///
     /// - Returns: A number for ``forget(_:)``.
     public func onLeaving(_ departure: @escaping @Sendable () -> Void) -> Int {
@@ -84,7 +84,7 @@ public final class CallerPresence: Sendable {
         return number
     }
 
-    /// Gives up a call that ``onLeaving(_:)`` asked for.
+    /// Removes a closure registered with ``onLeaving(_:)``.
     public func forget(_ number: Int) {
         state.withLock { _ = $0.departures.removeValue(forKey: number) }
     }

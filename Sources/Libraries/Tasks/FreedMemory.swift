@@ -4,10 +4,9 @@ import Synchronization
     import CMalloc
 #endif
 
-/// Memory that was freed in many small pieces, as rows and values are.
+/// Returns memory to the system that was freed in many small pieces, such as rows and values.
 ///
-/// glibc keeps what a thread freed for what that thread asks for next, and gives back by itself only what lies at the end of
-/// all that the thread has.
+/// glibc keeps freed memory for the thread that freed it, and only returns memory at the end of a thread's heap.
 public enum FreedMemory {
     private struct State {
         var bytes = 0
@@ -16,12 +15,12 @@ public enum FreedMemory {
 
     private static let state = Mutex(State())
 
-    /// Bytes freed before they are returned to the system.
+    /// Bytes freed before memory is returned to the system.
     private static let most = 16 * 1024 * 1024
-    /// The minimum time between two releases, since other threads wait meanwhile.
+    /// The minimum time between two releases, because malloc_trim blocks other threads.
     private static let pause = Duration.milliseconds(500)
 
-    /// Notes that so many bytes were freed. When they are many, they go back to the system.
+    /// Records that a number of bytes were freed, and returns memory to the system once there are many.
     public static func note(_ bytes: Int) {
         #if canImport(Glibc)
             let isDue = state.withLock { state in
@@ -41,7 +40,7 @@ public enum FreedMemory {
     }
 
     #if canImport(Glibc)
-        /// Whether enough was freed since the last release. Noted memory may be freed a little later.
+        /// Whether enough was freed since the last release. Recorded memory may be freed a little later.
         private static func isDueAgain() -> Bool {
             state.withLock { state in
                 guard state.bytes >= most else {

@@ -1,11 +1,11 @@
 import Synchronization
 
-/// Lets in so much work at a time; the rest waits, round robin by sender, or by the time that senders took.
+/// Limits concurrent work. Waiting work is admitted round robin by sender, or by the time that each sender has used.
 ///
-/// What waits leaves the line when its task is cancelled or its caller goes away, so that no work is done without a
-/// caller, and none waits behind it.
+/// Waiting work leaves the queue if its task is cancelled or its caller disconnects, so that no work is done for absent
+/// callers.
 public final class Gate: Sendable {
-    /// Why work was not let in.
+    /// The error if too many wait.
     public struct Full: Error {}
 
     private struct Waiter {
@@ -43,18 +43,17 @@ public final class Gate: Sendable {
     private let waitingShare: Int
     private let state = Mutex(State())
 
-    /// Makes a gate.
+    /// Creates a gate.
     ///
     /// - Parameters:
-    ///   - capacity: The weight of all that is let in at a time. What weighs more is let in alone.
-    ///   - share: The weight of what is let in of one sender at a time.
-    ///   - leavesRoom: Whether a sender has at most three times as much as is left free: three quarters where it is
-    ///     alone, and less the more there are. However many wait for themselves then, the next one finds room.
-    ///   - countsTime: Whether of those that wait the sender comes first whose work took the least time, as far as it
-    ///     was done by ``run(weight:of:_:)``: one that asks for little does not wait for a turn of each that asks for a
-    ///     lot.
-    ///   - mostWaiting: How many may wait.
-    ///   - waitingShare: How many of one sender may wait.
+    ///   - capacity: Maximum total weight of running work. Heavier work runs alone.
+    ///   - share: Maximum total weight of one sender's running work.
+    ///   - leavesRoom: Whether a sender may use at most three times the weight that remains free: three quarters of the
+    /// capacity if it is alone, less if there are others. So a new sender always finds room.
+    ///   - countsTime: Whether the sender that has used the least time in ``run(weight:of:_:)`` goes first. So a sender with
+    /// little work doesn't wait for a turn of each busy sender.
+    ///   - mostWaiting: Maximum number of waiting calls.
+    ///   - waitingShare: Maximum number of waiting calls per sender.
     public init(
         capacity: Int, share: Int = .max, leavesRoom: Bool = false, countsTime: Bool = false,
         mostWaiting: Int = .max, waitingShare: Int = .max
@@ -67,14 +66,14 @@ public final class Gate: Sendable {
         self.waitingShare = waitingShare
     }
 
-    /// The weight of what is inside now.
+    /// The total weight of running work.
     public var used: Int { state.withLock { $0.load.used } }
-    /// Whether more is inside than there is room for, since something turned out to weigh more than was said.
+    /// Whether the running work exceeds the capacity, because some turned out to be heavier than expected.
     public var isOverfull: Bool { used > capacity }
-    /// How many wait now.
+    /// The number of waiting calls.
     public var waiting: Int { state.withLock { $0.waiting.count } }
 
-    /// Whether a sender's work is kept out by the share that the sender itself uses.
+    /// Whether a sender's own running work prevents it from running more.
     public func waitsForItself(weight: Int, of sender: Sender) -> Bool {
         state.withLock { state in
             let own = state.load.usedBySender[sender, default: 0]
@@ -82,13 +81,13 @@ public final class Gate: Sendable {
         }
     }
 
-    /// Runs `body` when there is room for it.
+    /// Waits for room and runs `body`.
     ///
     /// - Parameters:
-    ///   - weight: What it weighs: 1 for gates that count, bytes for gates that weigh.
-    ///   - sender: On whose behalf it runs.
-    /// - Throws: What `body` throws; `CancellationError` when the task was cancelled, or the caller left, before it was
-    ///   let in; ``Full`` when too many wait.
+    ///   - weight: The weight of the work: 1 for gates that count, bytes for gates that limit memory.
+    ///   - sender: The sender whose share the work uses.
+    /// - Throws: The errors of `body`, `CancellationError` if the task is cancelled or the caller disconnects while
+    ///   waiting, or ``Full`` if too many wait.
     public nonisolated(nonsending) func run<R>(
         weight: Int = 1, of sender: Sender = .current, _ body: nonisolated(nonsending) () async throws -> R
     ) async throws -> R {
@@ -98,10 +97,10 @@ public final class Gate: Sendable {
         return try await body()
     }
 
-    /// Waits until there is room. The caller that was let in calls ``leave(weight:of:)`` once with the same arguments.
+    /// Waits for room. Afterwards the caller must call ``leave(weight:of:)`` once with the same arguments.
     ///
-    /// - Throws: `CancellationError` when the task was cancelled, or the caller left, before; ``Full`` when too many
-    ///   wait.
+    /// - Throws: `CancellationError` if the task is cancelled or the caller disconnects while waiting, or ``Full`` if
+    ///   too many wait.
     public nonisolated(nonsending) func enter(weight: Int = 1, of sender: Sender = .current) async throws {
         guard !tryEnter(weight: weight, of: sender) else { return }
         let presence = CallerPresence.current
@@ -115,9 +114,9 @@ public final class Gate: Sendable {
         }
     }
 
-    /// Enters if there is room now and no other caller waits for it.
+    /// Enters if there is room and nothing waits.
     ///
-    /// - Returns: Whether it entered; then ``leave(weight:of:)`` is owed.
+    /// - Returns: Whether it entered. If so, the caller must call ``leave(weight:of:)``.
     public func tryEnter(weight: Int = 1, of sender: Sender = .current) -> Bool {
         state.withLock { state in
             guard state.waiting.isEmpty, fits(weight, of: sender, beside: state.load) == .take else { return false }
@@ -126,14 +125,14 @@ public final class Gate: Sendable {
         }
     }
 
-    /// Counts what is inside already, whether there is room for it or not; ``leave(weight:of:)`` is owed.
+    /// Adds running work regardless of the capacity. The caller must call ``leave(weight:of:)`` later.
     public func add(weight: Int, of sender: Sender) {
         state.withLock { $0.load.add(weight, of: sender) }
     }
 
-    /// Gives back what ``enter(weight:of:)`` took; those who wait and for whom there is room now enter.
+    /// Releases what ``enter(weight:of:)`` acquired, and admits waiting work that now fits.
     ///
-    /// - Parameter time: The time that the sender held the slot, for a gate that counts time.
+    /// - Parameter time: The duration of the work, for a gate that counts time.
     public func leave(weight: Int = 1, of sender: Sender = .current, spending time: Duration = .zero) {
         let admitted = state.withLock { state in
             if time > .zero { state.spent.add(time, to: sender) }
@@ -145,7 +144,7 @@ public final class Gate: Sendable {
 
     private func fits(_ weight: Int, of sender: Sender, beside load: Load) -> SenderQueue<Waiter>.Choice {
         let own = load.usedBySender[sender, default: 0]
-        // One that waits for itself keeps no other from entering.
+        // A sender at its own limit doesn't block other senders.
         if own > 0, weight > share - own { return .skip }
         if own > 0, leavesRoom, (own + weight) / 3 > capacity - load.used - weight { return .skip }
         return load.used > 0 && weight > capacity - load.used ? .stop : .take
@@ -175,7 +174,7 @@ public final class Gate: Sendable {
         }
     }
 
-    /// Enqueues a waiter, and admits it if it's next.
+    /// Enqueues a waiter and admits it if it's next.
     ///
     /// - Returns: Its ticket, or nil if it was rejected because too many wait.
     private func line(up waiter: Waiter, of sender: Sender) -> SenderQueue<Waiter>.Ticket? {
@@ -183,7 +182,7 @@ public final class Gate: Sendable {
         let ticket = state.withLock { state -> SenderQueue<Waiter>.Ticket? in
             let mayWait = state.waiting.count < mostWaiting && state.waiting.count(of: sender) < waitingShare
             let ticket = state.waiting.append(waiter, of: sender)
-            // Those that wait may wait for themselves, and this one enter at once.
+            // If all others are blocked by their own sender's limit, this one may enter immediately.
             admitted = admitWaiting(&state)
             return mayWait || state.waiting.remove(ticket) == nil ? ticket : nil
         }

@@ -1,6 +1,6 @@
 import Synchronization
 
-/// A place in a gate that is free again when it is given back, or let go.
+/// A slot in a gate. Freed by ``release()`` or when the object is deallocated.
 public final class GatePlace: Sendable {
     private let gate: Gate
     private let sender: Sender
@@ -13,20 +13,20 @@ public final class GatePlace: Sendable {
 
     deinit { release() }
 
-    /// Waits for a place.
+    /// Waits for a slot.
     ///
-    /// - Throws: What ``Gate/enter(weight:of:)`` throws.
+    /// - Throws: The errors of ``Gate/enter(weight:of:)``.
     public static func wait(in gate: Gate, of sender: Sender) async throws -> GatePlace {
         try await gate.enter(of: sender)
         return GatePlace(gate, sender)
     }
 
-    /// Takes a place; nil where none is free for the sender now.
+    /// Returns a slot, or nil if none is free for the sender.
     public static func take(in gate: Gate, of sender: Sender) -> GatePlace? {
         gate.tryEnter(of: sender) ? GatePlace(gate, sender) : nil
     }
 
-    /// Gives the place back, once.
+    /// Releases the slot. Further calls have no effect.
     public func release() {
         if isHeld.exchange(false, ordering: .relaxed) { gate.leave(of: sender) }
     }

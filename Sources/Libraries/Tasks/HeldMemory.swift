@@ -1,26 +1,26 @@
 import Synchronization
 
-/// The memory that a request holds while others wait for theirs: values that were made of large rows, and parts of its answer.
+/// The memory that a request holds for values of large rows and parts of its response.
 ///
-/// A request waits once, before it holds anything; what it needs besides is counted and never waited for, so that no two
-/// requests wait for each other. Nothing may be held in a ``MemoryBudget`` while a request waits: what is not known before it
-/// was read is thrown away and read again (``reading(expecting:size:_:)``).
+/// A request only waits for memory while it holds none. Further memory is counted without waiting, so that requests
+/// don't wait for each other. Data whose size is only known after reading is discarded if there is no room, and read
+/// again later (``reading(expecting:size:_:)``).
 public final class HeldMemory: Sendable {
-    /// What the request holds that the current task carries out; nil where nothing is counted.
+    /// The memory held by the current task's request, or nil if it isn't counted.
     @TaskLocal public static var current: HeldMemory?
 
-    /// How many bytes are not counted.
+    /// Sizes below this number of bytes aren't counted.
     public static let smallest = 64 * 1024
 
     private let gate: Gate
     private let sender: Sender
-    /// Lets one part of the request wait at a time. The others follow without waiting.
+    /// Serializes waiting within the request. Once one part holds memory, the others don't wait.
     private let turn = Gate(capacity: 1)
     private let weight = Mutex(0)
 
     /// - Parameters:
-    ///   - budget: Whose bytes it takes.
-    ///   - depth: In how many calls of cloud code the request stands.
+    ///   - budget: The budget to take memory from.
+    ///   - depth: The number of cloud-code calls that the request is nested in.
     public init(in budget: MemoryBudget, depth: Int) {
         gate = budget.gate(depth: depth)
         sender = .current
@@ -28,9 +28,9 @@ public final class HeldMemory: Sendable {
 
     deinit { leave() }
 
-    /// Runs a request, or a part of one, that may hold memory until it is over.
+    /// Runs a request, or a part of it, and releases its memory afterwards.
     ///
-    /// - Throws: What `body` throws.
+    /// - Throws: The errors of `body`.
     public nonisolated(nonsending) static func run<R>(
         in budget: MemoryBudget, depth: Int, _ body: nonisolated(nonsending) () async throws -> R
     ) async rethrows -> R {
@@ -39,12 +39,12 @@ public final class HeldMemory: Sendable {
         return try await $current.withValue(held) { try await body() }
     }
 
-    /// How many bytes it holds.
+    /// The number of bytes held.
     package var used: Int { weight.withLock { $0 } }
 
-    /// Makes sure that it holds so many bytes, and waits for them if it holds none.
+    /// Ensures that the request holds a number of bytes. Waits for them only if it holds none.
     ///
-    /// - Throws: `CancellationError` when the task was cancelled, or the caller left, before.
+    /// - Throws: `CancellationError` if the task is cancelled or the caller disconnects while waiting.
     public nonisolated(nonsending) func hold(_ bytes: Int) async throws {
         guard !holdNow(bytes) else { return }
         try await turn.run(of: .server) {
@@ -54,7 +54,7 @@ public final class HeldMemory: Sendable {
         }
     }
 
-    /// Counts that it holds so many bytes, for which it is too late to wait.
+    /// Ensures that the request holds a number of bytes, without waiting.
     public func count(_ bytes: Int) {
         weight.withLock { weight in
             guard bytes > weight else { return }
@@ -76,14 +76,15 @@ public final class HeldMemory: Sendable {
         }
     }
 
-    /// Reads something whose size is known once it is read. Where there is no room for it, it is thrown away, and read again
-    /// when there is.
+    /// Reads data whose size is only known afterwards. If there is no room for it, discards it, waits, and reads it
+    /// again.
     ///
     /// - Parameters:
-    ///   - expected: How many bytes it took before: it waits for as much room before it reads, so that nothing is thrown away.
-    ///   - size: Gives how many bytes it takes.
-    ///   - read: Reads it, and changes nothing.
-    /// - Throws: What `read` throws; `CancellationError` when the task was cancelled, or the caller left, before.
+    ///   - expected: The expected size in bytes, for example the previous one. Waits for it first, so that nothing is discarded.
+    ///   - size: Returns the size of the data in bytes.
+    ///   - read: Reads the data. Must have no side effects.
+    /// - Throws: The errors of `read`, or `CancellationError` if the task is cancelled or the caller disconnects while
+    ///   waiting.
     public nonisolated(nonsending) func reading<Value>(
         expecting expected: Int = 0, size: (Value) -> Int, _ read: nonisolated(nonsending) () async throws -> Value
     ) async throws -> Value {
@@ -98,9 +99,10 @@ public final class HeldMemory: Sendable {
         return second
     }
 
-    /// Reads something as ``reading(expecting:size:_:)`` does, in the memory of the request that the current task carries out.
+    /// Like ``reading(expecting:size:_:)``, for the current task's request.
     ///
-    /// - Throws: What `read` throws; `CancellationError` when the task was cancelled, or the caller left, before.
+    /// - Throws: The errors of `read`, or `CancellationError` if the task is cancelled or the caller disconnects while
+    ///   waiting.
     public nonisolated(nonsending) static func reading<Value>(
         expecting expected: Int = 0, size: (Value) -> Int, _ read: nonisolated(nonsending) () async throws -> Value
     ) async throws -> Value {
@@ -108,7 +110,7 @@ public final class HeldMemory: Sendable {
         return try await current.reading(expecting: expected, size: size, read)
     }
 
-    /// Gives all of it back.
+    /// Releases all memory.
     public func leave() {
         let before = weight.withLock { weight in
             defer { weight = 0 }
@@ -120,22 +122,23 @@ public final class HeldMemory: Sendable {
     }
 }
 
-/// The bytes that requests may hold at a time, all together; see ``HeldMemory``. What is more is held alone.
+/// Limits the memory that all requests hold together; see ``HeldMemory``. A request that exceeds it runs alone.
 ///
-/// Requests that cloud code makes have a budget of their depth: they never wait for the request that waits for the code.
+/// Each nesting depth of cloud code has its own budget, so that requests made by cloud code never wait for the request
+/// that waits for the code.
 public struct MemoryBudget: Sendable {
-    /// What values are made of, from where they are made for cloud code to where what the code answers is written: they take
-    /// many times as much.
+    /// For data that is parsed into values, including values passed to cloud code. Values take many times as much
+    /// memory.
     public static let values = MemoryBudget(capacity: 8 * 1024 * 1024)
-    /// The parts of answers that are put together.
+    /// For parts of responses that are being assembled.
     public static let answers = MemoryBudget(capacity: 32 * 1024 * 1024)
 
-    /// Maximum nesting of cloud code calls.
+    /// Maximum nesting depth of cloud-code calls, plus one for client requests.
     private static let depths = 17
 
     private let gates: [Gate]
 
-    /// Makes a budget. One sender has three quarters of it.
+    /// Creates a budget. One sender can use three quarters of it.
     package init(capacity: Int) {
         gates = (0..<Self.depths).map { _ in Gate(capacity: capacity, share: capacity / 4 * 3) }
     }

@@ -1,15 +1,15 @@
 import Synchronization
 
-/// The place in a gate that a request holds while it is carried out, and gives back while it waits for code that is not
-/// the server's: that code may make requests of its own, which need slots, too.
+/// A request's slot in a gate. Released while the request waits for external code, because that code may make requests
+/// that need slots, too.
 public final class HeldPlace: Sendable {
-    /// The place of the request that the current task carries out; nil where it holds none.
+    /// The slot of the current task's request, or nil if it has none.
     @TaskLocal public static var current: HeldPlace?
 
     private struct State {
         /// The time since which the slot is held, or nil if it isn't.
         var since: ContinuousClock.Instant? = .now
-        /// How many parts of the request wait for other code.
+        /// The number of the request's parts that wait for external code.
         var outside = 0
         var isOver = false
     }
@@ -25,10 +25,10 @@ public final class HeldPlace: Sendable {
         self.sender = sender
     }
 
-    /// Runs `body` with a place in a gate.
+    /// Runs `body` with a slot in a gate.
     ///
-    /// - Parameter weight: What the place weighs.
-    /// - Throws: What `body` throws; what ``Gate/enter(weight:of:)`` throws.
+    /// - Parameter weight: The weight of the slot.
+    /// - Throws: The errors of `body` and of ``Gate/enter(weight:of:)``.
     public nonisolated(nonsending) static func run<R>(
         in gate: Gate, weight: Int = 1, _ body: nonisolated(nonsending) () async throws -> R
     ) async throws -> R {
@@ -39,16 +39,16 @@ public final class HeldPlace: Sendable {
         return try await $current.withValue(place) { try await body() }
     }
 
-    /// Gives the place back until ``comeBack(takingPlace:)``, which is called once for each call of this.
+    /// Releases the slot until ``comeBack(takingPlace:)``, which must be called once for each call of this method.
     public func goOutside() {
         leave { $0.outside += 1 }
     }
 
-    /// Notes that a part of the request waits no more.
+    /// Ends the wait of a part of the request for external code.
     ///
-    /// - Parameter takesPlace: Whether it waits for a place again, because what follows is heavy. The last part that
-    ///   comes back takes it: as long as another one waits for code, the code may need the place. A part whose caller
-    ///   has left goes on without one, since half of a request must not be carried out.
+    /// - Parameter takesPlace: Whether to reacquire the slot, because heavy work follows. Only the last part that
+    ///   returns does so, because external code may still need the slot. If the caller has disconnected, the
+    ///   request continues without a slot, because it must not be carried out in part.
     public nonisolated(nonsending) func comeBack(takingPlace takesPlace: Bool) async {
         guard noteReturn(), takesPlace else { return }
         guard (try? await gate.enter(weight: weight, of: sender)) != nil else { return }
@@ -63,7 +63,7 @@ public final class HeldPlace: Sendable {
         }
     }
 
-    /// - Returns: Whether the acquired slot is kept.
+    /// - Returns: Whether the acquired slot is still needed.
     private func noteEntry() -> Bool {
         state.withLock { state in
             guard state.outside == 0, state.since == nil, !state.isOver else { return false }
@@ -76,7 +76,6 @@ public final class HeldPlace: Sendable {
         leave { $0.isOver = true }
     }
 
-    /// Releases the slot if it is held.
     private func leave(_ change: (inout State) -> Void) {
         let since = state.withLock { state in
             change(&state)

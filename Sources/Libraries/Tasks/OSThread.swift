@@ -6,9 +6,9 @@
     import Glibc
 #endif
 
-/// A thread of the operating system, for what waits in system calls. Swift's own threads must not.
+/// A thread of the operating system, for blocking system calls, which must not run on Swift's own threads.
 ///
-/// `@unchecked Sendable`: the handle is set once, before another thread sees it; some systems make it a pointer.
+/// `@unchecked Sendable` is safe: the handle, a pointer on some systems, is set once before other threads see it.
 package final class OSThread: @unchecked Sendable {
     private final class Body {
         let run: @Sendable () -> Void
@@ -17,9 +17,9 @@ package final class OSThread: @unchecked Sendable {
 
     private let handle: pthread_t?
 
-    /// Starts a thread; it ends when `body` returns. Unless joined, it must be detached.
+    /// Starts a thread, which ends when `body` returns. It must be joined or detached.
     ///
-    /// When the system gives no thread, `body` is not run and ``isRunning`` is false.
+    /// If the system can't create a thread, `body` isn't run and ``isRunning`` is false.
     package init(_ body: @escaping @Sendable () -> Void) {
         let argument = Unmanaged.passRetained(Body(body))
         #if canImport(Darwin)
@@ -33,17 +33,16 @@ package final class OSThread: @unchecked Sendable {
         handle = status == 0 ? thread : nil
     }
 
-    /// Whether the system gave a thread.
+    /// Whether the thread was created.
     package var isRunning: Bool { handle != nil }
 
-    /// Waits for the end of the thread.
     package func join() { if let handle { pthread_join(handle, nil) } }
 
-    /// Lets the thread end by itself.
+    /// Releases the thread's resources when it ends.
     package func detach() { if let handle { pthread_detach(handle) } }
 
     private static func main(_ argument: UnsafeMutableRawPointer?) -> UnsafeMutableRawPointer? {
-        // Signals are for the threads of the program's own.
+        // Signals are handled by the program's own threads.
         var signals = sigset_t()
         sigfillset(&signals)
         pthread_sigmask(SIG_SETMASK, &signals, nil)

@@ -1,24 +1,23 @@
 import Synchronization
 
-/// A value that comes once, and that any number of tasks wait for.
+/// A value that is set once and that any number of tasks can wait for.
 public final class OneTime<Value: Sendable>: Sendable {
     private struct State {
         var value: Value?
         var lastWaiter = 0
         var waiters: [Int: CheckedContinuation<Value?, Never>] = [:]
-        /// Waits whose time was over before they began.
+        /// Waiters whose timeout expired before they were registered.
         var expired: Set<Int> = []
     }
 
     private let state = Mutex(State())
 
-    /// Makes one that waits for its value.
     public init() {}
 
-    /// The value, once it is there.
+    /// The value, or nil until it is set.
     public var value: Value? { state.withLock { $0.value } }
 
-    /// Gives the value; one that comes later than another is dropped.
+    /// Sets the value and resumes all waiters. Later values are ignored.
     public func set(_ value: Value) {
         let waiters = state.withLock { state in
             guard state.value == nil else { return [Int: CheckedContinuation<Value?, Never>]() }
@@ -29,10 +28,10 @@ public final class OneTime<Value: Sendable>: Sendable {
         for waiter in waiters.values { waiter.resume(returning: value) }
     }
 
-    /// Waits for the value, also when the task is cancelled.
+    /// Waits for the value, even if the task is cancelled.
     ///
-    /// - Parameter limit: How long it is waited for; nil for as long as it takes.
-    /// - Returns: The value; nil when the time is over.
+    /// - Parameter limit: The timeout, or nil for none.
+    /// - Returns: The value, or nil on timeout.
     public nonisolated(nonsending) func wait(_ limit: Duration? = nil) async -> Value? {
         let number = state.withLock { state in
             state.lastWaiter += 1

@@ -6,33 +6,33 @@
     import Glibc
 #endif
 
-/// On whose behalf work is done, as far as fairness goes: the network that a request comes from, or the server itself.
+/// The client network whose share of the server's resources a request uses, or the server itself.
 ///
-/// Slots and budgets that many share are given round robin by sender, so that one that asks for a lot waits for itself.
-/// The whole IPv4 address counts, or the /56 network of an IPv6 address, since providers assign networks of that size.
+/// Shared slots and budgets are assigned round robin by sender, so a sender with many requests mostly waits for itself.
+/// A sender is an IPv4 address or the /56 network of an IPv6 address, the size that providers assign to a customer.
 public struct Sender: Hashable, Sendable {
-    /// A hash of the network that differs between processes, so that no client chooses a network that looks like
+    /// A hash of the network with a random seed per process, so that clients can't choose a network that collides with
     /// another.
     let number: UInt64
 
-    /// Work that no request asked for.
+    /// Work of the server itself, without a request.
     public static let server = Sender(number: 0)
 
-    /// The sender of the request that the current task carries out; ``server`` where it carries out none.
+    /// The sender of the current task's request, or ``server`` outside of requests.
     public static var current: Sender { CallerPresence.current?.sender ?? .server }
 
     package init(number: UInt64) { self.number = number }
 
-    /// The sender at an address.
+    /// Creates the sender of an address.
     ///
-    /// - Parameter address: An IP address in its usual text form; what is none is a sender of its own.
+    /// - Parameter address: An IP address as text. Any other text is a separate sender.
     public init(address: String) {
         var hasher = Hasher()
         hasher.combine(Self.network(of: address))
         number = UInt64(bitPattern: Int64(hasher.finalize()))
     }
 
-    /// The bytes of an address that name its network.
+    /// Returns the bytes that identify an address's network.
     package static func network(of address: String) -> [UInt8] {
         var parsed = in6_addr()
         guard address.utf8.contains(UInt8(ascii: ":")), inet_pton(AF_INET6, address, &parsed) == 1 else {

@@ -1,30 +1,29 @@
 import DequeModule
 
-/// A queue that serves its senders round robin: each time the one that was served longest ago, and of that sender what
-/// came first.
+/// A queue that serves its senders round robin: first the sender served longest ago, with its oldest element.
 ///
-/// What is removed leaves the queue at once, with all that it holds. Appending and removing take constant time on
-/// average, taking the next one constant time for each sender that is passed over, or for each sender where they are ranked.
+/// Removed elements are released immediately. Appending and removing take constant time on average; taking the next
+/// element takes time proportional to the number of skipped senders, or of all senders if they are ranked.
 public struct SenderQueue<Element> {
-    /// Names an element of a queue.
+    /// Identifies an element in a queue.
     public struct Ticket: Hashable, Sendable {
         let sender: Sender
         let number: Int
     }
 
-    /// What to do with the first element of a sender whose turn it is.
+    /// The decision about the first element of a sender whose turn it is.
     public enum Choice {
-        /// It leaves the queue.
+        /// Removes and returns the element.
         case take
-        /// It stays, and the next sender is looked at.
+        /// Keeps the element and continues with the next sender.
         case skip
-        /// It stays, and so does all behind it.
+        /// Keeps the element and stops.
         case stop
     }
 
     private struct Line {
         var elements: [Int: Element] = [:]
-        /// The numbers of the elements in the order in which they came, some of them of elements that were removed.
+        /// The numbers of the elements in order. May contain numbers of removed elements.
         var numbers: Deque<Int> = []
 
         mutating func dropRemoved() {
@@ -38,20 +37,16 @@ public struct SenderQueue<Element> {
     private var firstNumber = 0
     private var lastNumber = 0
 
-    /// How many elements wait.
     public private(set) var count = 0
-    /// Whether nothing waits.
     public var isEmpty: Bool { count == 0 }
 
-    /// Makes an empty queue.
     public init() {}
 
-    /// How many elements of a sender wait.
     public func count(of sender: Sender) -> Int { lines[sender]?.elements.count ?? 0 }
 
-    /// Adds an element behind all others of its sender.
+    /// Appends an element to its sender's line.
     ///
-    /// - Returns: What names it for ``remove(_:)``.
+    /// - Returns: A ticket for ``remove(_:)``.
     @discardableResult
     public mutating func append(_ element: Element, of sender: Sender) -> Ticket {
         lastNumber += 1
@@ -62,9 +57,9 @@ public struct SenderQueue<Element> {
         return Ticket(sender: sender, number: lastNumber)
     }
 
-    /// Adds an element before all others of its sender.
+    /// Inserts an element at the front of its sender's line.
     ///
-    /// - Returns: What names it for ``remove(_:)``.
+    /// - Returns: A ticket for ``remove(_:)``.
     @discardableResult
     public mutating func prepend(_ element: Element, of sender: Sender) -> Ticket {
         count += 1
@@ -75,9 +70,9 @@ public struct SenderQueue<Element> {
         return Ticket(sender: sender, number: firstNumber)
     }
 
-    /// Takes an element out of the queue, wherever it stands.
+    /// Removes an element at any position.
     ///
-    /// - Returns: The element; nil if it is not in the queue any more.
+    /// - Returns: The element, or nil if it is no longer in the queue.
     @discardableResult
     public mutating func remove(_ ticket: Ticket) -> Element? {
         guard let element = lines[ticket.sender]?.elements.removeValue(forKey: ticket.number) else { return nil }
@@ -86,15 +81,15 @@ public struct SenderQueue<Element> {
         return element
     }
 
-    /// Takes the next element, with all senders ranked equal.
+    /// Removes and returns the next element, with all senders ranked equal.
     public mutating func popFirst(_ choose: (Element, Sender) -> Choice = { _, _ in .take }) -> (
         element: Element, sender: Sender
     )? { popFirst(by: nil, choose) }
 
-    /// Takes the next element.
+    /// Removes and returns the next element.
     ///
     /// - Parameters:
-    ///   - rank: Returns a sender's rank; the lowest goes first. Equal senders are served round robin.
+    ///   - rank: Returns a sender's rank; the lowest goes first. Senders of equal rank are served round robin.
     ///   - choose: Decides about each sender's first element in order, until it takes one or stops.
     /// - Returns: The element and its sender, or nil if none was taken.
     public mutating func popFirst(
@@ -125,7 +120,6 @@ public struct SenderQueue<Element> {
         return lines[sender]?.numbers.first.flatMap { lines[sender]?.elements[$0] }
     }
 
-    /// Takes the first element of the sender at a position, and moves the sender to the end of the order.
     private mutating func remove(at position: Int) -> (element: Element, sender: Sender)? {
         let sender = order.remove(at: position)
         guard let number = lines[sender]?.numbers.popFirst(),
@@ -136,7 +130,7 @@ public struct SenderQueue<Element> {
         return (element, sender)
     }
 
-    /// Drops numbers of removed elements once they are most of a line.
+    /// Drops the numbers of removed elements once they are most of a line.
     private mutating func compact(_ sender: Sender) {
         guard let line = lines[sender], line.numbers.count > 2 * line.elements.count + 16 else { return }
         lines[sender]?.numbers = Deque(line.numbers.filter { line.elements[$0] != nil })

@@ -1,7 +1,7 @@
-/// The time that senders have used of a shared resource. The sender that has used the least goes next.
+/// Tracks the time that senders have used of a shared resource, so that the sender with the least goes next.
 ///
-/// A new or returning sender starts at the level of the last admitted one, so no sender can save up time. The sender
-/// counted longest ago is evicted first.
+/// A new or returning sender starts at the level of the last admitted one, so no sender can save up time. Evicts the
+/// senders recorded longest ago if there are too many.
 package struct SpentTime {
     private var bySender = BoundedTable<Sender, Duration>(capacity: 4096)
     private var least = Duration.zero

@@ -1,6 +1,6 @@
-/// What is counted of log-ins.
+/// Log-in metrics.
 public final class LoginMeters: Sendable {
-    /// How a log-in ended.
+    /// The outcome of a log-in.
     public enum Result: Int, Label {
         case ok, wrong, locked, unverified, mfa, provider
     }
@@ -8,7 +8,7 @@ public final class LoginMeters: Sendable {
     private let names: [String]
     private let counters: [Counters<Result>]
 
-    /// - Parameter providers: The ways besides passwords that are configured.
+    /// - Parameter providers: The configured log-in providers other than passwords.
     init(providers: [String]) {
         names = ["password"] + providers.sorted() + ["other"]
         counters = names.map { _ in Counters() }
@@ -16,7 +16,7 @@ public final class LoginMeters: Sendable {
 
     /// Counts a log-in.
     ///
-    /// - Parameter method: `password`, or the name of a provider.
+    /// - Parameter method: `password` or the name of a provider. Unknown names count as `other`.
     public func add(_ result: Result, method: String) {
         counters[names.firstIndex(of: method) ?? names.count - 1].add(result)
     }
@@ -29,15 +29,15 @@ public final class LoginMeters: Sendable {
     }
 }
 
-/// What is counted of requests that limits refused: by the position of the limit among those of the configuration.
+/// Counts requests rejected by rate limits, by the index of the limit in the configuration.
 public final class LimitMeters: Sendable {
     private let counters: [Counter]
 
     init(limits: Int) { counters = (0...limits).map { _ in Counter() } }
 
-    /// Counts a request that a limit refused.
+    /// Counts a rejected request.
     ///
-    /// - Parameter limit: The position of the limit; nil for a limit of cloud code.
+    /// - Parameter limit: The index of the limit, or nil for a limit declared by cloud code.
     public func add(limit: Int?) { counters[min(limit ?? .max, counters.count - 1)].add() }
 
     func write(to text: inout Exposition) {

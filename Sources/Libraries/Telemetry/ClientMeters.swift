@@ -1,12 +1,12 @@
-/// The time of the last request of each kind of app. Threads record without waiting, and memory is bounded.
+/// The time of the last request of each kind of client. Recording doesn't block, and memory is bounded.
 public final class ClientMeters: Sendable {
-    /// The kinds of apps that the header field `X-Parse-Client-Version` distinguishes.
+    /// The kinds of clients that the header field `X-Parse-Client-Version` identifies.
     public enum Kind: Int, CaseIterable, Sendable {
         case iOS, macOS, tvOS, watchOS, swift, android, javaScript, php, dotNet
-        /// An app without that header field, such as curl or the Flutter SDK, or with an unknown one.
+        /// A client without that header field, such as curl or the Flutter SDK, or with an unknown version.
         case other
 
-        /// The kind of a version such as `i5.1.1` or `js4.3.1`.
+        /// Parses a version such as `i5.1.1` or `js4.3.1`.
         public init(version: String?) {
             let letters = version?.prefix { $0.isASCII && ($0.isLetter || $0 == "-") }
             switch letters {
@@ -23,7 +23,7 @@ public final class ClientMeters: Sendable {
             }
         }
 
-        /// The name that people know it by.
+        /// The product name of the SDK.
         public var name: String {
             switch self {
             case .iOS: "iOS SDK"
@@ -40,7 +40,7 @@ public final class ClientMeters: Sendable {
         }
     }
 
-    /// Milliseconds since 1970; zero before the first request.
+    /// Milliseconds since 1970, or zero before the first request.
     private let latest = Kind.allCases.map { _ in Gauge() }
 
     init() {}
@@ -48,16 +48,16 @@ public final class ClientMeters: Sendable {
     /// Records a request.
     ///
     /// - Parameters:
-    ///   - version: The header field `X-Parse-Client-Version`.
-    ///   - milliseconds: The time, in milliseconds since 1970.
+    ///   - version: The value of the header field `X-Parse-Client-Version`, or nil if missing.
+    ///   - milliseconds: The time in milliseconds since 1970.
     public func record(version: String?, at milliseconds: Int64) {
         let gauge = latest[Kind(version: version).rawValue]
         let now = Int(milliseconds)
-        // Threads that only read share the memory.
+        // Writes at most every 250 ms, so that threads mostly read the shared memory.
         if now - gauge.value >= 250 { gauge.set(now) }
     }
 
-    /// The kinds that have sent a request, and when they last did in milliseconds since 1970, latest first.
+    /// The kinds that have sent requests, with the time of the last one in milliseconds since 1970, latest first.
     public var seen: [(kind: Kind, milliseconds: Int64)] {
         zip(Kind.allCases, latest).map { ($0, Int64($1.value)) }.filter { $0.1 > 0 }.sorted { $0.1 > $1.1 }
     }

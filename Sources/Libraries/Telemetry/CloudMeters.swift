@@ -1,22 +1,17 @@
 import Synchronization
 
-/// What is measured of calls of cloud code.
+/// Durations of cloud-code calls.
 public final class CloudMeters: Sendable {
-    /// What was called.
     public enum Kind: Int, Label { case function, trigger, job }
-    /// Where it runs.
     public enum Host: Int, Label { case node, webhook, swift }
-    /// The outcome.
     public enum Result: Int, Label { case ok, error, timeout, unreachable }
 
     private let durations = Kind.allCases.map { _ in Host.allCases.map { _ in NumberedHistograms(.requests) } }
-    /// How often processes of Node were started again.
+    /// The number of times that Node.js processes were restarted.
     public let nodeRestarts = Counter()
 
-    /// Nothing counted yet.
     public init() {}
 
-    /// Counts a call.
     public func add(_ kind: Kind, _ host: Host, _ result: Result, _ duration: Duration) {
         durations[kind.rawValue][host.rawValue].record(duration, of: result.rawValue)
     }
@@ -38,24 +33,22 @@ public final class CloudMeters: Sendable {
     }
 }
 
-/// Job metrics.
 public final class JobMeters: Sendable {
-    /// How a run ended.
+    /// The outcome of a job run.
     public enum Result: Int, Label { case succeeded, failed }
 
-    /// The runs of this process that are under way.
+    /// The number of jobs running in this process.
     public let running = Gauge()
     private let runs = Counters<Result>()
-    /// Last success of each job, in seconds since 1970. Jobs are declared, so there are few.
+    /// The time of each job's last success in seconds since 1970. Few entries, because jobs are declared.
     private let lastSuccess = Mutex<[String: Double]>([:])
     private static let mostNames = 200
 
-    /// Nothing counted yet.
     public init() {}
 
     /// Counts a run that has ended.
     ///
-    /// - Parameter time: The time, in seconds since 1970.
+    /// - Parameter time: The end of the run, in seconds since 1970.
     public func add(_ result: Result, job: String, at time: Double) {
         runs.add(result)
         guard result == .succeeded else { return }
@@ -74,19 +67,17 @@ public final class JobMeters: Sendable {
     }
 }
 
-/// Mail metrics.
 public final class MailMeters: Sendable {
-    /// What became of an attempt to send one.
+    /// The outcome of an attempt to send a mail.
     public enum Result: Int, Label { case sent, postponed, failed }
 
-    /// The mails, by what became of attempts to send them.
+    /// Attempts to send mails, by outcome.
     public let results = Counters<Result>()
-    /// How many wait, as the queue last found.
+    /// The number of queued mails when the queue was last checked.
     public let waiting = Gauge()
-    /// For how many seconds the oldest of them has waited.
+    /// The age of the oldest queued mail in seconds.
     public let oldest = Gauge()
 
-    /// Nothing counted yet.
     public init() {}
 
     func write(to text: inout Exposition) {
@@ -97,21 +88,19 @@ public final class MailMeters: Sendable {
     }
 }
 
-/// What is measured of requests to buckets of files.
+/// Durations of requests to file buckets.
 public final class FileStoreMeters: Sendable {
-    /// What was asked for.
     public enum Operation: Int, Label { case get, head, list, put, delete }
-    /// What was answered: that there is no such file is an answer like another.
+    /// The outcome of a request. A missing file is `absent`, which isn't an error.
     public enum Result: Int, Label { case ok, absent, refused, unavailable }
 
     private let durations = Operation.allCases.map { _ in NumberedHistograms(.requests) }
 
-    /// Nothing counted yet.
     public init() {}
 
     /// Counts a request.
     ///
-    /// - Parameter duration: The time until the answer began.
+    /// - Parameter duration: The time until the response began.
     public func add(_ operation: Operation, _ result: Result, _ duration: Duration) {
         durations[operation.rawValue].record(duration, of: result.rawValue)
     }

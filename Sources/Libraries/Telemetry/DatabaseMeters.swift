@@ -1,23 +1,21 @@
-/// What is measured of calls of the database: how long they took, with the time in queues before them.
+/// Durations of database operations, including the time in queues.
 public final class DatabaseMeters: Sendable {
-    /// What was asked of the database.
     public enum Operation: Int, Label {
         case find, get, count, aggregate, create, update, delete, batch, session
     }
 
-    /// Nothing counted yet.
     public init() {}
 
     private let durations = Operation.allCases.map { _ in NumberedHistograms(.database) }
 
-    /// Counts a call.
+    /// Counts an operation.
     ///
-    /// - Parameter errorClass: The first two characters of the SQLSTATE of its error; nil where it succeeded.
+    /// - Parameter errorClass: The first two characters of the error's SQLSTATE, or nil if the operation succeeded.
     public func add(_ operation: Operation, _ duration: Duration, errorClass: String? = nil) {
         durations[operation.rawValue].record(duration, of: Self.number(of: errorClass))
     }
 
-    /// How long calls of a kind took, by their errors; 0 stands for none.
+    /// Returns the durations of an operation by error class. The key 0 means success.
     func counts(of operation: Operation) -> [Int: Histogram.Counts] { durations[operation.rawValue].counts }
 
     func write(to text: inout Exposition) {
@@ -34,7 +32,6 @@ public final class DatabaseMeters: Sendable {
         }
     }
 
-    /// Label of errors without SQLSTATE.
     private static let other = "_OTHER"
 
     private static func number(of errorClass: String?) -> Int {

@@ -1,10 +1,9 @@
-/// Metrics as Prometheus reads them: its text format, version 0.0.4, or OpenMetrics 1.0, which it prefers.
+/// Writes metrics for Prometheus, in its text format 0.0.4 or in OpenMetrics 1.0, which it prefers.
 public struct Exposition: Sendable {
-    /// A text format.
     public enum Format: Sendable {
         case prometheus, openMetrics
 
-        /// The format that a reader asks for, by its header field `Accept`.
+        /// Selects the format requested by the header field `Accept`.
         public init(accept: String?) {
             let types = accept?.split(separator: ",") ?? []
             let takesOpenMetrics = types.contains { type in
@@ -15,7 +14,7 @@ public struct Exposition: Sendable {
             self = takesOpenMetrics ? .openMetrics : .prometheus
         }
 
-        /// The media type of the text.
+        /// The value of the header field `Content-Type`.
         public var contentType: String {
             switch self {
             case .prometheus: "text/plain; version=0.0.4; charset=utf-8"
@@ -24,66 +23,64 @@ public struct Exposition: Sendable {
         }
     }
 
-    /// A family's type.
+    /// The type of a metric family.
     public enum Kind: String {
         case counter, gauge, histogram
     }
 
-    /// Names of labels and their values.
+    /// Label names and values.
     public typealias Labels = KeyValuePairs<String, String>
 
-    /// Its format.
     public let format: Format
-    /// The text so far.
+    /// The text written so far.
     public private(set) var text = ""
     private var family = ""
 
-    /// Nothing yet.
     public init(_ format: Format = .prometheus) { self.format = format }
 
-    /// Ends the text.
+    /// Writes the end marker of OpenMetrics. Required as the last call.
     public mutating func end() { if format == .openMetrics { text += "# EOF\n" } }
 
-    /// Begins a family; the samples that follow are its own.
+    /// Begins a metric family. The samples that follow belong to it.
     public mutating func begin(_ name: String, _ kind: Kind, _ help: String) {
         family = name
-        // In OpenMetrics a counter has no ending, which its samples have.
+        // In OpenMetrics, only the samples of a counter have the suffix `_total`, not its family.
         let isShort = format == .openMetrics && kind == .counter && name.hasSuffix("_total")
         let name = isShort ? String(name.dropLast("_total".count)) : name
         text += "# HELP \(name) \(Self.escaped(help, quotes: false))\n# TYPE \(name) \(kind.rawValue)\n"
     }
 
-    /// A sample of the family.
+    /// Writes a sample of the current family.
     public mutating func add(_ labels: Labels, _ value: Int) { write("", labels, "\(value)") }
 
-    /// A sample of the family.
+    /// Writes a sample of the current family.
     public mutating func add(_ labels: Labels, _ value: Double) { write("", labels, "\(value)") }
 
-    /// A family of one sample.
+    /// Writes a family with a single sample.
     public mutating func single(_ name: String, _ kind: Kind, _ help: String, _ value: Int) {
         begin(name, kind, help)
         add([:], value)
     }
 
-    /// A family of one sample.
+    /// Writes a family with a single sample.
     public mutating func single(_ name: String, _ kind: Kind, _ help: String, _ value: Double) {
         begin(name, kind, help)
         add([:], value)
     }
 
-    /// A family of counters by one label.
+    /// Writes a family of counters with one label.
     public mutating func counters<Value>(_ name: String, _ help: String, by label: String, _ counters: Counters<Value>)
     {
         begin(name, .counter, help)
         for value in Value.allCases { add([label: value.text], counters[value]) }
     }
 
-    /// The samples of a histogram of the family.
+    /// Writes a histogram of the current family.
     mutating func add(_ labels: Labels, _ counts: Histogram.Counts, _ bounds: Histogram.Bounds) {
         var sum: UInt64 = 0
         for (bound, count) in zip(bounds.texts, counts.buckets) {
             sum += count
-            // OpenMetrics has one way to write a number.
+            // OpenMetrics requires a decimal point in bounds.
             let isWhole = format == .openMetrics && !bound.contains(".")
             write("_bucket", labels, "\(sum)", bound: isWhole ? bound + ".0" : bound)
         }

@@ -6,62 +6,61 @@ import Synchronization
     import Foundation
 #endif
 
-/// What a server counted over time, for charts: the last hour in steps of ten seconds, the last day in minutes.
+/// The history of a server's metrics for charts: the last hour in steps of ten seconds, the last day in minutes.
 ///
-/// It looks at what metrics count anyway: requests pay nothing for it. What is kept is bounded, whatever is asked.
+/// Samples the existing meters, so it adds no cost to requests. Its memory is bounded.
 public final class FigureHistory: Sendable {
-    /// What is drawn over time. Rates are for a second, times in milliseconds.
+    /// The series of a chart. Rates are per second, times in milliseconds.
     public enum Series: Int, CaseIterable, Sendable {
         case requests, clientErrors, serverErrors, p50, p99, bytes
         case calls, callErrors, callP50, callP99
         case connections, live, databaseActive, databaseWaiting, hashing, memory
 
-        /// Whether it says how the server stood, and not what happened meanwhile.
+        /// Whether the series shows a current value instead of a rate or a duration.
         var isGauge: Bool { rawValue >= Series.connections.rawValue }
-        /// Whether it is about requests of HTTP, which are not always counted.
+        /// Whether the series is about HTTP requests, which aren't always counted.
         var isOfRequests: Bool { rawValue < Series.calls.rawValue }
     }
 
-    /// How a server stands at a moment.
+    /// The current values of the gauge series.
     public struct Gauges: Sendable {
-        /// Open connections of clients, and clients of live queries.
+        /// The number of client connections and of live-query clients.
         public var connections = 0, live = 0
-        /// Connections of the database that work, and requests that wait for one.
+        /// The number of busy database connections and of requests waiting for one.
         public var databaseActive = 0, databaseWaiting = 0
-        /// Passwords that wait to be hashed.
+        /// The number of passwords waiting to be hashed.
         public var hashing = 0
-        /// Bytes of memory; nil where the system does not say.
+        /// The memory of the process in bytes, or nil if unknown.
         public var memory: Int?
 
-        /// Empty.
         public init() {}
     }
 
-    /// The series at a moment.
+    /// The values of all series at a time.
     public struct Point: Sendable {
-        /// The moment, in seconds since 1970.
+        /// The time in seconds since 1970.
         public let at: Double
         fileprivate var values: [Float]
 
-        /// The value of a series; nil where there is none.
+        /// The value of a series, or nil if unknown.
         public subscript(series: Series) -> Double? {
             values[series.rawValue].isNaN ? nil : Double(values[series.rawValue])
         }
     }
 
-    /// What was counted of one route, or of one kind of calls of the database.
+    /// Statistics of a route or of a kind of database operation.
     public struct Row: Sendable {
-        /// The method of a route; empty for calls of the database.
+        /// The HTTP method of a route, or empty for a database operation.
         public let method: String
-        /// The template of its path, or what was called; nil for paths of no route.
+        /// The path template of the route or the name of the operation. Nil for unrouted requests.
         public let name: String?
-        /// How many there were, and how many of them failed by the client's and by the server's fault.
+        /// The number of requests, and of those that failed because of the client and of the server.
         public let count: Int, clientErrors: Int, serverErrors: Int
-        /// Milliseconds: on average, of half of them at most, and of 99 of a hundred at most.
+        /// The mean, median and 99th percentile in milliseconds.
         public let mean: Double, p50: Double, p99: Double
     }
 
-    /// How many points of ten seconds, and of a minute, are kept.
+    /// Maximum number of ten-second points and of minute points.
     package static let mostPoints = 360, mostMinutes = 1440
     private static let step = 10.0
 
@@ -71,7 +70,7 @@ public final class FigureHistory: Sendable {
     private let gauges = Mutex<(@Sendable () -> Gauges)?>(nil)
     private let state: Mutex<State>
 
-    /// Begins with what is counted now.
+    /// Starts the history with the current values of the meters.
     public init(_ meters: Meters, countsRequests: Bool) {
         self.meters = meters
         self.countsRequests = countsRequests
@@ -79,10 +78,10 @@ public final class FigureHistory: Sendable {
         state = Mutex(State(last: look, minute: look))
     }
 
-    /// Takes what says how the server stands; nil for nothing more.
+    /// Sets the source of the gauge values, or nil for none.
     public func show(_ body: (@Sendable () -> Gauges)?) { gauges.withLock { $0 = body } }
 
-    /// Looks every ten seconds, until the task is cancelled.
+    /// Samples the meters every ten seconds until the task is cancelled.
     public func run() async {
         while (try? await Task.sleep(for: .seconds(Self.step))) != nil { note() }
     }
@@ -118,9 +117,9 @@ public final class FigureHistory: Sendable {
         list.append(element)
     }
 
-    /// The points of the last seconds, the oldest first. The last one is of what happened since the last step.
+    /// Returns the points within the last seconds, oldest first. The last point covers the time since the last step.
     ///
-    /// - Parameter byMinute: Whether they are minutes, of which a day is kept, or steps of ten seconds.
+    /// - Parameter byMinute: Whether to return minutes of the last day instead of ten-second steps of the last hour.
     public func points(byMinute: Bool, within seconds: Double) -> [Point] {
         let look = look
         return state.withLock { state in
@@ -132,10 +131,10 @@ public final class FigureHistory: Sendable {
         }
     }
 
-    /// What was counted by route and by kind of calls, what took longest in all first.
+    /// Returns statistics by route and by database operation, ordered by total duration, longest first.
     ///
-    /// - Parameter seconds: How far back, about; at most as far as the server has been running.
-    /// - Returns: The rows, and since when.
+    /// - Parameter seconds: The approximate length of the period. Limited to the server's uptime.
+    /// - Returns: The rows, and the start of the period in seconds since 1970.
     public func rows(within seconds: Double) -> (routes: [Row], calls: [Row], since: Double) {
         let now = look.tallies
         let before: Tallies = state.withLock { state in
@@ -198,9 +197,9 @@ public final class FigureHistory: Sendable {
         var ticks = 0
         var points: [Point] = []
         var minutes: [Point] = []
-        /// The highest values since the minute began.
+        /// The highest values of the current minute.
         var highest: [Float]?
-        /// What was counted every five minutes of an hour, and every hour of a day.
+        /// The totals every five minutes of the last hour, and every hour of the last day.
         var marks: [Tallies] = []
         var hours: [Tallies] = []
     }

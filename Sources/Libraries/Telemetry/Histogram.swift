@@ -1,25 +1,25 @@
 import Synchronization
 
-/// How long things took: how many there were in each bucket, and the sum. Threads add to it without waiting.
+/// A histogram of durations. Recording doesn't block.
 public final class Histogram: Sendable {
-    /// The upper ends of the buckets; what takes longer than the last counts in one more.
+    /// The upper bounds of the buckets. Longer durations are counted in one more bucket.
     public struct Bounds: Sendable {
         let nanoseconds: [UInt64]
-        /// The bounds in seconds, as metrics have them.
+        /// The bounds in seconds, as metrics show them.
         let texts: [String]
 
-        /// Bounds in seconds, at most 14, the smallest first.
+        /// Creates bounds from up to 14 texts in seconds, in ascending order.
         init(_ texts: [String]) {
             precondition(texts.count <= Histogram.mostBounds)
             self.texts = texts
             nanoseconds = texts.map { UInt64(((Double($0) ?? 0) * 1e9).rounded()) }
         }
 
-        /// What OpenTelemetry's conventions name for requests.
+        /// The bounds that OpenTelemetry recommends for HTTP requests.
         public static let requests = Bounds([
             "0.005", "0.01", "0.025", "0.05", "0.075", "0.1", "0.25", "0.5", "0.75", "1", "2.5", "5", "7.5", "10",
         ])
-        /// What they name for calls of a database.
+        /// The bounds that OpenTelemetry recommends for database operations.
         public static let database = Bounds(["0.001", "0.005", "0.01", "0.05", "0.1", "0.5", "1", "5", "10"])
     }
 
@@ -38,23 +38,21 @@ public final class Histogram: Sendable {
     private static let sumIndex = 15
 
     private let bounds: Bounds
-    // In the object itself: the numbers of one histogram are beside one another in memory.
+    // Stored inline, so that the numbers of a histogram are adjacent in memory.
     private let first = FourNumbers()
     private let second = FourNumbers()
     private let third = FourNumbers()
     private let fourth = FourNumbers()
 
-    /// An empty histogram.
     public init(_ bounds: Bounds) { self.bounds = bounds }
 
-    /// Counts something that took so long.
+    /// Records a duration in nanoseconds.
     public func record(_ nanoseconds: UInt64) {
         let index = bounds.nanoseconds.firstIndex { nanoseconds <= $0 } ?? Self.mostBounds
         add(1, at: index)
         add(nanoseconds, at: Self.sumIndex)
     }
 
-    /// Counts something that took so long.
     public func record(_ duration: Duration) { record(duration.wholeNanoseconds) }
 
     package var counts: Counts {
@@ -83,7 +81,6 @@ public final class Histogram: Sendable {
     }
 }
 
-/// Four numbers that are updated independently.
 private struct FourNumbers: ~Copyable, Sendable {
     private let a = Atomic<UInt64>(0)
     private let b = Atomic<UInt64>(0)
@@ -109,10 +106,10 @@ private struct FourNumbers: ~Copyable, Sendable {
     }
 }
 
-/// Histograms by a small number. The number that comes first, of nearly all that is counted, has the one that is here; each
-/// other is made when it is first needed, at the end of a list that only grows, so that no lock is needed.
+/// Histograms by a small key, such as a status. The first key, usually the most frequent one, is stored inline. Others
+/// are appended to a list that only grows, so that no lock is needed.
 final class NumberedHistograms: Sendable {
-    /// Its number, or `none` until needed.
+    /// The key of the inline histogram, or `none` until one is recorded.
     private let number = Atomic<Int>(none)
     private let histogram: Histogram
     private let next = AtomicLazyReference<NumberedHistograms>()
@@ -125,7 +122,7 @@ final class NumberedHistograms: Sendable {
         histogram = Histogram(bounds)
     }
 
-    /// Counts something that took so long in the histogram of a number. There are few numbers: each is an object for good.
+    /// Records a duration in the histogram of a key. Use few keys, because their histograms are never freed.
     func record(_ duration: Duration, of number: Int) {
         if holds(number) { return histogram.record(duration) }
         (next.load() ?? next.storeIfNil(NumberedHistograms(bounds))).record(duration, of: number)
@@ -138,7 +135,7 @@ final class NumberedHistograms: Sendable {
         return isFirst || other == number
     }
 
-    /// What all of them have counted, by their numbers.
+    /// The counts of all histograms by key.
     var counts: [Int: Histogram.Counts] {
         var counts = next.load()?.counts ?? [:]
         let number = number.load(ordering: .relaxed)
@@ -148,9 +145,9 @@ final class NumberedHistograms: Sendable {
 }
 
 extension Duration {
-    /// The duration in nanoseconds; zero for a negative one.
+    /// The duration in nanoseconds, or zero if negative.
     package var wholeNanoseconds: UInt64 {
-        // Those up to nine seconds need no division of 128 bits.
+        // Durations up to nine seconds don't need 128-bit division.
         if let attoseconds = Int64(exactly: attoseconds) { return UInt64(max(0, attoseconds / 1_000_000_000)) }
         let (seconds, attoseconds) = components
         return UInt64(max(0, seconds * 1_000_000_000 + attoseconds / 1_000_000_000))

@@ -1,45 +1,37 @@
-/// What a server counts while it works, but for what it looks up when it is asked.
+/// The metrics that a server counts while it works.
 ///
-/// The parts of the server add to it where things happen. There is one for each server, whether or not its metrics are
-/// read: to add to a counter takes a few nanoseconds.
+/// Each server has one instance, even if its metrics aren't exported. Adding to a counter takes a few nanoseconds.
+/// Other metrics are computed when they are read.
 public final class Meters: Sendable {
-    /// HTTP requests.
     public let requests: RequestMeters
-    /// Log-ins.
     public let logins: LoginMeters
-    /// How long hashes of passwords took, without the time in the queue.
+    /// Durations of password hashing, without the time in the queue.
     public let passwordHashes = Histogram(.requests)
-    /// The last request of each kind of app.
+    /// The last request of each kind of client.
     public let clients = ClientMeters()
-    /// Requests that limits refused.
+    /// Requests rejected by rate limits.
     public let rateLimited: LimitMeters
-    /// Database calls.
     public let database = DatabaseMeters()
-    /// Look-ups of sessions.
+    /// Session look-ups in the session cache.
     public let sessionCache = Counters<CacheResult>()
-    /// Calls of cloud code.
     public let cloud = CloudMeters()
-    /// Jobs.
     public let jobs = JobMeters()
-    /// Mails.
     public let mails = MailMeters()
-    /// Requests to buckets of files.
     public let files = FileStoreMeters()
-    /// Operations of the database that took long.
+    /// Slow database operations.
     public let slowOperations = Counters<DatabaseMeters.Operation>()
-    /// Log lines by level.
     public let logLines = Counters<LogLevel>()
 
-    /// What a look-up in a cache found.
+    /// The outcome of a cache look-up.
     public enum CacheResult: Int, Label { case hit, miss }
 
-    /// The levels of log lines, by parse-server's names.
+    /// Log levels by parse-server's names.
     public enum LogLevel: Int, Label { case error, warn, info, debug }
 
     /// - Parameters:
-    ///   - requests: What is measured of requests.
-    ///   - providers: The names of the ways to log in besides passwords.
-    ///   - limits: How many limits on requests the configuration has.
+    ///   - requests: The request metrics.
+    ///   - providers: The names of log-in providers other than passwords.
+    ///   - limits: The number of rate limits in the configuration.
     public init(
         requests: RequestMeters = RequestMeters(routes: [], shards: 1), providers: [String] = [], limits: Int = 0
     ) {
@@ -48,7 +40,7 @@ public final class Meters: Sendable {
         rateLimited = LimitMeters(limits: limits)
     }
 
-    /// Adds all families to a text.
+    /// Writes all metric families.
     public func write(to text: inout Exposition) {
         requests.write(to: &text)
         database.write(to: &text)
@@ -72,7 +64,7 @@ public final class Meters: Sendable {
 }
 
 extension RequestMeters {
-    /// Adds the families of requests to a text.
+    /// Writes the metric families of HTTP requests.
     func write(to text: inout Exposition) {
         let totals = totals
         text.begin("http_server_request_duration_seconds", .histogram, "How long requests took to answer.")

@@ -12,13 +12,13 @@
     import Glibc
 #endif
 
-/// What the system knows of this process, by the names that Prometheus' own libraries give it. Read when it is asked
-/// for; empty where there is no `/proc`.
+/// Process metrics under Prometheus's standard names. Computed when they are read, and only available on systems with
+/// `/proc`.
 public enum ProcessFigures {
-    /// Adds the families to a text.
+    /// Writes the metric families.
     public static func write(to text: inout Exposition) {
         guard let stat = read("/proc/self/stat"), let name = stat.lastIndex(of: ")") else { return }
-        // Behind the name, which may hold anything: the third field is the first.
+        // The process name can contain any character. The fields after it begin with the third field of the line.
         let fields = stat[stat.index(after: name)...].split(separator: " ").map { Double($0) ?? 0 }
         guard fields.count > 21 else { return }
         let ticks = Double(sysconf(Int32(_SC_CLK_TCK)))
@@ -45,7 +45,7 @@ public enum ProcessFigures {
         }
     }
 
-    /// The memory of this process in bytes; nil where the system does not say.
+    /// The resident memory of the process in bytes, or nil if unknown.
     public static var residentBytes: Int? {
         read("/proc/self/statm")?.split(separator: " ").dropFirst().first.flatMap { Int($0) }
             .map { $0 * Int(sysconf(Int32(_SC_PAGESIZE))) }

@@ -1,22 +1,21 @@
 import Synchronization
 
-/// Whether requests should be sent to this server, as its probers last found.
+/// Whether the server is ready for requests, according to the latest probes.
 public final class Readiness: Sendable {
-    /// Where the server is between its start and its end.
+    /// The phase of the server between start and stop.
     public enum Phase: Sendable {
         case starting, serving, draining
     }
 
-    /// What was found of something that the server needs or uses.
+    /// The result of probing a dependency.
     public struct Check: Sendable {
-        /// Whether it answered.
+        /// Whether the dependency works.
         public var isUp: Bool
-        /// Numbers about it, by their names.
+        /// Measurements by name.
         public var figures: [(name: String, value: Double)]
-        /// Why it did not answer, for operators.
+        /// The failure, for operators.
         public var reason: String?
 
-        /// A result.
         public init(isUp: Bool, figures: [(name: String, value: Double)] = [], reason: String? = nil) {
             self.isUp = isUp
             self.figures = figures
@@ -24,20 +23,19 @@ public final class Readiness: Sendable {
         }
     }
 
-    /// Something answers, but not well enough.
+    /// The error of a probe whose dependency responds but doesn't work properly.
     public struct Shortfall: Error {
-        /// Numbers about it, by their names.
+        /// Measurements by name.
         public var figures: [(name: String, value: Double)]
-        /// What is wrong, for operators.
+        /// The problem, for operators.
         public var reason: String
 
-        /// Says what is wrong.
         public init(_ reason: String, figures: [(name: String, value: Double)]) {
             (self.figures, self.reason) = (figures, reason)
         }
     }
 
-    /// The answer to whether requests should be sent.
+    /// The readiness of the server.
     public enum Status: String, Sendable {
         case ready, degraded, unready
     }
@@ -46,37 +44,34 @@ public final class Readiness: Sendable {
         var phase = Phase.starting
         var checks: [String: Check] = [:]
         var needed: Set<String> = []
-        /// The names of what must be looked at before readiness is known.
+        /// The names of the dependencies that must be probed before readiness is known.
         var expected: Set<String> = []
-        /// How often in a row what is needed did not answer.
+        /// The number of consecutive failures of each dependency.
         var failures: [String: Int] = [:]
     }
 
     private let state = Mutex(State())
 
-    /// After how many failures in a row something counts as down: a pause of the network takes no server out.
+    /// The number of consecutive failures after which a dependency counts as down. Ignores short network interruptions.
     static let tolerated = 2
 
-    /// The readiness of a server that starts.
     public init() {}
 
-    /// The server's phase.
     public var phase: Phase { state.withLock { $0.phase } }
 
-    /// Adds parts that must be looked at before readiness is known.
+    /// Adds dependencies that must be probed before readiness is known.
     public func expect(_ names: [String]) { state.withLock { $0.expected.formUnion(names) } }
 
-    /// Whether there is a first result, also of every part that is expected.
+    /// Whether every expected dependency, and at least one, has been probed.
     public var isKnown: Bool {
         state.withLock { !$0.checks.isEmpty && $0.expected.isSubset(of: $0.checks.keys) }
     }
 
-    /// Notes where the server is.
     public func enter(_ phase: Phase) { state.withLock { $0.phase = phase } }
 
-    /// Notes what was found.
+    /// Records the result of a probe.
     ///
-    /// - Parameter isNeeded: Whether no request can be served without it.
+    /// - Parameter isNeeded: Whether the server can't handle any request without the dependency.
     public func note(_ check: Check, of name: String, isNeeded: Bool) {
         state.withLock { state in
             state.checks[name] = check
@@ -85,7 +80,7 @@ public final class Readiness: Sendable {
         }
     }
 
-    /// The status, and its causes by name.
+    /// The status with the results of all probes, sorted by name.
     public var summary: (status: Status, phase: Phase, checks: [(name: String, check: Check)]) {
         state.withLock { state in
             let down = state.failures.filter { $0.value >= Self.tolerated }.map(\.key)
@@ -97,27 +92,27 @@ public final class Readiness: Sendable {
         }
     }
 
-    /// Whether something counts as up; nil where it was not looked at yet.
+    /// Whether a dependency counts as up, or nil if it hasn't been probed yet.
     public func isUp(_ name: String) -> Bool? {
         state.withLock { state in state.failures[name].map { $0 < Self.tolerated } }
     }
 }
 
-/// Looks whether something that the server needs or uses answers. A file storage, or any other part, may be one.
+/// Probes a dependency of the server, such as a file storage.
 public protocol ReadinessProbe: Sendable {
-    /// The name in the answer, as `fileStore`.
+    /// The name in the readiness response, such as `fileStore`.
     var probeName: String { get }
-    /// Whether no request can be served without it.
+    /// Whether the server can't handle any request without the dependency.
     var isNeeded: Bool { get }
 
-    /// Looks once.
+    /// Probes the dependency once.
     ///
-    /// - Returns: Numbers about it, by their names.
-    /// - Throws: ``Readiness/Shortfall``, or why it does not answer.
+    /// - Returns: Measurements by name.
+    /// - Throws: ``Readiness/Shortfall``, or the error of the dependency.
     func probe() async throws -> [(name: String, value: Double)]
 }
 
-/// Has probes look again and again, beside all requests: who asks for readiness gets what was found last.
+/// Runs probes periodically in the background, so that readiness requests return the latest results immediately.
 public struct Prober: Sendable {
     private let probes: [any ReadinessProbe]
     private let readiness: Readiness
@@ -125,8 +120,8 @@ public struct Prober: Sendable {
     private let limit: Duration
 
     /// - Parameters:
-    ///   - pause: How long it takes from one look to the next.
-    ///   - limit: How long something may take to answer.
+    ///   - pause: The interval between two probes.
+    ///   - limit: The timeout of a probe.
     public init(
         _ probes: [any ReadinessProbe], _ readiness: Readiness, pause: Duration = .seconds(2),
         limit: Duration = .seconds(1)
@@ -137,7 +132,7 @@ public struct Prober: Sendable {
         self.limit = limit
     }
 
-    /// Looks until the task is cancelled.
+    /// Runs all probes until the task is cancelled.
     public func run() async {
         await withDiscardingTaskGroup { group in
             for probe in probes { group.addTask { await self.run(probe) } }
@@ -150,7 +145,8 @@ public struct Prober: Sendable {
             let check = await look(probe)
             if Task.isCancelled { return }
             readiness.note(check, of: probe.probeName, isNeeded: probe.isNeeded)
-            // What did not answer is asked once more soon, so that its end is noticed within twice the limit.
+            // Probes a failed dependency again soon, so that a recovery or an outage is detected within twice the
+            // timeout.
             let next = check.isUp ? pause : min(pause, limit / 2)
             try? await Task.sleep(until: start + max(next, .now - start), clock: .continuous)
         }

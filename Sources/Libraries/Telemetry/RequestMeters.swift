@@ -1,55 +1,54 @@
 import Synchronization
 
-/// What is measured of requests of HTTP: how long they took, by route, method and status.
+/// HTTP request metrics by route, method and status.
 ///
-/// Each event loop has numbers of its own (``Shard``), which are added up when they are read. A request adds to a few
-/// of them: it takes no lock, makes no text and allocates nothing.
+/// Each event loop has its own counters (``Shard``), which are added up when they are read. Recording a request takes
+/// no lock, builds no strings and allocates no memory.
 public final class RequestMeters: Sendable {
-    /// A method and a template of paths under which requests are counted.
+    /// The HTTP method and path template that requests are counted by.
     public struct Row: Sendable, Hashable {
-        /// The method that the request meant.
+        /// The HTTP method, after any override in the request.
         public let method: String
-        /// The template of the path below the mount, as `/classes/{className}`; nil for paths of no route.
+        /// The path template below the mount path, such as `/classes/{className}`, or nil for unrouted requests.
         public let route: String?
 
-        /// A row.
         public init(method: String, route: String?) {
             self.method = method
             self.route = route
         }
     }
 
-    /// The methods under which requests of no route are counted; others are the last.
+    /// Methods used as labels for unrouted requests. Anything else counts as `_OTHER`.
     package static let methods = ["GET", "POST", "PUT", "DELETE", "HEAD", "OPTIONS", "_OTHER"]
-    /// How many rows stand before those of routes.
+    /// The number of rows for unrouted requests, which precede the rows of routes.
     public static var firstRoute: Int { methods.count }
 
-    /// Why the transport refused a connection or a request.
+    /// The reason why the transport rejected a connection or request.
     public enum Refusal: Int, Label {
         case connections, memory, timeout, malformed
     }
 
-    /// What was refused by the transport.
+    /// Connections and requests rejected by the transport.
     public let refused = Counters<Refusal>()
     let rows: [Row]
     private let shards: [Shard]
 
     /// - Parameters:
-    ///   - routes: The rows of routes, in the order of their numbers.
-    ///   - shards: How many event loops there are.
+    ///   - routes: The rows of routes, in the order of their indices.
+    ///   - shards: The number of event loops.
     public init(routes: [Row], shards: Int) {
         let rows = Self.methods.map { Row(method: $0, route: nil) } + routes
         self.rows = rows
         self.shards = (0..<max(1, shards)).map { _ in Shard(rows: rows.count) }
     }
 
-    /// The number of the row of a request, as long as its route is not known.
+    /// Returns the index of the row for a request whose route isn't known yet.
     public static func row(ofMethod name: String) -> Int { methods.firstIndex(of: name) ?? methods.count - 1 }
 
-    /// The numbers of an event loop.
+    /// Returns the counters of an event loop.
     public subscript(number: Int) -> Shard { shards[number % shards.count] }
 
-    /// The numbers of one event loop.
+    /// The counters of one event loop.
     public final class Shard: Sendable {
         private let rows: [NumberedHistograms]
         private let active = Atomic<Int>(0)
@@ -58,16 +57,16 @@ public final class RequestMeters: Sendable {
 
         init(rows: Int) { self.rows = (0..<rows).map { _ in NumberedHistograms(.requests) } }
 
-        /// Counts a request that begins.
+        /// Counts the start of a request.
         public func begin() { active.wrappingAdd(1, ordering: .relaxed) }
 
-        /// Counts a request that has ended.
+        /// Counts the end of a request.
         ///
         /// - Parameters:
-        ///   - row: The number of its row.
-        ///   - status: The status of the answer; 0 when the client left before it.
-        ///   - received: The bytes of its body that came.
-        ///   - sent: The bytes of the content that was answered.
+        ///   - row: The index of its row.
+        ///   - status: The HTTP status, or 0 if the client disconnected before the response.
+        ///   - received: The number of body bytes received.
+        ///   - sent: The number of body bytes sent.
         public func end(row: Int, status: Int, duration: Duration, received: Int, sent: Int) {
             active.wrappingSubtract(1, ordering: .relaxed)
             if received > 0 { self.received.wrappingAdd(received, ordering: .relaxed) }
@@ -96,12 +95,12 @@ public final class RequestMeters: Sendable {
         }
     }
 
-    /// The numbers of all event loops.
+    /// The sums over all event loops.
     package struct Totals {
         package var active = 0
         package var received = 0
         package var sent = 0
-        /// By the number of the row, and the status.
+        /// The durations by row index and status.
         package var durations: [Int: [Int: Histogram.Counts]] = [:]
     }
 

@@ -1,6 +1,6 @@
-/// What was counted until a moment.
+/// The totals of all counters at a time.
 struct Tallies: Sendable {
-    /// Seconds since 1970.
+    /// The time in seconds since 1970.
     let at: Double
     var routes: [Int: Tally] = [:]
     var calls: [Int: Tally] = [:]
@@ -17,7 +17,7 @@ struct Tallies: Sendable {
     }
 }
 
-/// How many there were of something, how long they took, and how many failed.
+/// Counts, durations and failures of a route or operation.
 struct Tally: Sendable {
     var counts = Histogram.Counts()
     var clientErrors: UInt64 = 0
@@ -46,7 +46,7 @@ struct Tally: Sendable {
 }
 
 extension UInt64 {
-    /// The difference, or zero if negative: numbers are read one by one while they grow.
+    /// The difference, or zero if negative: counters are read one by one while they grow.
     fileprivate func less(_ other: UInt64) -> UInt64 { self > other ? self - other : 0 }
 }
 
@@ -58,8 +58,8 @@ extension Histogram.Counts {
         return rest
     }
 
-    /// How many milliseconds a share of all took at most, evenly spread within a bucket; what took longer than the last
-    /// bound counts as the bound. Nil where there were none.
+    /// Returns the duration in milliseconds within which a share of all samples lies, or nil without samples. Assumes
+    /// an even distribution within a bucket. Samples above the last bound count as that bound.
     package func milliseconds(of share: Double, _ bounds: Histogram.Bounds) -> Double? {
         guard count > 0 else { return nil }
         var left = share * Double(count)

@@ -1,15 +1,15 @@
-/// Makes text harmless in HTML, in the eight characters that mustache.js escapes, so that it ends no element and no
-/// attribute, whether or not that stands in quotes.
+/// Escapes text for HTML. Escapes the eight characters that mustache.js escapes, so that the text can't end an element
+/// or an attribute, even an unquoted one.
 ///
-/// It works on bytes. To Swift, a quotation mark with a combining accent after it is a character of its own, which is no
-/// quotation mark; to a browser it is one.
+/// Works on bytes, because Swift treats a quotation mark with a combining accent as a different character, but browsers
+/// don't.
 public enum HTMLEscaping {
-    /// A text as HTML that shows it.
+    /// Returns a text with all special characters escaped.
     public static func escape(_ text: String) -> String {
         write(text.utf8) { _ in false }
     }
 
-    /// The same for HTML: what `escape` made stays as it is.
+    /// Escapes a text that may already be escaped. Character references created by `escape` are kept.
     public static func escapeRemaining(_ html: String) -> String {
         let bytes = html.utf8
         return write(bytes) { position in

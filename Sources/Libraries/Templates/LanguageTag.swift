@@ -1,6 +1,7 @@
-/// A language, with a region where there is one: `de`, `de-AT`.
+/// A language with an optional region: `de`, `de-AT`.
 public enum LanguageTag {
-    /// Whether a text is a language: letters first, then groups of letters and digits between hyphens.
+    /// Whether a text has the form of a language tag: two or three letters, then groups of letters and digits after
+    /// hyphens.
     public static func isValid(_ text: String) -> Bool {
         let groups = text.utf8.split(separator: UInt8(ascii: "-"), omittingEmptySubsequences: false)
         guard let language = groups.first, (2...3).contains(language.count), language.allSatisfy(isLetter) else {
@@ -12,7 +13,7 @@ public enum LanguageTag {
             }
     }
 
-    /// The names under which something is looked for in a language: the whole, then the language alone.
+    /// Returns the tags under which to look up translations: the full tag, then the language alone.
     public static func candidates(_ locale: String) -> [String] {
         guard isValid(locale) else { return [] }
         guard let hyphen = locale.utf8.firstIndex(of: UInt8(ascii: "-")) else { return [locale] }
@@ -27,7 +28,7 @@ public enum LanguageTag {
         (UInt8(ascii: "0")...UInt8(ascii: "9")).contains(byte)
     }
 
-    /// The languages of a header field `Accept-Language`, those that are liked best first: at most ten.
+    /// Parses the header field `Accept-Language`. Returns up to ten languages, most preferred first.
     public static func list(_ field: String) -> [String] {
         let parts = field.utf8.prefix(1000).split(separator: UInt8(ascii: ",")).prefix(10)
         let wanted = parts.enumerated().compactMap { place, part -> (tag: String, weight: Double, place: Int)? in

@@ -1,17 +1,15 @@
-/// A part of a template.
 indirect enum TemplatePart: Sendable {
     case text(String)
     case variable(TemplateName, isEscaped: Bool)
     case section(TemplateName, [TemplatePart], isInverted: Bool)
-    /// Parts that another template could replace, if templates could include others.
+    /// A block that templates could override if they could include others.
     case block([TemplatePart])
 }
 
-/// A name in a template: `user.name`, or `.` for the value of the section.
+/// A name in a template: `user.name`, or `.` for the current section's value.
 struct TemplateName: Sendable {
-    /// The keys that lead to the value.
     let keys: [String]
-    /// Whether only the value of the innermost section is asked.
+    /// Whether the name is only looked up in the innermost section.
     let isLocal: Bool
 
     init(_ bytes: ArraySlice<UInt8>) {
@@ -20,16 +18,16 @@ struct TemplateName: Sendable {
     }
 }
 
-/// Parses Mustache templates: variables, sections, inverted sections, comments and other delimiters. A partial is empty,
-/// since there are no templates to include.
+/// Parses Mustache templates with variables, sections, inverted sections, comments and custom delimiters. Partials
+/// render as nothing, because templates can't include others.
 struct TemplateParser {
     private var rest: ArraySlice<UInt8>
 
     init(_ text: String) { rest = Array(text.utf8)[...] }
 
-    /// Parses the whole template; throws `Malformed`.
+    /// Parses the whole template. Throws `Malformed`.
     mutating func parse() throws(TextTemplate.Malformed) -> [TemplatePart] {
-        // An empty first line is left out; blanks before a tag in the first line stay.
+        // Drops an empty first line, but keeps blanks before a tag in the first line.
         let startsLine = skipLineEnd()
         return try parts(of: nil, Delimiters(open: Array("{{".utf8), close: Array("}}".utf8)), startsLine: startsLine)
     }
@@ -39,7 +37,7 @@ struct TemplateParser {
         var close: [UInt8]
     }
 
-    /// Parses up to the end of a section, or of the template. Other delimiters hold up to there.
+    /// Parses up to the end of a section or of the template. Custom delimiters apply until there.
     private mutating func parts(
         of section: ArraySlice<UInt8>?, _ outer: Delimiters, startsLine: Bool
     ) throws(TextTemplate.Malformed) -> [TemplatePart] {
@@ -63,7 +61,7 @@ struct TemplateParser {
                 if startsLine { continue }
             }
             guard skip(delimiters.open[...]), let kind = rest.first else { break }
-            // A line with nothing but a tag that shows nothing is left out.
+            // Drops lines that contain only a tag without output.
             var tagEndsLine = false
             switch kind {
             case UInt8(ascii: "#"), UInt8(ascii: "^"), UInt8(ascii: "$"), UInt8(ascii: "<"):
@@ -123,7 +121,6 @@ struct TemplateParser {
         return true
     }
 
-    /// Takes the text up to the next tag, or up to the end of the line and with it.
     private mutating func takeText(_ delimiter: [UInt8]) -> ArraySlice<UInt8> {
         let start = rest
         while let byte = rest.first, !rest.starts(with: delimiter) {
@@ -133,7 +130,7 @@ struct TemplateParser {
         return start[..<rest.startIndex]
     }
 
-    /// Whether only blanks follow in the line, or nothing at all. The line's end is taken then.
+    /// Whether only blanks remain in the line. If so, skips them and the line end.
     private mutating func skipLineEnd() -> Bool {
         if rest.isEmpty { return true }
         var end = rest.drop { $0 == UInt8(ascii: " ") || $0 == UInt8(ascii: "\t") }

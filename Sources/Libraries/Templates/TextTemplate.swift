@@ -1,38 +1,38 @@
-/// A text of Mustache's with placeholders that values fill.
+/// A Mustache template.
 ///
-/// In HTML and in JSON, values are escaped before they come here, so that templates of parse-server 7, which ask for
-/// them unescaped (`{{{token}}}`), are safe as they are.
+/// For HTML and JSON, values must be escaped beforehand, so that templates of parse-server 7, which insert values
+/// unescaped (`{{{token}}}`), are safe without changes.
 public struct TextTemplate: Sendable {
-    /// What a text is part of.
+    /// The format of a template's output.
     public enum Kind: Sendable {
-        /// HTML: `{{x}}` escapes what is not escaped.
+        /// HTML. `{{x}}` escapes characters that aren't escaped yet.
         case html
-        /// Something in which values stand as they are given.
+        /// Any other format. Values are inserted unchanged.
         case plain
     }
 
     private let parts: [TemplatePart]
     private let kind: Kind
 
-    /// Reads a template.
+    /// Parses a template.
     ///
-    /// - Throws: `Malformed` for one that is none.
+    /// - Throws: `Malformed` if the syntax is invalid.
     public init(_ text: String, _ kind: Kind) throws(Malformed) {
         var parser = TemplateParser(text)
         parts = try parser.parse()
         self.kind = kind
     }
 
-    /// Fills the placeholders. A name that there is not gives nothing.
+    /// Fills the placeholders. Unknown names render as nothing.
     ///
-    /// - Parameter values: Texts, Booleans, lists (`[any Sendable]`) and objects (`[String: any Sendable]`).
+    /// - Parameter values: Strings, Booleans, lists (`[any Sendable]`) and objects (`[String: any Sendable]`).
     public func render(_ values: [String: any Sendable]) -> String {
         var text = ""
         render(parts, [values], into: &text)
         return text
     }
 
-    /// - Parameter stack: The values of the sections around, the innermost last.
+    /// - Parameter stack: The values of the surrounding sections, the innermost last.
     private func render(_ parts: [TemplatePart], _ stack: [any Sendable], into text: inout String) {
         for part in parts {
             switch part {
@@ -67,9 +67,8 @@ public struct TextTemplate: Sendable {
         return name.keys.dropFirst().reduce(found) { value, key in value.flatMap { member(key, $0) } }
     }
 
-    /// What is no template of Mustache's.
+    /// The error of parsing a template with invalid syntax.
     public struct Malformed: Error {
-        /// Makes the error.
         public init() {}
     }
 }

@@ -4,20 +4,19 @@ import Logs
 import ParseModel
 import ServerConfiguration
 
-/// Says of calls of cloud code in the log that they were, and what became of them. Values that clients sent are in no line.
+/// Logs the result of each cloud-code call, without values sent by clients.
 struct CallLog: Sendable {
     let levels: Configuration.EventLevels
     let logger: Logger
 
-    /// Notes the end of a call.
+    /// Logs the end of a call.
     ///
-    /// - Parameter error: Why it failed; nil for success.
+    /// - Parameter error: The error, or nil if the call succeeded.
     func note(_ call: CloudCall, _ duration: Duration, _ error: (any Error)?) {
         guard let (level, message) = event(call.target, isFailed: error != nil) else { return }
         logger.event(level.rawValue, message, metadata: fields(call, duration, error))
     }
 
-    /// The log line of a call, or nil if another part logs it.
     private func event(
         _ target: CloudTarget, isFailed: Bool
     ) -> (Configuration.EventLevels.Level, Logger.Message)? {
@@ -27,7 +26,7 @@ struct CallLog: Sendable {
             isFailed
                 ? (levels.cloudFunctionError, "cloud function failed") : (levels.cloudFunctionSuccess, "cloud function")
         case .trigger(let event, _):
-            // One after a save fails no caller, and has a line where that is made so.
+            // The caller of the trigger logs afterSave failures.
             if isFailed {
                 event == .afterSave ? nil : (levels.triggerBeforeError, "trigger failed")
             } else {
@@ -49,7 +48,7 @@ struct CallLog: Sendable {
         guard let error else { return fields }
         let failure = (error as? CloudFailure)?.parseError(for: call) ?? error as? ParseError
         if let failure { fields["code"] = "\(failure.code)" }
-        // Code may quote what a client sent.
+        // Error texts of cloud code may quote values sent by clients.
         fields["error"] = "\((failure?.message ?? "\(error)").prefix(1000))"
         return fields
     }

@@ -2,19 +2,19 @@ import JSON
 import ParseModel
 import Synchronization
 
-/// How often what is offered was called in this process, how that ended, and how long the last calls took.
+/// Counts calls and failures per target in this process, and records the durations of the latest calls.
 final class CloudCallCounts: Sendable {
     private struct Count {
         var calls = 0
         var errors = 0
         var last = ParseDate.now
-        /// How long the last calls took, in milliseconds, as a ring.
+        /// A ring buffer of the latest durations, in milliseconds.
         var times: [Float] = []
     }
 
     /// Bounded because requests can declare webhooks.
     private static let mostTargets = 2_000
-    /// Calls sampled for the usual and longest time.
+    /// Number of recent durations used for p50 and p99.
     private static let mostTimes = 200
 
     private let counts = Mutex<[CloudTarget: Count]>([:])
@@ -38,7 +38,8 @@ final class CloudCallCounts: Sendable {
         }
     }
 
-    /// What is known of a target: `calls`, `errors`, and where there were calls `p50`, `p99` and `last`.
+    /// The statistics of a target: `calls`, `errors` and, after the first call, `p50` and `p99` in milliseconds and
+    /// `last`.
     func json(of target: CloudTarget) -> JSONObject {
         guard let count = counts.withLock({ $0[target] }) else { return ["calls": 0, "errors": 0] }
         let times = count.times.sorted()

@@ -9,7 +9,7 @@ import Tasks
 public import Telemetry
 import Tracing
 
-/// Cloud code of all hosts: who is called for what, checks before the call, time limits, and what a failure means.
+/// Runs cloud code: selects the host, applies validators and time limits, and maps failures to errors.
 public final class CloudEngine: Sendable {
     private struct State {
         var hosts: [CloudHostKind: any CloudHost] = [:]
@@ -18,7 +18,7 @@ public final class CloudEngine: Sendable {
         var requests: (any InternalRequests)?
     }
 
-    /// How many calls of cloud code may stand in one another: a trigger that saves what calls it would go on for ever.
+    /// Maximum nesting depth of calls. Prevents endless recursion of triggers whose saves call themselves.
     static let deepest = 16
 
     private let state = Mutex(State())
@@ -28,14 +28,11 @@ public final class CloudEngine: Sendable {
     let logger: Logger
     private let callLog: CallLog
     private let callCounts = CloudCallCounts()
-    /// The metrics.
     public let meters: CloudMeters
 
-    /// Makes an engine without hosts.
+    /// Creates an engine without hosts.
     ///
-    /// - Parameters:
-    ///   - meters: What is counted.
-    ///   - levels: At which levels calls are logged.
+    /// - Parameter levels: The log levels of calls.
     public init(
         meters: CloudMeters = CloudMeters(), levels: Configuration.EventLevels = Configuration.EventLevels(),
         logger: Logger
@@ -45,20 +42,19 @@ public final class CloudEngine: Sendable {
         callLog = CallLog(levels: levels, logger: logger)
     }
 
-    /// Adds a host, before the server starts.
+    /// Adds a host. Must be called before ``start()``.
     public func attach(_ host: any CloudHost) { state.withLock { $0.hosts[host.kind] = host } }
 
-    /// Says who carries out the requests that cloud code makes.
+    /// Sets the handler of requests made by cloud code.
     public func serve(_ requests: any InternalRequests) { state.withLock { $0.requests = requests } }
 
-    /// Makes all hosts ready, those first that are called first.
+    /// Starts all hosts in order of precedence.
     ///
-    /// - Throws: What keeps a host from starting.
+    /// - Throws: The error of a host that fails to start.
     public func start() async throws {
         for host in hosts { try await host.start(CloudServices(engine: self, kind: host.kind)) }
     }
 
-    /// Ends all hosts.
     public func shutdown() async {
         for host in hosts { await host.shutdown() }
     }
@@ -73,7 +69,7 @@ public final class CloudEngine: Sendable {
             callsFindTriggers.store(state.registry.hasFindTriggers, ordering: .releasing)
             callsTriggers.store(state.registry.hasTriggers, ordering: .releasing)
             let limits = state.registry.rateLimits
-            // Who offers the same again, as another process of Node does, does not begin the counts anew.
+            // Another Node process registers the same limits again. Keep the current counts then.
             if limits != state.rateLimits {
                 state.rateLimits = limits
                 limitChanges.add(1, ordering: .releasing)
@@ -91,17 +87,17 @@ public final class CloudEngine: Sendable {
         return await requests.perform(request)
     }
 
-    /// The names of all functions, in order.
+    /// The names of all functions, sorted.
     public var functionNames: [Name] {
         state.withLock { $0.registry.names { if case .function(let name) = $0 { name } else { nil } } }
     }
 
-    /// The names of all jobs, in order.
+    /// The names of all jobs, sorted.
     public var jobNames: [Name] {
         state.withLock { $0.registry.names { if case .job(let name) = $0 { name } else { nil } } }
     }
 
-    /// Whether a host offers a target.
+    /// Whether a host has code for a target.
     public func offers(_ target: CloudTarget) -> Bool { entry(target) != nil }
 
     func entry(_ target: CloudTarget) -> (host: any CloudHost, validator: CloudValidator?)? {
@@ -111,41 +107,41 @@ public final class CloudEngine: Sendable {
         }
     }
 
-    /// Whether a job runs once at a time.
+    /// Whether at most one run of a job is active at a time.
     func isExclusive(_ target: CloudTarget) -> Bool {
         state.withLock { $0.registry.entries[target]?.isExclusive ?? false }
     }
 
-    /// All that is offered, and who offers.
+    /// All registered targets and the hosts.
     var inventory: (entries: [CloudTarget: CloudRegistry.Entry], hosts: [any CloudHost]) {
         (state.withLock { $0.registry.entries }, hosts)
     }
 
-    /// How often something was called.
+    /// Returns the call statistics of a target.
     func calls(of target: CloudTarget) -> JSONObject { callCounts.json(of: target) }
 
-    /// The limits on requests that validators declare.
+    /// The rate limits declared by validators.
     public var rateLimits: [RateLimit] { state.withLock { $0.rateLimits } }
 
-    /// How often ``rateLimits`` has changed: 0 while there have been none.
+    /// A counter that increases with each change of ``rateLimits``. 0 until the first limit is declared.
     public var rateLimitChanges: Int { limitChanges.load(ordering: .acquiring) }
 
-    /// Whether any trigger is offered.
+    /// Whether any trigger is registered.
     public var isActive: Bool { callsTriggers.load(ordering: .acquiring) }
 
-    /// Whether any trigger around finds is offered.
+    /// Whether any beforeFind or afterFind trigger is registered.
     public var hasFindTriggers: Bool { callsFindTriggers.load(ordering: .acquiring) }
 
-    /// Calls cloud code: checks what its validator asks, and waits for it no longer than its host says.
+    /// Calls cloud code after its validator passes, with the host's time limit.
     ///
-    /// - Returns: What it gave; nil when no host offers the target.
-    /// - Throws: `ParseError` for whatever refuses the call or fails.
+    /// - Returns: The result, or nil if no host has code for the target.
+    /// - Throws: `ParseError` if the call is rejected or fails.
     public func call(_ call: CloudCall) async throws -> CloudResult? {
         guard let entry = entry(call.target) else { return nil }
         return try await self.call(call, entry.host, entry.validator)
     }
 
-    /// - Throws: `ParseError`; `CancellationError` when no caller waits any more.
+    /// - Throws: `ParseError`, or `CancellationError` if the caller has disconnected.
     func call(_ call: CloudCall, _ host: any CloudHost, _ validator: CloudValidator?) async throws -> CloudResult {
         var call = call
         call.size = call.measured()
@@ -156,7 +152,7 @@ public final class CloudEngine: Sendable {
         return try await admitted(call) { try await self.validated(measured, host, validator) }
     }
 
-    /// Runs a call once its memory is available. Releases the request's own slot meanwhile.
+    /// Reserves memory for the call and releases the request's slot while the code runs.
     private func admitted(
         _ call: CloudCall, _ body: nonisolated(nonsending) () async throws -> CloudResult
     ) async throws -> CloudResult {
@@ -167,8 +163,8 @@ public final class CloudEngine: Sendable {
         place?.goOutside()
         let result: Result<CloudResult, any Error>
         do { result = .success(try await body()) } catch { result = .failure(error) }
-        // The place is kept while the call waits for memory, and is taken again when that is left: no request has a
-        // part of one and waits for the other.
+        // The slot is acquired before the memory. It is released first and reacquired only without memory, so that no
+        // request holds one and waits for the other.
         if isAlone || !Self.isFollowedByAnswer(call) { memory.leave() }
         await place?.comeBack(takingPlace: Self.isFollowedByWrite(call, result))
         return try result.get()
@@ -211,7 +207,6 @@ public final class CloudEngine: Sendable {
         span.end()
     }
 
-    /// Whether sending the call's result is all that remains of the request.
     private static func isFollowedByAnswer(_ call: CloudCall) -> Bool {
         switch call.target {
         case .function, .trigger(.afterFind, _): true
@@ -219,7 +214,6 @@ public final class CloudEngine: Sendable {
         }
     }
 
-    /// Whether the call's result is written next, which is heavy if the request is.
     private static func isFollowedByWrite(_ call: CloudCall, _ result: Result<CloudResult, any Error>) -> Bool {
         if case .trigger(.beforeSave, _) = call.target, case .success = result { true } else { false }
     }
@@ -261,7 +255,8 @@ public final class CloudEngine: Sendable {
 }
 
 extension CloudResult {
-    /// What the code gave, with what the checks changed of the write.
+    /// Adds the validator's defaults and reverted fields to the write, unless the code returned all fields. Values set
+    /// by the code take precedence.
     func adding(_ validation: CloudValidation) -> CloudResult {
         guard !validation.set.isEmpty || !validation.reverted.isEmpty else { return self }
         var result = self
@@ -278,7 +273,7 @@ extension CloudResult {
 }
 
 extension CloudHostKind {
-    /// What metrics call it.
+    /// The label in metrics.
     var measured: CloudMeters.Host {
         switch self {
         case .webhooks: .webhook

@@ -1,8 +1,8 @@
 public import JSON
 
-/// What is offered and by whom, for administrators.
+/// The overview of cloud code for administrators.
 extension CloudEngine {
-    /// The functions, the triggers and the jobs that are called in this process, how often they were, and the hosts.
+    /// Functions, triggers and jobs with their call statistics and validators, and the condition of the hosts.
     public var overview: JSONObject {
         let (entries, hosts) = inventory
         var lists: [Name: [(order: String, JSONObject)]] = ["functions": [], "triggers": [], "jobs": []]
@@ -37,7 +37,6 @@ extension CloudEngine {
 }
 
 extension CloudValidator {
-    /// The checks, by parse-server's names.
     fileprivate var overview: JSONObject {
         var checks: JSONObject = [:]
         for (name, isSet) in [

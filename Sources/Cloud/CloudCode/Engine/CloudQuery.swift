@@ -2,14 +2,14 @@ import JSON
 import Operations
 import ParseModel
 
-/// A query as find triggers get it, and as they give it back.
+/// Converts queries to and from the format of find and subscribe triggers.
 enum CloudQuery {
     private static let options: [Name] = [
         "include", "keys", "excludeKeys", "limit", "skip", "order", "watch", "readPreference", "includeReadPreference",
         "subqueryReadPreference", "hint", "explain", "comment", "includeAll", "pipeline", "distinct",
     ]
 
-    /// `{"where":{…}}` with the options that say something.
+    /// Returns `{"where":{…}}` with the options that are set.
     static func described(_ find: FindCall) -> JSONObject {
         var query: JSONObject = ["where": find.query["where"] ?? [:]]
         for name in options {
@@ -21,7 +21,7 @@ enum CloudQuery {
 
     private static let subscriptionFields: [Name] = ["keys", "watch", "include"]
 
-    /// What a client subscribes to, as a query has it: lists of fields are texts.
+    /// Returns a subscription as a query. Lists of fields become comma-separated strings.
     static func described(_ subscription: JSONObject) -> JSONObject {
         var query: JSONObject = ["where": subscription["where"] ?? [:]]
         for name in subscriptionFields {
@@ -31,7 +31,7 @@ enum CloudQuery {
         return query
     }
 
-    /// What a client is subscribed to instead.
+    /// Returns the subscription with the query that a trigger returned.
     static func subscribed(_ query: JSONObject, _ subscription: JSONObject) -> JSONObject {
         var changed = subscription
         changed["where"] = query["where"] ?? [:]
@@ -48,8 +48,7 @@ enum CloudQuery {
 }
 
 extension JSONObject {
-    /// The parameters of a find with the query that a trigger gave in the place of the one it got; what is null is
-    /// asked for no more.
+    /// Returns the parameters of a find, updated with a trigger's query. Null removes a parameter.
     func replacing(with query: JSONObject) -> JSONObject {
         var parameters = self
         for (name, value) in query where name != "className" {

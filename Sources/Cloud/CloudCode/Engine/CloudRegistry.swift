@@ -1,9 +1,9 @@
 import JSON
 import ServerConfiguration
 
-/// What the hosts offer: for each name and each event of a class the one host that is called.
+/// The registrations of all hosts. If several hosts register a target, the host with the highest precedence is called.
 struct CloudRegistry: Sendable {
-    /// Something that is offered, and by whom.
+    /// The host and options of a registered target.
     struct Entry: Sendable {
         var kind: CloudHostKind
         var validator: CloudValidator?
@@ -15,9 +15,9 @@ struct CloudRegistry: Sendable {
     private(set) var hasTriggers = false
     private(set) var hasFindTriggers = false
 
-    /// Puts all that a host offers in the place of what it offered before.
+    /// Replaces all registrations of a host.
     ///
-    /// - Returns: What is offered twice from now on, for the log.
+    /// - Returns: Log messages for targets that are now registered by several hosts.
     mutating func register(_ registrations: [CloudRegistration], of kind: CloudHostKind) -> [String] {
         let before = duplicates
         offers[kind] = registrations
@@ -51,7 +51,7 @@ struct CloudRegistry: Sendable {
             .sorted()
     }
 
-    /// The limits that the validators of what is called declare.
+    /// The rate limits of all validators, sorted so that they can be compared.
     var rateLimits: [RateLimit] {
         entries.compactMap { target, entry in
             target.limitedRequests.flatMap { entry.validator?.rateLimit?.limit(on: $0) }
@@ -59,6 +59,6 @@ struct CloudRegistry: Sendable {
         .sorted { $0.identity < $1.identity }
     }
 
-    /// The names of all functions, or of all jobs, in order.
+    /// Returns the names of all functions or jobs, sorted.
     func names(_ name: (CloudTarget) -> Name?) -> [Name] { entries.keys.compactMap(name).sorted() }
 }

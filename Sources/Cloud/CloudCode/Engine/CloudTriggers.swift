@@ -84,7 +84,6 @@ extension CloudEngine {
 }
 
 extension CloudCaller {
-    /// Who sent a request, by what the rules know.
     public init(_ request: RequestContext) {
         let caller = request.caller
         user = request.userRecord
@@ -97,9 +96,9 @@ extension CloudCaller {
 }
 
 extension CloudCall {
-    /// A call within a request that carries the record of its user.
+    /// Creates a call within a request. Requires the record of the request's user if cloud code is to see it.
     ///
-    /// - Parameter context: What is handed on; nil for what the request brought.
+    /// - Parameter context: The context for triggers, or nil for the request's own.
     public init(_ target: CloudTarget, _ request: RequestContext, context: JSONObject? = nil) {
         self.init(target, caller: CloudCaller(request))
         ip = request.address
@@ -154,14 +153,15 @@ extension CloudCall {
 }
 
 extension CloudResult.Write {
-    /// What becomes of the write of a trigger before a save.
+    /// Applies the write returned by a beforeSave trigger.
     func apply(to trigger: TriggerCall, _ answer: inout TriggerAnswer) {
         switch self {
         case .operations(let operations, let reverted):
             var body = trigger.changes
             for name in reverted {
                 guard body.removeValue(forKey: name) != nil else { continue }
-                // The client has another value than what stays. Of a dotted key the whole is sent, where it changes.
+                // The client doesn't know the value that is kept, so the response contains it. Fields changed by dotted
+                // keys are left out.
                 guard !name.utf8.contains(UInt8(ascii: ".")) else { continue }
                 answer.responseFields[name] = trigger.original?[name] ?? ["__op": "Delete"]
             }
@@ -172,7 +172,7 @@ extension CloudResult.Write {
             fields["objectId"] = trigger.original == nil ? trigger.changes["objectId"] : nil
             var body: JSONObject = [:]
             for (name, value) in fields {
-                // What is as it was is sent, but not written again: another request may have changed it meanwhile.
+                // Unchanged fields are sent but not written, because another request may have changed them meanwhile.
                 if trigger.changes[name] == nil, trigger.original?[name] == value {
                     if value["__type"] != "Pointer" && value["__type"] != "Relation" {
                         answer.responseFields[name] = value
@@ -181,7 +181,7 @@ extension CloudResult.Write {
                     body[name] = value
                 }
             }
-            // Changes by dotted keys stay themselves where the trigger left the whole as it would become.
+            // Dotted keys remain separate changes if the trigger left the whole field as it would become.
             for (name, value) in trigger.changes where name.utf8.contains(UInt8(ascii: ".")) {
                 let root = Name(String(name.text.prefix { $0 != "." }))
                 if fields[root] != nil, fields[root] == trigger.object[root] {
@@ -194,7 +194,7 @@ extension CloudResult.Write {
     }
 }
 
-/// The engine as the set of jobs. They have no checks and no time limit.
+/// Provides the jobs of all hosts. Jobs have no validators and no time limit.
 extension CloudEngine: JobSet {
     public func job(named name: Name) -> Job? {
         let target = CloudTarget.job(name)

@@ -1,15 +1,14 @@
 import ParseModel
 import Tasks
 
-/// Work that is waited for only so long.
+/// Runs work with a time limit.
 package enum TimeLimit {
-    /// The error when the time is over.
     static let exceeded = ParseError(ParseError.timeout, "Cloud code timed out.")
 
-    /// Does work. When its time is over, the work is cancelled, and no caller waits for whether it heeds that.
+    /// Runs `work`. On timeout it cancels the work and returns immediately, without waiting for the work to stop.
     ///
-    /// - Parameter limit: How long it is waited for; nil for as long as it takes.
-    /// - Throws: What the work throws; 124 when its time is over.
+    /// - Parameter limit: The time limit, or nil for none.
+    /// - Throws: 124 on timeout, and the errors of `work`.
     package static func run<Value: Sendable>(
         _ limit: Duration?, _ work: @escaping @Sendable () async throws -> Value
     ) async throws -> Value {

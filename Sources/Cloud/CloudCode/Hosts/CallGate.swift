@@ -1,24 +1,22 @@
 import ParseModel
 import Tasks
 
-/// Lets in so many calls of cloud code at a time, or so many bytes that they carry; the others wait in a queue that is
-/// fair to senders.
+/// Limits concurrent cloud-code calls, or the bytes they carry. Further calls wait in a queue that is fair to senders.
 ///
-/// Calls of each depth have slots of their own, so that a call never waits for the one that waits for it. One sender
-/// has at most three quarters of the room, and of those that wait; many senders leave room to the next, who waits
-/// for none of their calls to end.
+/// Calls of each nesting depth have separate slots, so a call never waits for the call that waits for it. One sender
+/// can occupy at most three quarters of the slots and of the queue. If many senders are active, some slots stay free
+/// for new ones.
 package struct CallGate: Sendable {
-    /// What a call is refused with when too many wait.
+    /// The error if too many calls wait.
     package static let overloaded = ParseError(ParseError.requestLimitExceeded, "Cloud code is overloaded.")
 
-    /// By depth.
     private let gates: [Gate]
 
-    /// Makes a gate.
+    /// Creates a gate.
     ///
     /// - Parameters:
-    ///   - capacity: How many calls of one depth are let in at a time, or how much they weigh.
-    ///   - mostWaiting: How many of one depth wait.
+    ///   - capacity: Maximum number, or total weight, of concurrent calls per depth.
+    ///   - mostWaiting: Maximum number of waiting calls per depth.
     package init(capacity: Int, mostWaiting: Int = .max) {
         gates = (0..<CloudEngine.deepest).map { _ in
             Gate(
@@ -27,9 +25,10 @@ package struct CallGate: Sendable {
         }
     }
 
-    /// Runs a call when there is room for it.
+    /// Waits for a free slot and runs a call.
     ///
-    /// - Throws: 155 when too many wait; `CancellationError` when the caller left before; what `body` throws.
+    /// - Throws: 155 if too many calls wait, `CancellationError` if the caller has disconnected, and the errors of
+    ///   `body`.
     package func run<R>(
         _ call: CloudCall, weight: Int = 1, _ body: nonisolated(nonsending) () async throws -> R
     ) async throws -> R {
@@ -40,7 +39,7 @@ package struct CallGate: Sendable {
         }
     }
 
-    /// How many are inside, or what they weigh.
+    /// The number, or total weight, of running calls.
     package var used: Int { gates.reduce(0) { $0 + $1.used } }
 
     private func gate(of call: CloudCall) -> Gate {

@@ -1,124 +1,119 @@
 public import JSON
 public import Telemetry
 
-/// One call of cloud code: everything that the code gets of the request. Values are in the encoding of the wire, with
+/// A call of cloud code with everything that the code can read of the request. Values are in Parse's JSON format, with
 /// `__type` and `__op`.
 public struct CloudCall: Sendable {
-    /// The target.
+    /// The function, job or trigger to call.
     public var target: CloudTarget
-    /// What a function or a job was given; of live queries, the members besides.
+    /// The parameters of a function or job, or the other properties of a live-query event.
     public var params: JSONObject = [:]
-    /// Which parameters are files of a form: objects with `filename`, `contentType`, and `data` in base64.
+    /// The names of parameters that are uploaded form files: objects with `filename`, `contentType`, and `data` in
+    /// base64.
     public var uploads: [Name] = []
-    /// The object, with `className`. Before a save: the stored object with the changes in it, where fields that the
-    /// client sent as operators are operators. For `@Config`: `{"className":"@Config","params":{…}}`.
+    /// The object, with `className`. Before a save it is the stored object with the changes applied, except that fields
+    /// sent as operators contain the operators. For `@Config`: `{"className":"@Config","params":{…}}`.
     public var object: JSONObject?
-    /// The object before the change, with `className`; nil for a new one.
+    /// The object before the change, with `className`, or nil if it is new.
     public var original: JSONObject?
-    /// Before and after a save: what is to be written, by field, as a client sends it, operators included.
+    /// The changes of a save by field, as sent by the client, operators included. Empty for other triggers.
     public var changes: JSONObject = [:]
-    /// After a find: the objects that were found, without `className`.
+    /// The objects found, without `className`. Only for afterFind.
     public var objects: [JSONObject] = []
-    /// Around finds: what is asked for (`where`, `include`, `keys`, `limit`, `skip`, `order`…).
+    /// The query (`where`, `include`, `keys`, `limit`, `skip`, `order`…) of a find or subscription.
     public var query: JSONObject?
-    /// Around finds: whether one object is asked for by its id.
+    /// Whether a find gets a single object by its id.
     public var isGet = false
-    /// Around finds: whether the client wants to know how many there are.
+    /// Whether a find requests the number of matching objects.
     public var isCount = false
-    /// Around the life of a file.
+    /// The file of a file trigger.
     public var file: CloudFile?
-    /// The id of the job's run.
+    /// The id of the job's run in `_JobStatus`.
     public var jobId: String?
-    /// Reports how far a job is: the text becomes the message of its row.
+    /// Reports a job's progress. The text becomes the `message` of its `_JobStatus` row. Nil outside jobs.
     public var message: (@Sendable (String) -> Void)?
-    /// Who calls.
     public var caller: CloudCaller
     /// The IP address of the client.
     public var ip = ""
-    /// The header fields of the client by their names in lower case, without keys that must not leave.
+    /// The client's header fields by lower-case name, without secret keys.
     public var headers: JSONObject = [:]
-    /// What callers and triggers hand on to triggers.
+    /// The context passed from the caller to triggers.
     public var context: JSONObject = [:]
-    /// The request's id in the log.
+    /// The request id, for the log.
     public var requestID = ""
     /// The span of the request, or nil if it isn't recorded.
     var requestSpan: RequestSpan?
-    /// The span of the call.
     public internal(set) var span: RequestSpan?
-    /// The header field `traceparent` for servers that the call reaches; empty for none.
+    /// The header field `traceparent` for outgoing requests, or empty if the call isn't traced.
     public var traceparent: String { span?.traceparent ?? "" }
-    /// How many calls of cloud code this one stands in; requests that the code makes carry it.
+    /// The nesting depth of this call, 1 for a call from a client. Requests made by the code carry it.
     public var depth = 1
-    /// Whether it is known to stand in another call, which waits for it: it does not wait for the slots of those that
-    /// do not.
+    /// Whether another call is known to wait for this one. Nested calls have separate slots, so they never wait for
+    /// top-level calls.
     public var isNested = false
     /// About how many bytes it has as a message; measured before it is sent.
     package var size = 0
-    /// When the call is given up; nil for never. The engine keeps the time; a host may pass it to the code.
+    /// The engine's deadline for the call, or nil if it has none. Hosts may pass it to the code.
     public var deadline: ContinuousClock.Instant?
 
-    /// A call of a target.
     public init(_ target: CloudTarget, caller: CloudCaller = CloudCaller()) {
         self.target = target
         self.caller = caller
     }
 
-    /// The class of a trigger; nil for functions and jobs.
+    /// The class of a trigger, or nil for functions and jobs.
     public var className: String? {
         if case .trigger(_, let name) = target { name.text } else { nil }
     }
 
-    /// About how many bytes the call has as a message: what clients and their objects decide about it.
+    /// Returns the approximate size in bytes of the parts that clients and stored objects determine.
     package func measured() -> Int {
         let objects = [params, object, original, changes, query, caller.user, headers, context]
         return objects.reduce(self.objects.reduce(0) { $0 + $1.roughSize }) { $0 + ($1?.roughSize ?? 0) }
-            // In base64.
             + (file?.bytes?.count ?? 0) * 4 / 3
     }
 }
 
-/// Who calls, as cloud code gets it.
+/// The caller of cloud code.
 public struct CloudCaller: Sendable {
-    /// The user's record, with `objectId` and `sessionToken`, without `className`; nil without a user.
+    /// The user's record with `objectId` and `sessionToken` but without `className`, or nil if nobody is logged in.
     public var user: JSONObject?
-    /// The token of the user's session.
     public var sessionToken: String?
-    /// The user's roles, inherited ones included, as `role:<name>`.
+    /// The user's roles including inherited ones, as `role:<name>`.
     public var roles: [Name] = []
-    /// Whether a master key was sent, the read-only one included.
+    /// Whether the caller sent the master key or the read-only master key.
     public var isMaster = false
-    /// Whether it's the read-only key.
+    /// Whether the caller sent the read-only master key.
     public var isReadOnly = false
-    /// The installation that calls; `cloud` for calls of cloud code.
+    /// The caller's installation id, or `cloud` for requests made by cloud code.
     public var installationId: String?
 
-    /// An anonymous client.
+    /// Creates a caller that isn't logged in.
     public init() {}
 }
 
-/// A file as its triggers see it.
+/// The file of a file trigger.
 public struct CloudFile: Sendable {
-    /// The name, as the client gave it or as it is stored.
+    /// The file name: the client's before the upload, the unique stored name afterwards.
     public var name: String
-    /// Where it can be read; nil before it is stored.
+    /// The download URL, or nil before the file is stored.
     public var url: String?
-    /// Its type; nil where none was given.
+    /// The MIME type, or nil if unknown.
     public var contentType: String?
-    /// How many bytes it has; nil where that is not known.
+    /// The size in bytes, or nil if unknown.
     public var size: Int?
-    /// Its bytes, before and after it is stored; nil otherwise. Webhooks do not get them.
+    /// The content before and after an upload, or nil in other triggers. Not sent to webhooks.
     public var bytes: [UInt8]?
-    /// What the client sent beside it.
+    /// Metadata sent by the client with the file.
     public var metadata: JSONObject = [:]
     public var tags: JSONObject = [:]
 
-    /// A named file.
     public init(name: String, url: String? = nil) {
         self.name = name
         self.url = url
     }
 
-    /// `{"__type":"File","name","url"?}`.
+    /// The file in Parse's JSON format: `{"__type":"File","name","url"?}`.
     public var json: JSONObject {
         var json: JSONObject = ["__type": "File", "name": .string(name)]
         if let url { json["url"] = .string(url) }

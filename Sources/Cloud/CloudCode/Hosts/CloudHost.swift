@@ -1,17 +1,17 @@
 import JSON
 
-/// Where cloud code runs. When two hosts offer the same, the one that stands higher here is called.
+/// The kinds of cloud-code hosts. If several hosts register a target, the first kind in this order is called.
 public enum CloudHostKind: Int, Sendable, CaseIterable, Comparable {
-    /// Servers that `/hooks` names.
+    /// HTTP servers registered through `/hooks`.
     case webhooks
-    /// Swift code in this process.
+    /// Swift code in the server process.
     case swift
-    /// `cloud/main.js` in Node.
+    /// `cloud/main.js`, run by Node.js.
     case node
 
     public static func < (left: CloudHostKind, right: CloudHostKind) -> Bool { left.rawValue < right.rawValue }
 
-    /// What the log calls it.
+    /// The name in log messages.
     public var name: String {
         switch self {
         case .webhooks: "a webhook"
@@ -21,51 +21,47 @@ public enum CloudHostKind: Int, Sendable, CaseIterable, Comparable {
     }
 }
 
-/// Something that a host offers.
+/// A function, job or trigger offered by a host.
 public struct CloudRegistration: Sendable {
-    /// The call's target.
     public var target: CloudTarget
-    /// What is checked before it is called, by the server; nil for nothing.
+    /// The checks made by the server before each call, or nil for none.
     public var validator: CloudValidator?
-    /// Whether a job runs once at a time, of all processes on the database.
+    /// Whether at most one run of the job is active at a time, across all processes on the database.
     public var isExclusive = false
 
-    /// Offers something.
     public init(_ target: CloudTarget, validator: CloudValidator? = nil) {
         self.target = target
         self.validator = validator
     }
 }
 
-/// A place where cloud code runs. The engine asks no host but for what it offers.
+/// Runs cloud code. The engine only calls targets that the host has registered.
 public protocol CloudHost: Sendable {
-    /// The kind of host.
     var kind: CloudHostKind { get }
 
-    /// Makes the host ready before the server takes requests. It says what it offers by ``CloudServices/offer(_:)``, now and
-    /// whenever that changes.
+    /// Starts the host before the server accepts requests. The host registers its code with ``CloudServices/offer(_:)``
+    /// now and after each change.
     ///
-    /// - Throws: What keeps the server from starting.
+    /// - Throws: An error if the server must not start.
     func start(_ services: CloudServices) async throws
 
-    /// Calls what the host offers. The call is given up at its time limit: the task is cancelled then, and what it gives
-    /// afterwards is dropped.
+    /// Calls a registered target. On timeout the engine cancels the task and discards its result.
     ///
-    /// - Throws: `ParseError` for an error with a number, `CloudFailure` for one with a text alone.
+    /// - Throws: `ParseError` for an error with a code, `CloudFailure` for an error with only a text.
     func call(_ call: CloudCall) async throws -> CloudResult
 
-    /// How long a call is waited for; nil for as long as it takes.
+    /// Returns the time limit of a call, or nil for none.
     func timeLimit(of target: CloudTarget) -> Duration?
 
-    /// Checks a call by the parts of a validator that only the host knows (``CloudValidator/asksHost``): functions.
+    /// Runs the checks of a validator that only the host can perform (``CloudValidator/asksHost``).
     ///
-    /// - Throws: `ParseError` or `CloudFailure` for what refuses the call.
+    /// - Throws: `ParseError` or `CloudFailure` to reject the call.
     func validate(_ call: CloudCall) async throws
 
-    /// How the host is, for administrators: `state` (`ready`, `starting`, `down`), and what else there is to say.
+    /// The host's condition, for administrators. `state` is `ready`, `starting` or `down`.
     var condition: JSONObject { get }
 
-    /// Ends the host when the server stops.
+    /// Stops the host when the server stops.
     func shutdown() async
 }
 
@@ -78,15 +74,15 @@ extension CloudHost {
     public func shutdown() async {}
 }
 
-/// What a host gets of the server.
+/// The services of the server that a host can use.
 public struct CloudServices: Sendable {
     let engine: CloudEngine
     let kind: CloudHostKind
 
-    /// Says all that the host offers; what it offered before is forgotten.
+    /// Registers everything that the host offers. Replaces its previous registrations.
     public func offer(_ registrations: [CloudRegistration]) { engine.register(registrations, of: kind) }
 
     /// Performs a request of cloud code as an internal caller: keys are optional, and rate limits and `routeAllowList`
-    /// don't apply. The installation is `cloud` unless the request names one.
+    /// don't apply. The installation is `cloud` unless the request names another.
     public func perform(_ request: InternalRequest) async -> InternalReply { await engine.perform(request) }
 }

@@ -1,48 +1,47 @@
 public import JSON
 public import ParseModel
 
-/// What cloud code answered.
+/// The result of a cloud-code call.
 public struct CloudResult: Sendable {
-    /// What a function gives, in the encoding of the wire; nil for nothing (`undefined`).
+    /// The result of a function in Parse's JSON format, or nil if it returned nothing (`undefined`).
     public var value: JSONValue?
-    /// Before a save: what becomes of the write; nil for as it was sent.
+    /// The changed write of a beforeSave trigger, or nil if unchanged.
     public var write: Write?
-    /// Before a find: what is asked for, or what is answered, instead; after one: what is answered. Nil for as it was.
+    /// The changed query or results of a find trigger, or nil if unchanged.
     public var found: Found?
-    /// After a save: what the client is answered instead; nil for the usual.
+    /// The response that an afterSave trigger sends to the client, or nil for the default.
     public var answer: JSONValue?
-    /// After a save: fields that the code set on the object. They are not stored, but are in the answer.
+    /// Fields that an afterSave trigger set on the object. They appear in the response but aren't stored.
     public var responseFields: JSONObject = [:]
-    /// Before a file is stored: what is stored instead; nil for as it came.
+    /// The file to store instead, from a beforeSave trigger for files, or nil to store the original.
     public var file: CloudFile?
-    /// Of an event of live queries: what the client gets instead; nil for as it was.
+    /// The changed event of a live-query trigger, or nil if unchanged.
     public var event: Event?
-    /// The status of a function's answer; nil for 200.
+    /// The HTTP status of a function's response, or nil for 200.
     public var status: Int?
-    /// Header fields of a function's answer.
+    /// Header fields of a function's response.
     public var headers: [(name: String, value: String)] = []
-    /// The context as the code left it; nil for unchanged. Its members are handed on to the triggers that follow.
+    /// The context after the call, or nil if unchanged. Its members are passed to the triggers that follow.
     public var context: JSONObject?
 
-    /// The content to write.
+    /// The changed write of a beforeSave trigger.
     public enum Write: Sendable {
-        /// All that is to be written of the object, as its fields; what the client sent of other fields is not saved.
+        /// All fields to write. Other fields sent by the client aren't saved.
         case fields(JSONObject)
-        /// What is done besides what the client sent: for each field a value or an operator, as an update has it.
-        /// Fields that are named in `reverted` are not written at all.
+        /// Changes in addition to the client's: a value or an operator per field, as in an update. Fields in `reverted`
+        /// are not written.
         case operations(JSONObject, reverted: [Name] = [])
     }
 
-    /// What becomes of an event of live queries.
+    /// The changed event of an afterEvent trigger.
     public struct Event: Sendable {
         /// Whether the client is notified.
         public var isSent: Bool
-        /// The object that it gets; nil for as it was.
+        /// The object to send, or nil if unchanged.
         public var object: JSONObject?
-        /// The object before the change; nil for as it was.
+        /// The object before the change to send, or nil if unchanged.
         public var original: JSONObject?
 
-        /// What a client gets, or not.
         public init(isSent: Bool, object: JSONObject? = nil, original: JSONObject? = nil) {
             self.isSent = isSent
             self.object = object
@@ -50,32 +49,30 @@ public struct CloudResult: Sendable {
         }
     }
 
-    /// What becomes of a find.
+    /// The changed query or results of a find trigger.
     public enum Found: Sendable {
-        /// Another query, whole: where, options.
+        /// A query with all of its parameters.
         case query(JSONObject)
-        /// These objects. They may have a `className`.
+        /// The objects to return. They may contain `className`.
         case objects([JSONObject])
     }
 
-    /// Empty.
     public init() {}
 
-    /// What a function gives.
+    /// Creates the result of a function.
     public init(value: JSONValue?) { self.value = value }
 }
 
-/// Why cloud code refused, or could not be called. `ParseError` is thrown for an error of a known number.
+/// A failure of cloud code without an error code: the code rejected the call or couldn't be called. Failures with an
+/// error code are `ParseError`s.
 public struct CloudFailure: Error, Sendable {
-    /// The text; nil or empty for the text that the kind of call has for that.
+    /// The error text. If it is nil or empty, the default text of the target is used.
     public var message: String?
 
-    /// A failure with a text. The kind of call decides about its number: 141, for files 130 or 153.
+    /// Creates a failure with a text. The target determines the code: 130 or 153 for files, otherwise 141.
     public init(_ message: String?) { self.message = message }
 
-    /// The error that the client gets when the code fails.
-    ///
-    /// - Parameter call: The call.
+    /// Returns the error that the client gets.
     public func parseError(for call: CloudCall) -> ParseError {
         let message = message ?? ""
         switch call.target {

@@ -1,25 +1,23 @@
 public import JSON
 import ServerConfiguration
 
-/// When cloud code of a class is called.
+/// The events that trigger cloud code.
 public enum CloudEvent: String, Sendable, Hashable, CaseIterable {
     case beforeSave, afterSave, beforeDelete, afterDelete, beforeFind, afterFind
     case beforeLogin, afterLogin, afterLogout, beforePasswordResetRequest
     case beforeConnect, beforeSubscribe, afterEvent
 }
 
-/// What cloud code can be called for.
+/// A function, job or trigger.
 public enum CloudTarget: Sendable, Hashable {
-    /// A function, by name.
     case function(Name)
-    /// A job, by name.
     case job(Name)
-    /// An event of a class, `@File`, `@Config` or `@Connect`.
+    /// An event of a class, or of `@File`, `@Config` or `@Connect`.
     case trigger(CloudEvent, Name)
 }
 
 extension CloudTarget: CustomStringConvertible {
-    /// What the log calls it.
+    /// The name in log messages.
     public var description: String {
         switch self {
         case .function(let name): "function \(name)"
@@ -30,7 +28,7 @@ extension CloudTarget: CustomStringConvertible {
 }
 
 extension CloudTarget {
-    /// The requests that are counted for a limit on this; nil where no client asks for it.
+    /// The requests that a rate limit on this target counts, or nil if clients can't request it directly.
     var limitedRequests: RateLimitSubject? {
         switch self {
         case .function(let name): RateLimitSubject("/functions/\(name)")

@@ -1,48 +1,46 @@
 public import JSON
 public import OrderedCollections
 
-/// A request that cloud code makes of the server, without HTTP between them.
+/// A request from cloud code to the server, performed without HTTP.
 public struct InternalRequest: Sendable {
-    /// Who makes a request.
+    /// The caller of an internal request.
     public enum Authority: Sendable {
-        /// The caller that its header fields and its body name, as for a client: a master key counts, and so does a
-        /// session token.
+        /// The caller identified by the request's headers and body, as for a client's request. Keys and session tokens
+        /// are accepted.
         case asSent
-        /// Master key.
+        /// A caller with the master key.
         case master
-        /// A session's user.
+        /// The user of the session with this token.
         case session(String)
-        /// An anonymous client.
+        /// A client that isn't logged in.
         case anonymous
     }
 
-    /// The upper-case method.
+    /// The HTTP method in upper case.
     public var method: String
-    /// The path below the mount, percent-encoded, with a query string where there is one: `/classes/Posts?limit=1`.
+    /// The percent-encoded path below the mount path, with an optional query string: `/classes/Posts?limit=1`.
     public var path: String
-    /// The body, or what would be a query string. It has the limits and refusals of a client's body.
+    /// The body, or the query parameters of a GET request. The limits of client requests apply.
     public var body: JSONObject
-    /// Header fields, for `asSent` those with keys and the session token, too.
+    /// The header fields. With `asSent` they can contain keys and the session token.
     public var headers: [(name: String, value: String)]
-    /// Who makes it.
     public var authority: Authority
-    /// The installation of the request, or nil for cloud code's own, `cloud`.
+    /// The installation id, or nil for `cloud`.
     public var installationId: String?
-    /// What it hands on to triggers; nil for what the header fields or the body say.
+    /// The context passed to triggers, or nil to read it from the headers or the body.
     public var context: JSONObject?
-    /// The call that the code which makes it was called by; nil for code that no call runs.
+    /// The call whose code makes the request, or nil if the request isn't made within a call.
     public var parent: Parent?
 
-    /// What is carried on of a call.
+    /// The properties of a call that its requests inherit.
     public struct Parent: Sendable {
         /// The client's address, header fields, and request id.
         public var ip: String
         public var headers: JSONObject
         public var requestID: String
-        /// How many calls of cloud code stand in one another.
+        /// The nesting depth of the call.
         public var depth: Int
 
-        /// Copies the call's context.
         public init(_ call: CloudCall) {
             ip = call.ip
             headers = call.headers
@@ -51,7 +49,6 @@ public struct InternalRequest: Sendable {
         }
     }
 
-    /// Makes a request.
     public init(
         _ method: String, _ path: String, body: JSONObject = [:], headers: [(name: String, value: String)] = [],
         authority: Authority = .asSent, context: JSONObject? = nil, parent: Parent? = nil
@@ -66,16 +63,14 @@ public struct InternalRequest: Sendable {
     }
 }
 
-/// The answer to a request of cloud code, errors included.
+/// The response to an internal request. Errors are responses, too.
 public struct InternalReply: Sendable {
-    /// The status.
+    /// The HTTP status.
     public var status: Int
-    /// The header fields.
     public var headers: [(name: String, value: String)]
-    /// The body as JSON in bytes.
+    /// The body as JSON.
     public var body: [UInt8]
 
-    /// Makes an answer.
     public init(status: Int, headers: [(name: String, value: String)] = [], body: [UInt8]) {
         self.status = status
         self.headers = headers
@@ -83,8 +78,8 @@ public struct InternalReply: Sendable {
     }
 }
 
-/// Who carries out the requests of cloud code: the routes of the REST interface.
+/// Performs requests of cloud code on the routes of the REST interface.
 public protocol InternalRequests: Sendable {
-    /// Carries out a request. Errors become answers, as for clients.
+    /// Performs a request. Returns errors as responses.
     func perform(_ request: InternalRequest) async -> InternalReply
 }

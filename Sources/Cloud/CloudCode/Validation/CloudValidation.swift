@@ -1,18 +1,18 @@
 import JSON
 import ParseModel
 
-/// The checks of a validator on one call, without input or output, in the order in which parse-server makes them.
+/// Applies a validator to a call without any I/O, in parse-server's order of checks.
 struct CloudValidation {
     private let validator: CloudValidator
     private let call: CloudCall
-    /// The parameters of a function; for a save, the object.
+    /// The parameters of a function or the object of a save, with defaults filled in.
     private(set) var params: JSONObject
-    /// Before a save: defaults that the client didn't send.
+    /// Defaults to write for fields that the client didn't send. Only for saves.
     private(set) var set: JSONObject = [:]
-    /// Before a save: constants, which are not written.
+    /// Constant fields that must not be written. Only for saves.
     private(set) var reverted: [Name] = []
 
-    /// Makes the checks; throws 142 for the first that fails.
+    /// Runs the checks. Throws 142 for the first one that fails.
     init(_ validator: CloudValidator, _ call: CloudCall) throws(ParseError) {
         self.validator = validator
         self.call = call
@@ -31,7 +31,7 @@ struct CloudValidation {
         try checkUserKeys(user)
     }
 
-    /// The user that a sign-up creates, who counts as the caller, or nil.
+    /// The user being created by a sign-up counts as the caller.
     private static func newUser(_ call: CloudCall) -> JSONObject? {
         guard case .trigger(_, "_User") = call.target, call.original == nil else { return nil }
         return call.object
@@ -44,7 +44,7 @@ struct CloudValidation {
             if let original = call.original {
                 params[rule.name] = original[rule.name]
                 set[rule.name] = nil
-                // Parts of it are it.
+                // Dotted keys change the field, too.
                 let inside = Name("\(rule.name).")
                 reverted += [rule.name] + call.changes.keys.filter { $0.hasPrefix(inside) }
             } else if let value = rule.defaultValue {
@@ -103,7 +103,7 @@ struct CloudValidation {
         }
     }
 
-    /// What JavaScript calls the type of a value.
+    /// Returns the type of a value as JavaScript's `typeof` names it, except that arrays are `array`.
     static func type(of value: JSONValue) -> String {
         switch value {
         case .null, .object: "object"

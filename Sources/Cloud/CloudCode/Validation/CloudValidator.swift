@@ -1,50 +1,48 @@
 public import JSON
 public import ServerConfiguration
 
-/// What the server checks before cloud code is called: the object form of Parse's validators.
+/// The checks that the server makes before calling cloud code, as in the object form of Parse's validators.
 public struct CloudValidator: Sendable, Equatable {
-    /// A session is needed; who signs up counts as the user.
+    /// Whether the caller must be logged in. A user who is signing up counts as logged in.
     public var requireUser = false
-    /// A master key is needed.
+    /// Whether the caller must have the master key.
     public var requireMaster = false
-    /// The checks hold for the master, too.
+    /// Whether the checks apply to the master key, too.
     public var validateMasterKey = false
-    /// The code of a trigger is not called for the master.
+    /// Whether triggers are skipped for requests with the master key.
     public var skipWithMasterKey = false
-    /// One of these roles is needed, by their names without `role:`; nil for no such rule.
+    /// The user must have at least one of these roles, named without the prefix `role:`. Nil for no check.
     public var requireAnyUserRoles: [Name]?
-    /// All of these roles are needed; nil for no such rule.
+    /// The user must have all of these roles, named without the prefix `role:`. Nil for no check.
     public var requireAllUserRoles: [Name]?
-    /// What the user's record must have.
+    /// Rules for fields of the user's own record.
     public var requireUserKeys: [FieldRule] = []
-    /// What is asked of parameters, or of fields of the object.
+    /// Rules for the parameters, or for fields of the object.
     public var fields: [FieldRule] = []
-    /// How often clients may ask for it; nil for no such limit.
+    /// The rate limit, or nil for none.
     public var rateLimit: DeclaredRateLimit?
-    /// Whether the host has checks of its own besides (functions): it is asked after the checks of the server.
+    /// Whether the host has further checks (functions), which run after the server's checks.
     public var asksHost = false
 
-    /// A validator that checks nothing.
+    /// Creates a validator without checks.
     public init() {}
 
-    /// The rules for one field.
+    /// The rules for a parameter or a field.
     public struct FieldRule: Sendable, Equatable {
-        /// The field.
         public var name: Name
-        /// It must be there.
+        /// Whether the value must be present.
         public var required = false
-        /// What it is when it is not there.
+        /// The default for a missing value.
         public var defaultValue: JSONValue?
-        /// It cannot be changed: a new object has the default, a stored one keeps what it has.
+        /// Whether clients can't change the field. New objects get the default, stored ones keep their value.
         public var constant = false
-        /// What it must be: `string`, `number`, `boolean`, `array`, `object`, `date`.
+        /// The required type: `string`, `number`, `boolean`, `array`, `object` or `date`. Nil for any.
         public var type: String?
-        /// The allowed values.
+        /// The allowed values, or nil for any.
         public var options: [JSONValue]?
-        /// What is said when it is none of the options.
+        /// The error message for a value that isn't allowed, or nil for the default.
         public var error: String?
 
-        /// A rule that asks nothing.
         public init(_ name: Name) { self.name = name }
     }
 }

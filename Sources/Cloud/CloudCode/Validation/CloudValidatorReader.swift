@@ -2,11 +2,12 @@ public import JSON
 public import ParseModel
 import ServerConfiguration
 
-/// A validator from its JSON: the object that Parse's SDKs take, with constructors as their names, and without functions.
+/// Parses the JSON form of validators: the object form of Parse's SDKs, with type names in place of constructors and
+/// without functions.
 extension CloudValidator {
-    /// Reads a validator.
+    /// Parses a validator.
     ///
-    /// - Throws: Parse's error for a declaration that is none.
+    /// - Throws: parse-server's error if a declaration is invalid.
     public init(json: JSONObject) throws(ParseError) {
         self.init()
         for (key, value) in json {
@@ -45,7 +46,7 @@ extension CloudValidator {
             for (name, options) in fields {
                 switch options {
                 case .string(let required):
-                    // The text is the name of the field that must be there, as parse-server has it.
+                    // parse-server takes a string as the name of a required field.
                     var rule = FieldRule(Name(required))
                     rule.required = true
                     rules.append(rule)

@@ -9,10 +9,10 @@ import ParseModel
 
 /// Any JSON value. Numbers are doubles, as in JavaScript.
 public typealias JSONValue = JSON.JSONValue
-/// The members of a JSON object, in their order.
+/// A JSON object. Keeps the order of its members.
 public typealias JSONObject = JSON.JSONObject
 
-/// JSON values can be parts of types that are coded. Only the coding of this module knows them.
+/// `JSONValue` properties can only be coded by `ValueEncoder` and `ValueDecoder`; other coders throw `CodingOfOthers`.
 extension JSONValue: Codable {
     public init(from decoder: any Decoder) throws {
         guard let decoder = decoder as? ValueDecoder else { throw CodingOfOthers() }
@@ -25,30 +25,28 @@ extension JSONValue: Codable {
     }
 }
 
-/// So can names.
 extension Name: Codable {
     public init(from decoder: any Decoder) throws { self.init(try String(from: decoder)) }
     public func encode(to encoder: any Encoder) throws { try text.encode(to: encoder) }
 }
 
-/// A value of Parse met an encoder or a decoder of another kind than those of this module.
+/// The error of coding a `JSONValue` or `ParseObject` with another encoder or decoder, such as `JSONEncoder`.
 struct CodingOfOthers: Error, CustomStringConvertible {
     var description: String { "Values of Parse are coded by Roost alone." }
 }
 
 extension Date {
-    /// A date as Parse writes it: `{"__type":"Date","iso":…}`.
+    /// The date in Parse's format: `{"__type":"Date","iso":…}`.
     var parseJSON: JSONValue { parseDate.json }
 
-    /// To the millisecond; dates that Parse has no words for are the nearest that it has.
+    /// The date rounded to milliseconds and clamped to the years 0 to 9999.
     var parseDate: ParseDate {
         let milliseconds = (timeIntervalSince1970 * 1000).rounded()
-        // The years 0 and 9999.
         let limited = min(max(milliseconds.isNaN ? 0 : milliseconds, -62_167_219_200_000), 253_402_300_799_999)
         return ParseDate(milliseconds: Int64(limited))
     }
 
-    /// Reads a date as Parse writes it, or as a plain text.
+    /// Parses a `Date` object or an ISO 8601 string.
     init?(parseJSON value: JSONValue) {
         guard let date = (value["iso"] ?? value).stringValue.flatMap(ParseDate.init(iso:)) else { return nil }
         self.init(timeIntervalSince1970: Double(date.milliseconds) / 1000)

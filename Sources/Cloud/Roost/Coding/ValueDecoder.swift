@@ -7,13 +7,13 @@ import ParseModel
     import Foundation
 #endif
 
-/// Swift values out of the JSON of Parse.
+/// Decodes Swift values from Parse's JSON.
 package struct ValueDecoder: Decoder {
     let value: JSONValue
     package let codingPath: [any CodingKey]
     package var userInfo: [CodingUserInfoKey: Any] { [:] }
 
-    /// A value out of JSON; throws `DecodingError`, and what the value's own decoding throws.
+    /// Decodes a value. Throws `DecodingError` and the errors of the type's own `init(from:)`.
     package static func decode<T: Decodable>(
         _ type: T.Type = T.self, from value: JSONValue, _ path: [any CodingKey] = []
     )
@@ -36,7 +36,7 @@ package struct ValueDecoder: Decoder {
         }
     }
 
-    /// Values of a type of the app; what does not fit is refused with the words of the checks; throws 142.
+    /// Decodes typed parameters. Throws 142 with the texts of validators if a value is missing or invalid.
     static func params<Value: Decodable>(_ json: JSONObject) throws -> Value {
         func name(_ path: [any CodingKey]) -> String { path.map(\.stringValue).joined(separator: ".") }
         do {

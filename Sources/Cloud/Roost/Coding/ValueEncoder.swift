@@ -6,9 +6,9 @@ import JSON
     import Foundation
 #endif
 
-/// Swift values as the JSON of Parse: dates, bytes and the types of Parse carry their `__type`.
+/// Encodes Swift values as Parse's JSON. Dates, bytes and Parse types get their `__type`.
 package struct ValueEncoder: Encoder {
-    /// A value while it is made.
+    /// A mutable node of the JSON tree being encoded.
     final class Node {
         enum Content {
             case value(JSONValue)
@@ -36,7 +36,8 @@ package struct ValueEncoder: Encoder {
     package let codingPath: [any CodingKey]
     package var userInfo: [CodingUserInfoKey: Any] { [:] }
 
-    /// A value as JSON; throws `EncodingError` for what JSON cannot say, and what the value's own encoding throws.
+    /// Encodes a value. Throws `EncodingError` if JSON can't represent it, and the errors of the type's own
+    /// `encode(to:)`.
     package static func encode(_ value: some Encodable) throws -> JSONValue { try node(value, []).value }
 
     static func encodeObject(_ value: some Encodable) throws -> JSONObject {
@@ -198,10 +199,10 @@ package struct ValueEncoder: Encoder {
             node.content = try ValueEncoder.node(value, codingPath).content
         }
 
-        /// `null` if not finite, as in JavaScript.
+        /// Encodes NaN and infinity as `null`, as in JavaScript.
         private static func number(_ value: Double) -> JSONValue { value.isFinite ? .number(value) : .null }
 
-        /// Parse's numbers are JavaScript's: larger integers would change their value.
+        /// Rejects integers that a double can't represent exactly: all numbers of Parse are doubles.
         private func putInteger(_ value: some BinaryInteger) throws {
             guard let number = Double(exactly: value) else {
                 throw EncodingError.invalidValue(

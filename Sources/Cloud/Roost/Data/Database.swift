@@ -4,14 +4,15 @@ import JSON
 public import OrderedCollections
 import ParseModel
 
-/// The data of the server, with the rights of an authority. Each call goes the way of a client's request.
+/// Reads and writes the server's data with the rights of an ``Authority``. Each call is handled like a client's
+/// request, including permissions and triggers.
 ///
-/// Triggers are called, and may call further ones; when sixteen stand in one another, 141 is thrown.
+/// Triggers can call further triggers. More than 16 nested calls throw 141.
 public struct Database: Sendable {
     private let perform: @Sendable (InternalRequest) async -> InternalReply
     private let authority: InternalRequest.Authority
     private let parent: InternalRequest.Parent?
-    /// What calls hand on to triggers; nil for nothing.
+    /// The context passed to triggers, or nil for an empty one.
     public var context: JSONObject?
 
     init(_ authority: Authority, _ details: CallDetails) {
@@ -34,14 +35,14 @@ public struct Database: Sendable {
     private static let noServer = InternalReply(
         status: 503, body: JSONValue.object(["error": "There is no server in this test."]).serialized())
 
-    /// Finds objects.
+    /// Returns the objects that match a query.
     public func find(_ query: ParseQuery) async throws -> [ParseObject] {
         try await results(query).map { ParseObject(query.className, json: $0.objectValue ?? [:]) }
     }
 
-    /// Finds objects of a class of the app.
+    /// Returns the objects of a record type that match a query.
     ///
-    /// - Parameter change: Says what is asked for.
+    /// - Parameter change: Sets the conditions and options of the query.
     public func find<Record: ParseRecord>(_ type: Record.Type, _ change: (inout ParseQuery) -> Void = { _ in })
         async throws -> [Record]
     {
@@ -50,14 +51,14 @@ public struct Database: Sendable {
         return try await results(query).map { try ValueDecoder.decode(from: $0) }
     }
 
-    /// The first object that a query finds; nil when there is none.
+    /// Returns the first object that matches a query, or nil if none does.
     public func first(_ query: ParseQuery) async throws -> ParseObject? {
         var query = query
         query.limit = 1
         return try await find(query).first
     }
 
-    /// How many objects a query finds.
+    /// Returns the number of objects that match a query.
     public func count(_ query: ParseQuery) async throws -> Int {
         var query = query
         query.limit = 0
@@ -70,24 +71,24 @@ public struct Database: Sendable {
         try await send("GET", Self.path(query.className), query.parameters)["results"]?.arrayValue ?? []
     }
 
-    /// An object by its id.
+    /// Returns an object by its id.
     ///
-    /// - Throws: 101 when none is visible.
+    /// - Throws: 101 if the object doesn't exist or isn't readable.
     public func get(_ className: String, _ objectId: String) async throws -> ParseObject {
         let answer = try await send("GET", Self.path(className, objectId), [:])
         return ParseObject(className, json: answer.objectValue ?? [:])
     }
 
-    /// An object of a class of the app by its id.
+    /// Returns the record with an id.
     ///
-    /// - Throws: 101 when none is visible.
+    /// - Throws: 101 if the object doesn't exist or isn't readable.
     public func get<Record: ParseRecord>(_ type: Record.Type, _ objectId: String) async throws -> Record {
         try ValueDecoder.decode(from: try await send("GET", Self.path(Record.className, objectId), [:]))
     }
 
-    /// Saves what is to change of an object, or makes it.
+    /// Creates an object, or saves the changed fields of a stored one.
     ///
-    /// - Returns: The object as it is then.
+    /// - Returns: The object as it is stored afterwards.
     @discardableResult
     public func save(_ object: ParseObject) async throws -> ParseObject {
         var saved = object
@@ -100,9 +101,10 @@ public struct Database: Sendable {
         return saved
     }
 
-    /// Saves all properties of a record, or makes its object. What is nil is left as it is.
+    /// Creates the object of a record, or saves all properties of a stored one. Properties that are nil are left
+    /// unchanged.
     ///
-    /// - Returns: The record with its id.
+    /// - Returns: The record with its id and the server's values.
     @discardableResult
     public func save<Record: ParseRecord>(_ record: Record) async throws -> Record {
         let fields = try record.fields()
@@ -123,42 +125,43 @@ public struct Database: Sendable {
         return answer.objectValue ?? [:]
     }
 
-    /// Removes an object.
+    /// Deletes an object.
     ///
-    /// - Throws: 101 when there is none that may be removed.
+    /// - Throws: 101 if the object doesn't exist or can't be deleted.
     public func delete(_ className: String, _ objectId: String) async throws {
         _ = try await send("DELETE", Self.path(className, objectId), [:])
     }
 
-    /// Calls a function.
+    /// Calls a cloud function.
     ///
-    /// - Returns: What it gives; nil for nothing.
+    /// - Returns: The function's result, or nil if it returns nothing.
     public func call(_ function: String, _ params: JSONObject = [:]) async throws -> JSONValue? {
         try await send("POST", "/functions/" + PercentEncoding.encode(function), params)["result"]
     }
 
-    /// Starts a job, as the master.
+    /// Starts a job. Requires the rights of the master key.
     ///
-    /// - Returns: The id of its row in `_JobStatus`.
+    /// - Returns: The id of the job's row in `_JobStatus`.
     public func startJob(_ name: String, _ params: JSONObject = [:]) async throws -> String {
         let reply = try await reply("POST", "/jobs/" + PercentEncoding.encode(name), params)
         return reply.headers.first { $0.name == "X-Parse-Job-Status-Id" }?.value ?? ""
     }
 
-    /// Sends a push, as the master: `["where": ["user": …], "data": ["alert": "…"]]`.
+    /// Sends a push notification, for example `["where": ["user": …], "data": ["alert": "…"]]`. Requires the rights of
+    /// the master key.
     ///
-    /// - Returns: The id of its row in `_PushStatus`.
-    /// - Throws: 115 for what cannot be sent.
+    /// - Returns: The id of the push's row in `_PushStatus`.
+    /// - Throws: 115 if the push is invalid.
     @discardableResult
     public func push(_ body: JSONObject) async throws -> String {
         let reply = try await reply("POST", "/push", body)
         return reply.headers.first { $0.name == "X-Parse-Push-Status-Id" }?.value ?? ""
     }
 
-    /// Makes any request of the REST interface.
+    /// Sends any request of the REST interface.
     ///
-    /// - Parameter path: Below the mount, percent-encoded: `/users/me`.
-    /// - Throws: `ParseError` for an answer that is an error.
+    /// - Parameter path: The percent-encoded path below the mount path, for example `/users/me`.
+    /// - Throws: `ParseError` if the response is an error.
     public func send(_ method: String, _ path: String, _ body: JSONObject) async throws -> JSONValue {
         let reply = try await reply(method, path, body)
         return reply.body.isEmpty ? .object([:]) : try JSONValue(parsing: reply.body)
@@ -189,19 +192,19 @@ public struct Database: Sendable {
     }
 }
 
-/// As whom cloud code reads and writes. There is no default: who does something is always said.
+/// The rights of cloud code when it reads or writes data. Every access must name them explicitly.
 public enum Authority: Sendable {
-    /// As the caller: with the rights of the user, with all rights where the master key was sent.
+    /// The caller's rights: those of the user, or all rights with the master key.
     case asCaller
-    /// With all rights.
+    /// All rights, as with the master key.
     case asMaster
-    /// As the user of a session.
+    /// The rights of a session's user.
     case asUser(sessionToken: String)
-    /// As an anonymous client.
+    /// The rights of a client that isn't logged in.
     case anonymous
 
-    /// As whom the server carries a request out. With the read-only key, code that acts as its caller has no rights: it
-    /// could write otherwise.
+    /// Resolves `asCaller` for a call. The read-only master key grants no rights here, because requests with the master
+    /// key could write.
     func resolved(for call: CloudCall) -> InternalRequest.Authority {
         switch self {
         case .asMaster: .master

@@ -6,18 +6,18 @@ import JSON
     import Foundation
 #endif
 
-/// What is asked for of a class.
+/// A query for objects of a class.
 ///
 /// ```swift
 /// ParseQuery("Post").where("stars", .atLeast(3)).where("title", .exists(true)).order(by: "-createdAt").limit(10)
 /// ```
 public struct ParseQuery: Sendable, Equatable {
-    /// The class.
+    /// The name of the queried class.
     public let className: String
-    /// The parameters as the REST interface takes them.
+    /// The query parameters in the format of the REST interface.
     public var parameters: JSONObject = [:]
 
-    /// Asks for all objects of a class, a hundred at a time.
+    /// Creates a query for all objects of a class. The server's default limit applies unless ``limit`` is set.
     public init(_ className: String) { self.className = className }
 
     init(_ className: String, _ parameters: JSONObject) {
@@ -25,43 +25,43 @@ public struct ParseQuery: Sendable, Equatable {
         self.parameters = parameters
     }
 
-    /// The conditions, as the REST interface takes them.
+    /// The conditions (`where`) in the format of the REST interface.
     public var filter: JSONObject {
         get { parameters["where"]?.objectValue ?? [:] }
         set { parameters["where"] = .object(newValue) }
     }
 
-    /// The most objects; nil for the server's own limit.
+    /// The maximum number of results, or nil for the server's default.
     public var limit: Int? {
         get { parameters["limit"]?.numberValue.flatMap { Int(exactly: $0) } }
         set { set("limit", newValue.map { JSONValue.number(Double($0)) }) }
     }
 
-    /// How many are left out first.
+    /// The number of results to skip.
     public var skip: Int {
         get { parameters["skip"]?.numberValue.flatMap { Int(exactly: $0) } ?? 0 }
         set { set("skip", newValue == 0 ? JSONValue?.none : .number(Double(newValue))) }
     }
 
-    /// The order: fields, with a minus for the largest first.
+    /// The fields to sort by. A leading minus sorts in descending order.
     public var order: [String] {
         get { list("order") }
         set { setList("order", newValue) }
     }
 
-    /// The pointers that are followed.
+    /// The pointer fields whose objects are included in the results.
     public var include: [String] {
         get { list("include") }
         set { setList("include", newValue) }
     }
 
-    /// The fields that are wanted; none for all.
+    /// The fields to return. All fields if empty.
     public var keys: [String] {
         get { list("keys") }
         set { setList("keys", newValue) }
     }
 
-    /// The fields that are not wanted.
+    /// The fields to leave out of the results.
     public var excludeKeys: [String] {
         get { list("excludeKeys") }
         set { setList("excludeKeys", newValue) }
@@ -76,7 +76,7 @@ public struct ParseQuery: Sendable, Equatable {
         set(name, list.isEmpty ? JSONValue?.none : .string(list.joined(separator: ",")))
     }
 
-    /// Assigning nil would store a JSON null. This removes the parameter instead.
+    /// Removes the parameter if `value` is nil. A plain assignment would store a JSON null.
     private mutating func set(_ name: String, _ value: JSONValue?) {
         if let value { parameters[name] = value } else { parameters.removeValue(forKey: name) }
     }
@@ -85,34 +85,36 @@ public struct ParseQuery: Sendable, Equatable {
     public struct Condition: Sendable {
         let json: JSONValue
 
-        /// It has a value, or has it among its elements. A date or a pointer is given as `JSONValue(date)`.
+        /// The field equals the value or, if it is an array, contains it. Pass a date or a pointer as
+        /// `JSONValue(date)`.
         public static func equals(_ value: JSONValue) -> Condition { Condition(json: value) }
-        /// It has another value, or none.
+        /// The field differs from the value or isn't set.
         public static func notEquals(_ value: JSONValue) -> Condition { operation("$ne", value) }
-        /// Less than.
+        /// The field is less than the value.
         public static func lessThan(_ value: JSONValue) -> Condition { operation("$lt", value) }
-        /// It is less, or the same.
+        /// The field is less than or equal to the value.
         public static func atMost(_ value: JSONValue) -> Condition { operation("$lte", value) }
-        /// More than.
+        /// The field is greater than the value.
         public static func greaterThan(_ value: JSONValue) -> Condition { operation("$gt", value) }
-        /// It is more, or the same.
+        /// The field is greater than or equal to the value.
         public static func atLeast(_ value: JSONValue) -> Condition { operation("$gte", value) }
-        /// One of the values.
+        /// The field equals one of the values.
         public static func isIn(_ values: [JSONValue]) -> Condition { operation("$in", .array(values)) }
-        /// None of the values.
+        /// The field equals none of the values.
         public static func notIn(_ values: [JSONValue]) -> Condition { operation("$nin", .array(values)) }
-        /// It is there, or it is not.
+        /// The field is set or, with `false`, isn't set.
         public static func exists(_ exists: Bool) -> Condition { operation("$exists", .bool(exists)) }
-        /// A regular expression finds it.
+        /// The field matches a regular expression.
         public static func matches(_ pattern: String) -> Condition { operation("$regex", .string(pattern)) }
 
-        /// A condition of the REST interface by its name.
+        /// An operator of the REST interface, for example `$nearSphere`.
         public static func operation(_ name: String, _ value: JSONValue) -> Condition {
             Condition(json: .object([Name(name): value]))
         }
     }
 
-    /// The same with one condition more. Several on one field hold together.
+    /// Adds a condition. Different operators on a field are combined and must all hold; an equality condition or a
+    /// repeated operator replaces the previous condition.
     public func `where`(_ key: String, _ condition: Condition) -> ParseQuery {
         var query = self
         if case .object(let known)? = query.filter[key], case .object(let added) = condition.json,
@@ -125,13 +127,13 @@ public struct ParseQuery: Sendable, Equatable {
         return query
     }
 
-    /// Sorts the results.
+    /// Sets the fields to sort by. A leading minus sorts in descending order.
     public func order(by fields: String...) -> ParseQuery { with { $0.order = fields } }
-    /// The same with at most so many objects.
+    /// Sets the maximum number of results.
     public func limit(_ limit: Int) -> ParseQuery { with { $0.limit = limit } }
-    /// The same without the first so many.
+    /// Sets the number of results to skip.
     public func skip(_ skip: Int) -> ParseQuery { with { $0.skip = skip } }
-    /// The same, following pointers.
+    /// Adds pointer fields whose objects are included in the results.
     public func include(_ fields: String...) -> ParseQuery { with { $0.include += fields } }
 
     private func with(_ change: (inout ParseQuery) -> Void) -> ParseQuery {
@@ -140,7 +142,8 @@ public struct ParseQuery: Sendable, Equatable {
         return query
     }
 
-    /// What changed since another state of the query: what is null is asked for no more.
+    /// Returns the parameters that differ from an earlier state of the query, with null for removed ones. Nil if none
+    /// differ.
     package func changes(since before: ParseQuery) -> JSONObject? {
         var changes: JSONObject = [:]
         for (name, value) in parameters where before.parameters[name] != value { changes[name] = value }
@@ -150,13 +153,13 @@ public struct ParseQuery: Sendable, Equatable {
 }
 
 extension JSONValue {
-    /// A pointer.
+    /// Encodes a pointer.
     public init(_ pointer: ParsePointer) {
         self = [
             "__type": "Pointer", "className": .string(pointer.className), "objectId": .string(pointer.objectId),
         ]
     }
 
-    /// A date.
+    /// Encodes a date.
     public init(_ date: Date) { self = date.parseJSON }
 }

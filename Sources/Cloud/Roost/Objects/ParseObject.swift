@@ -7,43 +7,43 @@ import ParseModel
     public import Foundation
 #endif
 
-/// An object of a class: what is stored, and what is to change.
+/// An object of a class, with its stored fields and unsaved changes.
 ///
-/// Changes are kept as operations, so that an increment stays one, whatever others write meanwhile.
+/// Changes are recorded as operations, so an increment adds to the current value in the database even if others changed
+/// it.
 public struct ParseObject: Sendable {
-    /// The class.
+    /// The name of the object's class.
     public let className: String
-    /// The id; nil for one that is not stored yet.
+    /// The object's id, or nil if it isn't saved yet.
     public internal(set) var objectId: String?
-    /// When it was made.
+    /// The time the object was created, or nil if it isn't saved yet.
     public internal(set) var createdAt: Date?
-    /// When it was changed last.
+    /// The time of the last change, or nil if the object isn't saved yet.
     public internal(set) var updatedAt: Date?
     var stored: JSONObject = [:]
-    /// What is to change, by field, as a client sends it.
+    /// The unsaved changes by field, in the format of the REST interface.
     package var operations: JSONObject = [:]
-    /// Fields that a dotted key of a client changes inside, as they become.
+    /// The resulting values of fields that a client changed by dotted keys such as `address.city`.
     var changedInside: JSONObject = [:]
 
-    /// Makes a new object, or one that stands for a stored one whose fields are not known.
+    /// Creates a new object, or a reference to a stored object whose fields aren't loaded.
     public init(_ className: String, objectId: String? = nil) {
         self.className = className
         self.objectId = objectId
     }
 
-    /// An object from a response.
     package init(_ className: String, json: JSONObject) {
         self.init(className)
         take(json)
     }
 
-    /// An object inside another value: one with `__type` and `className`.
+    /// Parses an object within another value. Returns nil without a `className`.
     init?(embedded value: JSONValue) {
         guard let object = value.objectValue, let className = object["className"]?.stringValue else { return nil }
         self.init(className, json: object)
     }
 
-    /// Takes over what an answer has.
+    /// Merges the fields of a server response.
     mutating func take(_ json: JSONObject) {
         for (key, value) in json {
             switch key {
@@ -57,19 +57,19 @@ public struct ParseObject: Sendable {
         }
     }
 
-    /// Whether it is not stored yet.
+    /// Whether the object isn't saved yet.
     public var isNew: Bool { objectId == nil }
 
-    /// The names of the fields that are to change, in the order in which they were changed.
+    /// The names of the changed fields, in the order of their first change.
     public var dirtyKeys: [String] { operations.keys.texts }
 
-    /// Whether a field is to change.
+    /// Whether a field has an unsaved change.
     public func isDirty(_ key: String) -> Bool { operations[key] != nil }
 
-    /// The names of all fields that it has, but for id and dates.
+    /// The names of all fields except `objectId`, `createdAt` and `updatedAt`.
     public var keys: [String] { fields.keys.texts }
 
-    /// The value of a field as it becomes; nil for none. To set nil removes the field.
+    /// The value of a field including unsaved changes, or nil if it isn't set. Setting nil removes the field.
     public subscript(key: String) -> JSONValue? {
         get {
             switch key {
@@ -84,9 +84,9 @@ public struct ParseObject: Sendable {
         set { change(key, newValue ?? ["__op": "Delete"]) }
     }
 
-    /// The value of a field as a Swift type; nil where there is none.
+    /// Decodes the value of a field, or returns nil if it isn't set.
     ///
-    /// - Throws: `DecodingError` for a value of another type.
+    /// - Throws: `DecodingError` if the value has another type.
     public func value<T: Decodable>(_ key: String, as type: T.Type = T.self) throws -> T? {
         guard let value = self[key], !value.isNull else { return nil }
         return try ValueDecoder.decode(type, from: value)
@@ -94,7 +94,7 @@ public struct ParseObject: Sendable {
 
     /// Sets a field.
     ///
-    /// - Throws: `EncodingError` for what JSON cannot say.
+    /// - Throws: `EncodingError` if JSON can't represent the value.
     public mutating func set(_ key: String, to value: some Encodable) throws {
         change(key, try ValueEncoder.encode(value))
     }
@@ -102,7 +102,7 @@ public struct ParseObject: Sendable {
     /// Removes a field.
     public mutating func unset(_ key: String) { change(key, ["__op": "Delete"]) }
 
-    /// Adds to a number, at once with what others add.
+    /// Adds to a number. The server adds to the current value, so concurrent increments all count.
     public mutating func increment(_ key: String, by amount: Double = 1) {
         if let operation = operations[key], operation["__op"] == "Increment",
             let before = operation["amount"]?.numberValue
@@ -113,38 +113,38 @@ public struct ParseObject: Sendable {
         combine(key, ["__op": "Increment", "amount": .number(amount)])
     }
 
-    /// Appends to a list.
+    /// Appends values to an array.
     public mutating func add(_ values: [JSONValue], to key: String) { combineList(key, "Add", values) }
 
-    /// Appends to a list what it does not have yet.
+    /// Appends the values that an array doesn't contain yet.
     public mutating func addUnique(_ values: [JSONValue], to key: String) { combineList(key, "AddUnique", values) }
 
-    /// Takes values out of a list.
+    /// Removes values from an array.
     public mutating func remove(_ values: [JSONValue], from key: String) { combineList(key, "Remove", values) }
 
-    /// Puts objects into a relation.
+    /// Adds objects to a relation.
     public mutating func addRelation(_ pointers: [ParsePointer], to key: String) {
         combineList(key, "AddRelation", pointers.map(Self.json))
     }
 
-    /// Takes objects out of a relation.
+    /// Removes objects from a relation.
     public mutating func removeRelation(_ pointers: [ParsePointer], from key: String) {
         combineList(key, "RemoveRelation", pointers.map(Self.json))
     }
 
-    /// Leaves a field as it is stored, whatever was to become of it.
+    /// Discards the unsaved change of a field, so that its stored value is kept.
     public mutating func revert(_ key: String) {
         operations[key] = nil
         dropChangesInside(key)
     }
 
-    /// Who may read and write it; nil where everybody may, or it was not set.
+    /// The object's ACL, or nil if it isn't set. Without an ACL, access depends on the class-level permissions alone.
     public var acl: ParseACL? {
         get { try? value("ACL") }
         set { self["ACL"] = newValue.flatMap { try? ValueEncoder.encode($0) } }
     }
 
-    /// A pointer to it; nil for one that is not stored yet.
+    /// A pointer to the object, or nil if it isn't saved yet.
     public var pointer: ParsePointer? { objectId.map { ParsePointer(className, $0) } }
 
     private static func json(_ pointer: ParsePointer) -> JSONValue {
@@ -159,7 +159,7 @@ public struct ParseObject: Sendable {
         operations[key] = value
     }
 
-    /// Drops a client's changes inside a field: the code's value already includes them.
+    /// The values that cloud code sets already include the client's changes by dotted keys.
     private mutating func dropChangesInside(_ key: String) {
         guard changedInside.removeValue(forKey: key) != nil else { return }
         let beginning = Name(key + ".")
@@ -176,7 +176,7 @@ public struct ParseObject: Sendable {
         combine(key, ["__op": .string(name), "objects": .array(values)])
     }
 
-    /// Sets the value that results from two operations on the same field.
+    /// Two operations on a field are combined into a plain value.
     private mutating func combine(_ key: String, _ operation: JSONValue) {
         if operations[key] == nil, changedInside[key] == nil { return change(key, operation) }
         guard let value = Self.applied(operation, to: self[key]) else { return change(key, operation) }
@@ -188,7 +188,7 @@ public struct ParseObject: Sendable {
         return operation.applied(to: value)
     }
 
-    /// All fields as they become, but for id and dates.
+    /// All fields including unsaved changes, except `objectId`, `createdAt` and `updatedAt`.
     var fields: JSONObject {
         var fields = stored
         for (key, value) in changedInside { fields[key] = value }
@@ -196,7 +196,7 @@ public struct ParseObject: Sendable {
         return fields
     }
 
-    /// The object as clients get it.
+    /// The object in the format of the REST interface.
     var json: JSONObject {
         var json: JSONObject = [:]
         json["objectId"] = objectId.map { .string($0) }
@@ -206,8 +206,7 @@ public struct ParseObject: Sendable {
         return json
     }
 
-    /// The object as a part of another value. One with unsaved changes, or without fields, is its pointer, as with
-    /// Parse's SDKs.
+    /// The object as part of another value. With unsaved changes or without fields it is a pointer, as in Parse's SDKs.
     var embedded: JSONObject {
         if let objectId, !operations.isEmpty || stored.isEmpty && createdAt == nil {
             return ["__type": "Pointer", "className": .string(className), "objectId": .string(objectId)]
@@ -218,7 +217,6 @@ public struct ParseObject: Sendable {
     }
 }
 
-/// An object can be a part of values that are coded.
 extension ParseObject: Codable {
     public init(from decoder: any Decoder) throws {
         guard let decoder = decoder as? ValueDecoder, let object = ParseObject(embedded: decoder.value) else {
@@ -233,7 +231,7 @@ extension ParseObject: Codable {
     }
 }
 
-/// A class of the app as a Swift type: its properties are fields.
+/// A Swift type whose properties are the fields of a class.
 ///
 /// ```swift
 /// struct Review: ParseRecord {
@@ -243,17 +241,17 @@ extension ParseObject: Codable {
 /// }
 /// ```
 ///
-/// Fields may be missing in stored objects, and in those that clients send: properties are optional unless clients must
-/// send them. Fields that the type does not have stay as they are.
+/// Stored objects and client requests may lack fields, so make properties optional unless clients must send them.
+/// Fields without a property are left unchanged.
 public protocol ParseRecord: Codable, Sendable {
-    /// The name of the class.
+    /// The name of the class in the database.
     static var className: String { get }
-    /// The id; nil for one that is not stored yet.
+    /// The object's id, or nil if it isn't saved yet.
     var objectId: String? { get set }
 }
 
 extension ParseRecord {
-    /// The record of an object; throws `DecodingError` for fields of other types.
+    /// Decodes the record of an object. Throws `DecodingError` if a field has another type.
     init(_ object: ParseObject) throws { self = try ValueDecoder.decode(from: .object(object.json)) }
 
     func fields() throws -> JSONObject {

@@ -1,7 +1,7 @@
 import JSON
 public import ParseModel
 
-/// An error with Parse's number for it and a text: thrown by cloud code, clients get it as it is.
+/// An error with a Parse error code and a message. Clients get errors thrown by cloud code unchanged.
 public typealias ParseError = ParseModel.ParseError
 
 /// A pointer to an object of a class.
@@ -13,12 +13,12 @@ public struct ParsePointer: Codable, Sendable, Hashable {
         case className, objectId
     }
 
-    /// The class of the object.
+    /// The class of the referenced object.
     public let className: String
-    /// The id of the object.
+    /// The id of the referenced object.
     public let objectId: String
 
-    /// Points to an object.
+    /// Creates a pointer to an object by its class and id.
     public init(_ className: String, _ objectId: String) {
         type = "Pointer"
         self.className = className
@@ -26,7 +26,7 @@ public struct ParsePointer: Codable, Sendable, Hashable {
     }
 }
 
-/// A place on the earth.
+/// A location on the earth.
 public struct ParseGeoPoint: Codable, Sendable, Hashable {
     private let type: String
 
@@ -35,12 +35,12 @@ public struct ParseGeoPoint: Codable, Sendable, Hashable {
         case latitude, longitude
     }
 
-    /// Degrees north, −90 to 90.
+    /// The latitude in degrees, from −90 to 90.
     public let latitude: Double
-    /// Degrees east, −180 to 180.
+    /// The longitude in degrees, from −180 to 180.
     public let longitude: Double
 
-    /// Makes a place.
+    /// Creates a point from degrees.
     public init(latitude: Double, longitude: Double) {
         type = "GeoPoint"
         self.latitude = latitude
@@ -48,7 +48,7 @@ public struct ParseGeoPoint: Codable, Sendable, Hashable {
     }
 }
 
-/// A stored file.
+/// A reference to a stored file.
 public struct ParseFile: Codable, Sendable, Hashable {
     private let type: String
 
@@ -57,12 +57,12 @@ public struct ParseFile: Codable, Sendable, Hashable {
         case name, url
     }
 
-    /// The name under which it is stored.
+    /// The unique name of the stored file.
     public let name: String
-    /// Where it can be read.
+    /// The download URL, or nil if unknown.
     public let url: String?
 
-    /// Names a file.
+    /// Creates a reference to a stored file by its name.
     public init(name: String, url: String? = nil) {
         type = "File"
         self.name = name
@@ -70,7 +70,7 @@ public struct ParseFile: Codable, Sendable, Hashable {
     }
 }
 
-/// Who may read and write an object.
+/// An access control list: the read and write rights on an object.
 public struct ParseACL: Codable, Sendable, Hashable {
     private struct Entry: Codable, Sendable, Hashable {
         var read: Bool?
@@ -79,15 +79,15 @@ public struct ParseACL: Codable, Sendable, Hashable {
 
     private var entries: [String: Entry] = [:]
 
-    /// Admits the master key only.
+    /// Creates an ACL without entries: only the master key has access.
     public init() {}
 
     public init(from decoder: any Decoder) throws { entries = try [String: Entry](from: decoder) }
     public func encode(to encoder: any Encoder) throws { try entries.encode(to: encoder) }
 
-    /// Lets a user, a role or everybody in.
+    /// Sets the read and write access of a user, a role or the public. Removes the entry if both are false.
     ///
-    /// - Parameter principal: The id of a user, `role:` and the name of a role, or `*` for everybody.
+    /// - Parameter principal: A user id, `role:` followed by a role name, or `*` for the public.
     public mutating func allow(_ principal: String, read: Bool = false, write: Bool = false) {
         guard read || write else {
             entries[principal] = nil
@@ -96,9 +96,11 @@ public struct ParseACL: Codable, Sendable, Hashable {
         entries[principal] = Entry(read: read ? true : nil, write: write ? true : nil)
     }
 
-    /// Whether an entry of its own lets a user, a role or everybody read.
+    /// Whether the ACL has an entry that lets this user, role or the public (`*`) read. Roles of a user aren't
+    /// considered.
     public func canRead(_ principal: String) -> Bool { entries[principal]?.read ?? false }
 
-    /// Whether an entry of its own lets a user, a role or everybody write.
+    /// Whether the ACL has an entry that lets this user, role or the public (`*`) write. Roles of a user aren't
+    /// considered.
     public func canWrite(_ principal: String) -> Bool { entries[principal]?.write ?? false }
 }

@@ -4,13 +4,13 @@ public import OrderedCollections
 import ParseModel
 import Synchronization
 
-/// The cloud code of an app: functions, jobs, and what is called around saves, deletions, finds, log-ins and files.
+/// The cloud code of an app: functions, jobs, and triggers for saves, deletions, finds, log-ins and files.
 ///
-/// All is registered before the server starts. What code throws refuses what it was called for: a ``ParseError`` goes
-/// to the client as it is, everything else as 141 with its text. A call that takes longer than ``timeLimit`` is
-/// cancelled, and the client gets 124.
+/// Register everything before the server starts. Errors thrown by before triggers and functions reject the request: the
+/// client gets a ``ParseError`` unchanged and any other error as 141 with its text. A call that exceeds ``timeLimit``
+/// is cancelled, and the client gets 124.
 public final class Cloud: Sendable {
-    /// What is called, with the call and what it may use of the server.
+    /// Handles a call. `CallDetails` gives access to the server.
     typealias Handler = @Sendable (CloudCall, CallDetails) async throws -> CloudResult
 
     struct Entry: Sendable {
@@ -29,13 +29,13 @@ public final class Cloud: Sendable {
 
     package init() {}
 
-    /// How long a call may take; nil for as long as it takes. Jobs have no limit. 60 seconds unless it is set.
+    /// The time limit of calls, or nil for none. 60 seconds by default. Doesn't apply to jobs.
     public var timeLimit: Duration? {
         get { state.withLock { $0.timeLimit } }
         set { state.withLock { $0.timeLimit = newValue } }
     }
 
-    /// Registers what is called for a target. Of two for the same, the last one counts.
+    /// Registers the handler of a target. A second registration replaces the first and is logged as a warning.
     func register(
         _ target: CloudTarget, _ requirements: Requirements = [], isExclusive: Bool = false,
         _ handler: @escaping Handler
@@ -49,7 +49,7 @@ public final class Cloud: Sendable {
         }
     }
 
-    /// All that is registered, from now on for good.
+    /// Returns all registrations. Registering more afterwards traps.
     func seal() -> (entries: [CloudTarget: Entry], duplicates: [CloudTarget]) {
         state.withLock { state in
             state.hasStarted = true
@@ -57,11 +57,11 @@ public final class Cloud: Sendable {
         }
     }
 
-    /// Registers a function: `POST /functions/<name>`.
+    /// Registers a function, which clients call with `POST /functions/<name>`.
     ///
     /// - Parameters:
-    ///   - requirements: What is checked before it is called.
-    ///   - body: Gives the result, or a ``FunctionAnswer``.
+    ///   - requirements: Conditions checked before each call.
+    ///   - body: Returns the result, or a ``FunctionAnswer`` to set the status and header fields.
     public func define<Output: Encodable & Sendable>(
         _ name: String, requires requirements: Requirements = [],
         _ body: @escaping @Sendable (FunctionRequest<JSONObject>) async throws -> Output
@@ -71,7 +71,7 @@ public final class Cloud: Sendable {
         }
     }
 
-    /// Registers a function that gives nothing.
+    /// Registers a function without a result.
     public func define(
         _ name: String, requires requirements: Requirements = [],
         _ body: @escaping @Sendable (FunctionRequest<JSONObject>) async throws -> Void
@@ -82,7 +82,7 @@ public final class Cloud: Sendable {
         }
     }
 
-    /// Registers a function whose parameters are a type of the app. Others are refused with 142.
+    /// Registers a function with typed parameters. Rejects parameters that can't be decoded with 142.
     public func define<Params: Decodable & Sendable, Output: Encodable & Sendable>(
         _ name: String, requires requirements: Requirements = [],
         _ body: @escaping @Sendable (FunctionRequest<Params>) async throws -> Output
@@ -93,7 +93,8 @@ public final class Cloud: Sendable {
         }
     }
 
-    /// Registers a function whose parameters are a type of the app, and that gives nothing.
+    /// Registers a function with typed parameters and without a result. Rejects parameters that can't be decoded with
+    /// 142.
     public func define<Params: Decodable & Sendable>(
         _ name: String, requires requirements: Requirements = [],
         _ body: @escaping @Sendable (FunctionRequest<Params>) async throws -> Void
@@ -104,11 +105,11 @@ public final class Cloud: Sendable {
         }
     }
 
-    /// Registers a job: `POST /jobs/<name>`, and schedules.
+    /// Registers a job, which is started by `POST /jobs/<name>` or a schedule.
     ///
     /// - Parameters:
-    ///   - oneAtATime: Whether it runs once at a time, of all processes on the database.
-    ///   - body: Gives the message that its row ends with; nil for the last one that was reported.
+    ///   - oneAtATime: Whether at most one run is active at a time, across all processes on the database.
+    ///   - body: Returns the final message of the job's row, or nil to keep the last reported message.
     public func job(
         _ name: String, oneAtATime: Bool = false,
         _ body: @escaping @Sendable (JobRequest<JSONObject>) async throws -> String?
@@ -119,7 +120,7 @@ public final class Cloud: Sendable {
         }
     }
 
-    /// Registers a job that ends without a message.
+    /// Registers a job without a final message.
     public func job(
         _ name: String, oneAtATime: Bool = false,
         _ body: @escaping @Sendable (JobRequest<JSONObject>) async throws -> Void

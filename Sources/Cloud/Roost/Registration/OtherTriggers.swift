@@ -1,10 +1,10 @@
 import CloudCode
 import JSON
 
-/// What is called around finds, log-ins, files and the configuration.
+/// Triggers for finds, log-ins, live queries, the configuration and files.
 extension Cloud {
-    /// Registers what is called before objects of a class are found, also one by its id, and those that others point
-    /// to. It may change what is asked for, answer itself, or refuse.
+    /// Registers a trigger that runs before finds and gets of a class, and before its objects are included in other
+    /// results. It can change the query, return results itself, or throw to reject the request.
     public func beforeFind(
         _ className: String, requires requirements: Requirements = [],
         _ body: @escaping @Sendable (inout FindRequest) async throws -> Void
@@ -24,7 +24,8 @@ extension Cloud {
         }
     }
 
-    /// Registers what is called when objects of a class were found. It may change what is answered, or refuse.
+    /// Registers a trigger that runs after objects of a class are found. It can change the results, or throw to reject
+    /// the request.
     public func afterFind(
         _ className: String, requires requirements: Requirements = [],
         _ body: @escaping @Sendable (inout FoundRequest) async throws -> Void
@@ -42,24 +43,25 @@ extension Cloud {
         }
     }
 
-    /// Registers what is called before a user who brought the right password, or was vouched for, gets a session.
+    /// Registers a trigger that runs after a user's credentials are verified and before the session is created. Throw
+    /// to reject the log-in.
     public func beforeLogin(
         requires requirements: Requirements = [], _ body: @escaping @Sendable (LoginRequest) async throws -> Void
     ) {
         onLogin(.beforeLogin, "_User", requirements, body)
     }
 
-    /// Registers what is called when a user got a session. What it throws goes to the client, and the session stays.
+    /// Registers a trigger that runs after a log-in. Its errors are returned to the client, but the session remains valid.
     public func afterLogin(_ body: @escaping @Sendable (LoginRequest) async throws -> Void) {
         onLogin(.afterLogin, "_User", [], body)
     }
 
-    /// Registers what is called when a user ended a session.
+    /// Registers a trigger that runs after a log-out. Its errors are returned to the client.
     public func afterLogout(_ body: @escaping @Sendable (LoginRequest) async throws -> Void) {
         onLogin(.afterLogout, "_Session", [], body)
     }
 
-    /// Registers what is called before a user is sent a link that lets choose a new password.
+    /// Registers a trigger that runs before a password-reset mail is sent. Throw to reject the request.
     public func beforePasswordResetRequest(
         requires requirements: Requirements = [], _ body: @escaping @Sendable (LoginRequest) async throws -> Void
     ) {
@@ -77,7 +79,7 @@ extension Cloud {
         }
     }
 
-    /// Registers what is called before a client of live queries is connected. It may refuse.
+    /// Registers a trigger that runs before a live-query client is connected. Throw to reject the connection.
     public func beforeConnect(
         requires requirements: Requirements = [], _ body: @escaping @Sendable (ConnectRequest) async throws -> Void
     ) {
@@ -87,8 +89,8 @@ extension Cloud {
         }
     }
 
-    /// Registers what is called before a client is subscribed to objects of a class. It may change what the client is
-    /// subscribed to, or refuse.
+    /// Registers a trigger that runs before a live-query subscription to a class. It can change the query, or throw to
+    /// reject the subscription.
     public func beforeSubscribe(
         _ className: String, requires requirements: Requirements = [],
         _ body: @escaping @Sendable (inout SubscribeRequest) async throws -> Void
@@ -103,8 +105,8 @@ extension Cloud {
         }
     }
 
-    /// Registers what is called before a client of live queries is notified of a change. It may change what the
-    /// client gets, or drop the event.
+    /// Registers a trigger that runs before a live-query client is notified of a change. It can change the objects sent
+    /// to the client, or drop the event.
     public func afterLiveQueryEvent(
         _ className: String, requires requirements: Requirements = [],
         _ body: @escaping @Sendable (inout LiveEventRequest) async throws -> Void
@@ -122,14 +124,14 @@ extension Cloud {
         }
     }
 
-    /// Registers what is called before the app's configuration is changed. It may refuse.
+    /// Registers a trigger that runs before the app's configuration is changed. Throw to reject the change.
     public func beforeSaveConfig(
         requires requirements: Requirements = [], _ body: @escaping @Sendable (ConfigRequest) async throws -> Void
     ) {
         onConfig(.beforeSave, requirements, body)
     }
 
-    /// Registers what is called when the app's configuration was changed. What it throws goes to the client.
+    /// Registers a trigger that runs after the app's configuration was changed. Its errors are returned to the client.
     public func afterSaveConfig(
         requires requirements: Requirements = [], _ body: @escaping @Sendable (ConfigRequest) async throws -> Void
     ) {
@@ -149,42 +151,42 @@ extension Cloud {
         }
     }
 
-    /// Registers what is called before a file is stored. It may change the file, or refuse.
+    /// Registers a trigger that runs before a file is stored. It can change the file, or throw to reject the upload.
     public func beforeSaveFile(
         requires requirements: Requirements = [], _ body: @escaping @Sendable (inout FileRequest) async throws -> Void
     ) {
         onFile(.beforeSave, requirements, body)
     }
 
-    /// Registers what is called when a file was stored. What it throws goes to the client.
+    /// Registers a trigger that runs after a file was stored. Its errors are returned to the client, but the file remains.
     public func afterSaveFile(
         requires requirements: Requirements = [], _ body: @escaping @Sendable (inout FileRequest) async throws -> Void
     ) {
         onFile(.afterSave, requirements, body)
     }
 
-    /// Registers what is called before a file is removed. It may refuse.
+    /// Registers a trigger that runs before a file is deleted. Throw to reject the deletion.
     public func beforeDeleteFile(
         requires requirements: Requirements = [], _ body: @escaping @Sendable (inout FileRequest) async throws -> Void
     ) {
         onFile(.beforeDelete, requirements, body)
     }
 
-    /// Registers what is called when a file was removed. What it throws goes to the client.
+    /// Registers a trigger that runs after a file was deleted. Its errors are returned to the client.
     public func afterDeleteFile(
         requires requirements: Requirements = [], _ body: @escaping @Sendable (inout FileRequest) async throws -> Void
     ) {
         onFile(.afterDelete, requirements, body)
     }
 
-    /// Registers what is called before a file is read. It may refuse.
+    /// Registers a trigger that runs before a file is read. Throw to reject the download.
     public func beforeFindFile(
         requires requirements: Requirements = [], _ body: @escaping @Sendable (inout FileRequest) async throws -> Void
     ) {
         onFile(.beforeFind, requirements, body)
     }
 
-    /// Registers what is called when a file was found, before it is sent. It may refuse.
+    /// Registers a trigger that runs after a file was opened and before it is sent. Throw to reject the download.
     public func afterFindFile(
         requires requirements: Requirements = [], _ body: @escaping @Sendable (inout FileRequest) async throws -> Void
     ) {
@@ -215,7 +217,7 @@ extension Cloud {
 }
 
 extension ParseObject {
-    /// The object as a find returns it. One of another class names its class.
+    /// The object in a find's results. An object of another class includes its class name.
     fileprivate func found(in className: String) -> JSONObject {
         var json = json
         if !self.className.hasSameBytes(as: className) { json["className"] = .string(self.className) }

@@ -2,8 +2,8 @@ import CloudCode
 import JSON
 import ServerConfiguration
 
-/// What is checked before code is called; who does not fulfil it is refused with 142. The master key is let through, unless
-/// ``alsoForMaster`` is among them.
+/// Conditions that the server checks before it calls cloud code. Callers that fail them get 142. The master key skips
+/// the checks unless ``alsoForMaster`` is included.
 ///
 /// ```swift
 /// app.cloud.define("rate", requires: [.user, .field("stars", type: .number, required: true)]) { request in … }
@@ -11,36 +11,36 @@ import ServerConfiguration
 public struct Requirements: Sendable, ExpressibleByArrayLiteral {
     private(set) var validator = CloudValidator()
 
-    /// Several together.
+    /// Combines several requirements, all of which must hold.
     public init(arrayLiteral elements: Requirements...) {
         for element in elements { merge(element.validator) }
     }
 
     private init(_ change: (inout CloudValidator) -> Void) { change(&validator) }
 
-    /// The validator; nil when nothing is checked.
+    /// The validator, or nil if nothing is checked.
     var registered: CloudValidator? { validator == CloudValidator() ? nil : validator }
 
-    /// A session. Who signs up counts as the user.
+    /// Requires a logged-in user. A user who is signing up counts as logged in.
     public static let user = Requirements { $0.requireUser = true }
-    /// The master key.
+    /// Requires the master key.
     public static let master = Requirements { $0.requireMaster = true }
-    /// The checks hold for the master key, too.
+    /// Applies the other requirements to the master key too.
     public static let alsoForMaster = Requirements { $0.validateMasterKey = true }
-    /// The code of a trigger is not called for the master key.
+    /// Skips the trigger for requests with the master key.
     public static let exceptMaster = Requirements { $0.skipWithMasterKey = true }
 
-    /// One of the roles.
+    /// Requires at least one of the named roles.
     public static func anyRole(_ names: String...) -> Requirements {
         Requirements { $0.requireAnyUserRoles = names.map { Name($0) } }
     }
 
-    /// All of the roles.
+    /// Requires all of the named roles.
     public static func allRoles(_ names: String...) -> Requirements {
         Requirements { $0.requireAllUserRoles = names.map { Name($0) } }
     }
 
-    /// Fields that the user's own record must have.
+    /// Requires fields in the user's own record.
     public static func userFields(_ names: String...) -> Requirements {
         Requirements {
             $0.requireUserKeys = names.map {
@@ -51,27 +51,26 @@ public struct Requirements: Sendable, ExpressibleByArrayLiteral {
         }
     }
 
-    /// Which requests are counted together for a limit.
+    /// The requests that share a rate-limit count.
     public enum Sender: Sendable {
-        /// Per address.
+        /// One count per client address.
         case address
-        /// Those of a user, and of an address where there is no user.
+        /// One count per user, or per address for anonymous clients.
         case user
-        /// All.
+        /// One count for all clients.
         case anybody
     }
 
-    /// So many requests of clients in a time; those beyond are refused with 429 and the number 100. Requests with the master
-    /// key and those of this machine are not counted, unless it is said. Before saves, deletions and finds, the requests
-    /// for objects of the class are counted.
+    /// Limits the rate of client requests. Requests above the limit get HTTP status 429 with code 100. On a beforeSave,
+    /// beforeDelete or beforeFind trigger, the limit counts the REST requests for the class.
     ///
     /// - Parameters:
-    ///   - count: How many are served.
-    ///   - time: The time, in which the count lasts.
-    ///   - sender: Which are counted together.
+    ///   - count: The maximum number of requests per period.
+    ///   - time: The length of the period.
+    ///   - sender: The requests that share a count.
     ///   - countsMaster: Whether requests with the master key are counted.
-    ///   - countsThisMachine: Whether requests from this machine are counted.
-    ///   - error: What is said to those beyond.
+    ///   - countsThisMachine: Whether requests from the server's own machine are counted.
+    ///   - error: The error message, or nil for the default.
     public static func rateLimit(
         _ count: Int, per time: Duration, of sender: Sender = .address, countsMaster: Bool = false,
         countsThisMachine: Bool = false, error: String? = nil
@@ -89,20 +88,20 @@ public struct Requirements: Sendable, ExpressibleByArrayLiteral {
         }
     }
 
-    /// What a parameter, or a field of the object, must be.
+    /// The required type of a parameter or a field.
     public enum FieldKind: String, Sendable {
         case string, number, boolean, array, object, date
     }
 
-    /// A parameter, or a field of the object.
+    /// Requires properties of a parameter or, in triggers, of an object's field.
     ///
     /// - Parameters:
-    ///   - type: What it must be.
-    ///   - required: Whether it must be there.
-    ///   - value: What it is where it is not there.
-    ///   - constant: Whether it cannot be changed: a new object has the default, a stored one keeps what it has.
-    ///   - options: What it must be one of.
-    ///   - error: What is said when it is none of the options.
+    ///   - type: The required type, or nil for any.
+    ///   - required: Whether the value must be present.
+    ///   - value: The default for a missing value.
+    ///   - constant: Whether clients can't change the field: new objects get the default, stored ones keep their value.
+    ///   - options: The allowed values, or nil for any.
+    ///   - error: The error message for a value that isn't allowed, or nil for the default.
     public static func field(
         _ name: String, type: FieldKind? = nil, required: Bool = false, default value: JSONValue? = nil,
         constant: Bool = false, options: [JSONValue]? = nil, error: String? = nil

@@ -1,7 +1,7 @@
 import CloudCode
 import JSON
 
-/// What is called around saves and deletions.
+/// Triggers for saves and deletions.
 extension Cloud {
     private struct View<Object: Sendable>: Sendable {
         let className: String
@@ -9,7 +9,6 @@ extension Cloud {
         let fields: @Sendable (Object) throws -> JSONObject
         let changes: @Sendable (_ before: Object, _ after: Object) throws -> (set: JSONObject, reverted: [Name])
 
-        /// The fields that code set on an object.
         func set(_ before: Object, _ after: Object) throws -> JSONObject {
             let fieldsBefore = try fields(before)
             return try fields(after).filter { fieldsBefore[$0.key] != $0.value }
@@ -80,7 +79,8 @@ extension Cloud {
         }
     }
 
-    /// Registers what is called before an object of a class is saved. It may change the object, or refuse.
+    /// Registers a trigger that runs before an object of a class is saved. It can change the object, or throw to reject
+    /// the save.
     public func beforeSave(
         _ className: String, requires requirements: Requirements = [],
         _ body: @escaping @Sendable (inout SaveRequest<ParseObject>) async throws -> Void
@@ -88,7 +88,7 @@ extension Cloud {
         onSave(.beforeSave, Self.view(className), requirements, body)
     }
 
-    /// Registers what is called before an object of a class of the app is saved. Fields of the wrong type are refused.
+    /// Registers a `beforeSave` trigger with a record type. Rejects objects whose fields have other types.
     public func beforeSave<Record: ParseRecord>(
         _ type: Record.Type, requires requirements: Requirements = [],
         _ body: @escaping @Sendable (inout SaveRequest<Record>) async throws -> Void
@@ -96,7 +96,7 @@ extension Cloud {
         onSave(.beforeSave, Self.view(type), requirements, body)
     }
 
-    /// Registers what is called when an object of a class was saved. What it throws is logged.
+    /// Registers a trigger that runs after an object of a class was saved. Its errors are only logged.
     public func afterSave(
         _ className: String, requires requirements: Requirements = [],
         _ body: @escaping @Sendable (inout SaveRequest<ParseObject>) async throws -> Void
@@ -104,7 +104,7 @@ extension Cloud {
         onSave(.afterSave, Self.view(className), requirements, body)
     }
 
-    /// Registers what is called when an object of a class of the app was saved. What it throws is logged.
+    /// Registers an `afterSave` trigger with a record type. Its errors are only logged.
     public func afterSave<Record: ParseRecord>(
         _ type: Record.Type, requires requirements: Requirements = [],
         _ body: @escaping @Sendable (inout SaveRequest<Record>) async throws -> Void
@@ -112,7 +112,7 @@ extension Cloud {
         onSave(.afterSave, Self.view(type), requirements, body)
     }
 
-    /// Registers what is called before an object of a class is removed. It may refuse.
+    /// Registers a trigger that runs before an object of a class is deleted. Throw to reject the deletion.
     public func beforeDelete(
         _ className: String, requires requirements: Requirements = [],
         _ body: @escaping @Sendable (inout DeleteRequest<ParseObject>) async throws -> Void
@@ -120,7 +120,7 @@ extension Cloud {
         onDelete(.beforeDelete, Self.view(className), requirements, body)
     }
 
-    /// Registers what is called before an object of a class of the app is removed. It may refuse.
+    /// Registers a `beforeDelete` trigger with a record type. Throw to reject the deletion.
     public func beforeDelete<Record: ParseRecord>(
         _ type: Record.Type, requires requirements: Requirements = [],
         _ body: @escaping @Sendable (inout DeleteRequest<Record>) async throws -> Void
@@ -128,7 +128,8 @@ extension Cloud {
         onDelete(.beforeDelete, Self.view(type), requirements, body)
     }
 
-    /// Registers what is called when an object of a class was removed. What it throws goes to the client.
+    /// Registers a trigger that runs after an object of a class was deleted. From preset 9 on its errors are only
+    /// logged; with earlier presets the client gets them.
     public func afterDelete(
         _ className: String, requires requirements: Requirements = [],
         _ body: @escaping @Sendable (inout DeleteRequest<ParseObject>) async throws -> Void
@@ -136,7 +137,8 @@ extension Cloud {
         onDelete(.afterDelete, Self.view(className), requirements, body)
     }
 
-    /// Registers what is called when an object of a class of the app was removed. What it throws goes to the client.
+    /// Registers an `afterDelete` trigger with a record type. From preset 9 on its errors are only logged; with earlier
+    /// presets the client gets them.
     public func afterDelete<Record: ParseRecord>(
         _ type: Record.Type, requires requirements: Requirements = [],
         _ body: @escaping @Sendable (inout DeleteRequest<Record>) async throws -> Void
@@ -146,7 +148,7 @@ extension Cloud {
 }
 
 extension ParseObject {
-    /// The object of a call: what is stored, with what the client changes as operations.
+    /// The object of a call. Before a save its fields are the stored ones, and the client's changes are operations.
     init(_ className: String, _ call: CloudCall) {
         self.init(className)
         let object = call.object ?? [:]
@@ -155,7 +157,7 @@ extension ParseObject {
             return
         }
         take(call.original ?? [:])
-        // Where clients choose ids, a new object has one.
+        // New objects have an id already if clients can choose ids.
         if let id = object["objectId"]?.stringValue { objectId = id }
         for (key, value) in call.changes where !["objectId", "createdAt", "updatedAt", "className"].contains(key) {
             operations[key] = value

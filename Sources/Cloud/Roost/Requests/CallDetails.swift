@@ -2,23 +2,23 @@ import CloudCode
 import JSON
 public import Logging
 
-/// What every call of cloud code has: who calls, and from where.
+/// The caller, origin and context of a cloud-code call.
 public struct CallDetails: Sendable {
-    /// The user of the session; nil without one.
+    /// The logged-in user, or nil if the caller has none.
     public let user: ParseObject?
-    /// Whether a master key was sent, the read-only one included.
+    /// Whether the caller sent the master key or the read-only master key.
     public let isMaster: Bool
-    /// Whether it's the read-only key.
+    /// Whether the caller sent the read-only master key.
     public let isReadOnly: Bool
-    /// The installation that calls; `cloud` for calls of cloud code.
+    /// The caller's installation id, or `cloud` for requests made by cloud code.
     public let installationId: String?
     /// The IP address of the client.
     public let ip: String
-    /// The header fields of the client, by their names in lower case; without keys of the master.
+    /// The client's header fields by lower-case name, without the master key and other secret keys.
     public let headers: [String: String]
-    /// What callers and triggers hand on to triggers. What a trigger puts here reaches those that follow.
+    /// The context passed from the caller to triggers. Changes made by a trigger reach the triggers that follow.
     public var context: JSONObject
-    /// The log of the server. The id of the request stands beside each line.
+    /// The server's log. Each line includes the request id.
     public let log: Logger
     let call: CloudCall
     let services: CloudServices?
@@ -43,26 +43,26 @@ public struct CallDetails: Sendable {
     var changedContext: JSONObject? { context == call.context ? nil : context }
 }
 
-/// A call of cloud code.
+/// A request to a cloud function, trigger or job.
 public protocol CloudRequest: Sendable {
-    /// The caller and its origin.
+    /// The caller, origin and context of the call.
     var details: CallDetails { get set }
 }
 
 extension CloudRequest {
-    /// The user of the session; nil without one.
+    /// The logged-in user, or nil if the caller has none.
     public var user: ParseObject? { details.user }
-    /// Whether a master key was sent.
+    /// Whether the caller sent the master key or the read-only master key.
     public var isMaster: Bool { details.isMaster }
-    /// The server's log.
+    /// The server's log. Each line includes the request id.
     public var log: Logger { details.log }
-    /// What callers and triggers hand on to triggers.
+    /// The context passed from the caller to triggers. Changes made by a trigger reach the triggers that follow.
     public var context: JSONObject {
         get { details.context }
         set { details.context = newValue }
     }
 
-    /// The data, as an authority sees them. Every call goes the way of a client's request: permissions, triggers and
-    /// all.
+    /// Returns access to the data with the rights of an authority. Each request is handled like a client's, including
+    /// permissions and triggers.
     public func data(_ authority: Authority) -> Database { Database(authority, details) }
 }

@@ -6,7 +6,7 @@ public struct FunctionRequest<Params: Sendable>: CloudRequest {
     public var details: CallDetails
     /// The name of the function.
     public let functionName: String
-    /// What the client sent.
+    /// The parameters sent by the client.
     public let params: Params
 
     init(_ details: CallDetails, _ params: Params) {
@@ -16,22 +16,22 @@ public struct FunctionRequest<Params: Sendable>: CloudRequest {
     }
 }
 
-/// An answer of a function with a status or header fields of its own. The body stays `{"result":…}`.
+/// A function result with an HTTP status and header fields. The response body is still `{"result":…}`.
 public struct FunctionAnswer: Encodable, Sendable {
     let value: JSONValue?
     let status: Int
     let headers: [(name: String, value: String)]
 
-    /// An answer with a value.
+    /// Creates a response with a result.
     ///
-    /// - Throws: `EncodingError` for what JSON cannot say.
+    /// - Throws: `EncodingError` if JSON can't represent the value.
     public init(_ value: some Encodable, status: Int = 200, headers: [(name: String, value: String)] = []) throws {
         self.value = try ValueEncoder.encode(value)
         self.status = status
         self.headers = headers
     }
 
-    /// An answer without a value.
+    /// Creates a response without a result.
     public init(status: Int, headers: [(name: String, value: String)] = []) {
         value = nil
         self.status = status
@@ -46,9 +46,9 @@ public struct JobRequest<Params: Sendable>: CloudRequest {
     public var details: CallDetails
     /// The name of the job.
     public let jobName: String
-    /// The id of its row in `_JobStatus`.
+    /// The id of the run's row in `_JobStatus`.
     public let jobId: String
-    /// What it was started with.
+    /// The parameters that the job was started with.
     public let params: Params
 
     init(_ details: CallDetails, _ params: Params) {
@@ -58,7 +58,7 @@ public struct JobRequest<Params: Sendable>: CloudRequest {
         if case .job(let name) = details.call.target { jobName = name.text } else { jobName = "" }
     }
 
-    /// Reports how far it is: the text becomes the message of its row. It returns at once; of several in short time the
-    /// last is written.
+    /// Reports progress as the `message` of the job's row. Returns immediately; if called in quick succession, only the
+    /// last message is written.
     public func message(_ text: String) { details.call.message?(text) }
 }

@@ -1,112 +1,112 @@
 import CloudCode
 import JSON
 
-/// A call around a save.
+/// The request of a `beforeSave` or `afterSave` trigger.
 public struct SaveRequest<Object: Sendable>: CloudRequest {
     public var details: CallDetails
-    /// The object as it is to be, or as it was saved. What is changed of it before the save is saved with it; what is
-    /// set after it is not stored, but is in the answer.
+    /// The object to save, or the saved object. Changes made before the save are stored; changes made after it only
+    /// appear in the response.
     public var object: Object
-    /// The object as it was; nil for a new one.
+    /// The object before the save, or nil if it is new.
     public let original: Object?
-    /// The names of the fields that the client sent.
+    /// The names of the fields sent by the client.
     public let sentKeys: [String]
-    /// After a save: what the client is answered instead of the usual; nil for the usual.
+    /// The response of an `afterSave` trigger to the client, or nil for the default response.
     public var answer: JSONValue?
 
-    /// Whether the object is, or was, made by this save.
+    /// Whether the save creates the object.
     public var isNew: Bool { original == nil }
 }
 
-/// A call around a deletion.
+/// The request of a `beforeDelete` or `afterDelete` trigger.
 public struct DeleteRequest<Object: Sendable>: CloudRequest {
     public var details: CallDetails
-    /// The object.
+    /// The object that is deleted.
     public let object: Object
 }
 
-/// A call before a find, or a get.
+/// The request of a `beforeFind` trigger.
 public struct FindRequest: CloudRequest {
     public var details: CallDetails
-    /// What is asked for. It may be changed.
+    /// The query, which the trigger can change.
     public var query: ParseQuery
-    /// What is answered instead, without asking the database; nil for what is found.
+    /// Results to return without querying the database, or nil to run the query.
     public var results: [ParseObject]?
-    /// Whether one object is asked for by its id.
+    /// Whether the client gets a single object by its id.
     public let isGet: Bool
-    /// Whether the client wants to know how many there are.
+    /// Whether the client requests the number of matching objects.
     public let isCount: Bool
 }
 
-/// A call after a find, or a get.
+/// The request of an `afterFind` trigger.
 public struct FoundRequest: CloudRequest {
     public var details: CallDetails
-    /// What was asked for.
+    /// The query that found the objects.
     public let query: ParseQuery
-    /// What was found. It may be changed: the client gets what is left here.
+    /// The objects found, which the trigger can change before the client gets them.
     public var objects: [ParseObject]
-    /// Whether one object was asked for by its id.
+    /// Whether the client gets a single object by its id.
     public let isGet: Bool
 }
 
-/// A call around a log-in, a log-out or a forgotten password.
+/// The request of a trigger for log-ins, log-outs or password resets.
 public struct LoginRequest: CloudRequest {
     public var details: CallDetails
-    /// The user; after a log-out, the session that was ended.
+    /// The user. In `afterLogout`, the deleted session.
     public let object: ParseObject
 }
 
-/// A call before a client of live queries is connected.
+/// The request of a `beforeConnect` trigger.
 public struct ConnectRequest: CloudRequest {
     public var details: CallDetails
-    /// What is known of the client: `installationId`, `clients`, `subscriptions`.
+    /// Properties of the client: `installationId`, `clients`, `subscriptions`.
     public let members: JSONObject
 }
 
-/// A call before a client of live queries is subscribed.
+/// The request of a `beforeSubscribe` trigger.
 public struct SubscribeRequest: CloudRequest {
     public var details: CallDetails
-    /// What the client is subscribed to. It may be changed.
+    /// The subscribed query, which the trigger can change.
     public var query: ParseQuery
 }
 
-/// A call before a client of live queries is notified of a change.
+/// The request of an `afterLiveQueryEvent` trigger.
 public struct LiveEventRequest: CloudRequest {
     public var details: CallDetails
-    /// What became of the object: `create`, `enter`, `update`, `leave` or `delete`.
+    /// The event name: `create`, `enter`, `update`, `leave` or `delete`.
     public let event: String
-    /// The object, as the client gets it. It may be changed.
+    /// The object sent to the client, which the trigger can change.
     public var object: ParseObject
-    /// The object as it was before; nil where there is none. It may be changed.
+    /// The object before the change, or nil if the event has none. The trigger can change it.
     public var original: ParseObject?
-    /// Whether the client is notified.
+    /// Whether the client is notified. Set it to false to drop the event.
     public var isSent = true
 }
 
-/// A call around a change of the app's configuration.
+/// The request of a `beforeSaveConfig` or `afterSaveConfig` trigger.
 public struct ConfigRequest: CloudRequest {
     public var details: CallDetails
-    /// The parameters that are written.
+    /// The parameters being changed.
     public let params: JSONObject
-    /// All parameters as they were; nil for the first ones.
+    /// All parameters before the change, or nil if none were set.
     public let original: JSONObject?
 }
 
-/// A call around the life of a file.
+/// The request of a file trigger.
 public struct FileRequest: CloudRequest {
     public var details: CallDetails
-    /// The name: as the client gave it, then as it is stored.
+    /// The file name: the client's before the upload, the unique stored name afterwards.
     public var name: String
-    /// Where it can be read. A file that is given one before it is stored is not stored.
+    /// The download URL. If a `beforeSaveFile` trigger sets it, the server doesn't store the file.
     public var url: String?
-    /// The type; nil where none was given.
+    /// The MIME type, or nil if unknown.
     public var contentType: String?
-    /// The bytes; nil where they are not at hand.
+    /// The file's content, or nil in triggers other than `beforeSaveFile` and `afterSaveFile`.
     public var bytes: [UInt8]?
-    /// What the client sent beside it.
+    /// Metadata sent by the client with the file.
     public var metadata: JSONObject
-    /// The same, to find it by.
+    /// Tags sent by the client with the file.
     public var tags: JSONObject
-    /// How many bytes it has; nil where that is not known.
+    /// The size in bytes, or nil if unknown.
     public let size: Int?
 }

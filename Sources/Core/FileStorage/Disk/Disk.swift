@@ -15,14 +15,14 @@ import NIOPosix
     import Glibc
 #endif
 
-/// File-system calls, made on threads that may wait for the disk. All throw `IOError` if the system refuses.
+/// File-system calls, made on threads that may block. All throw `IOError` if the system call fails.
 enum Disk {
     /// The size and modification time of a regular file.
     struct Status: Sendable {
         let size: Int64
         let modified: FileTime
 
-        /// Reads the status, or nil if it is not a regular file's.
+        /// Returns nil if the status isn't that of a regular file.
         init?(_ status: stat) {
             guard status.st_mode & S_IFMT == S_IFREG else { return nil }
             #if canImport(Darwin)
@@ -35,7 +35,7 @@ enum Disk {
         }
     }
 
-    /// Creates a folder and its parents, accessible only to this user.
+    /// Creates a folder and its parents with access for this user only.
     static func makeFolder(_ path: String) async throws {
         try await NIOThreadPool.singleton.runIfActive {
             try FileManager.default.createDirectory(
@@ -67,7 +67,8 @@ enum Disk {
         return descriptor
     }
 
-    /// Returns the bytes of a small file, or nil if it doesn't exist.
+    /// Returns the content of a small file, or nil if it doesn't exist. Throws if the file is larger than `limit`
+    /// bytes.
     static func contents(of path: String, atMost limit: Int64) async throws -> [UInt8]? {
         guard let file = try await DiskFile.open(path) else { return nil }
         guard file.size <= limit else { throw IOError(errnoCode: EFBIG, reason: "read") }
@@ -76,7 +77,7 @@ enum Disk {
         return bytes
     }
 
-    /// Removes files, ignoring missing ones.
+    /// Deletes files and ignores missing ones.
     static func remove(_ paths: [String]) async throws {
         try await NIOThreadPool.singleton.runIfActive {
             for path in paths where unlink(path) != 0 && errno != ENOENT {
@@ -85,7 +86,7 @@ enum Disk {
         }
     }
 
-    /// Renames a file, or removes it if the new name is taken.
+    /// Renames a file, or deletes it if the new name exists.
     static func renameIfFree(_ path: String, to name: String) async throws {
         try await NIOThreadPool.singleton.runIfActive {
             #if canImport(Darwin)
@@ -105,7 +106,7 @@ enum Disk {
         }
     }
 
-    /// Waits until the entries of a folder are on the disk.
+    /// Waits until the entries of a folder are written to disk.
     static func synchronizeFolder(_ path: String) async throws {
         try await NIOThreadPool.singleton.runIfActive {
             let descriptor = open(path, O_RDONLY | O_DIRECTORY | O_CLOEXEC)
@@ -115,12 +116,13 @@ enum Disk {
         }
     }
 
-    /// Visits the regular files of a folder in no particular order, without holding all names. A missing folder is empty.
+    /// Visits the regular files of a folder in no particular order, without loading all names. A missing folder counts
+    /// as empty.
     static func visit(_ folder: String, _ use: (_ name: String, Status) async throws -> Void) async throws {
         guard let entries = try await FolderEntries.open(folder) else { return }
         while let names = try await entries.next() {
             for name in names {
-                // It may have been removed meanwhile.
+                // The file may have been deleted meanwhile.
                 if let status = try await status(folder + "/" + name) { try await use(name, status) }
             }
         }

@@ -10,20 +10,20 @@ import NIOPosix
     import Glibc
 #endif
 
-/// A file on a disk that is open for reading.
+/// A file on disk, open for reading.
 ///
-/// What the system has in memory is read at once; threads that may wait for the disk read the rest. The system could send
-/// it by itself (sendfile(2)), but would make an event loop, and with it all other clients, wait for the disk.
+/// Bytes in the page cache are read on the current thread, others on threads that may block. sendfile(2) isn't used,
+/// because it would block an event loop and with it all other clients.
 final class DiskFile: StoredFile {
     let size: Int64
     let modified: FileTime
     let isInMemory = false
     private let descriptor: Int32
 
-    /// Bytes per read. Smaller pieces cost more thread switches; larger ones wait in memory for slow clients.
+    /// Bytes per read. Smaller pieces cost more thread switches; larger ones stay in memory longer for slow clients.
     private static let pieceSize: Int64 = 64 * 1024
 
-    /// Takes over a descriptor. Fails if it isn't a file.
+    /// Takes ownership of a descriptor. Fails if it isn't a regular file.
     private init?(descriptor: Int32) {
         var status = stat()
         guard fstat(descriptor, &status) == 0, status.st_mode & S_IFMT == S_IFREG else {
@@ -41,17 +41,18 @@ final class DiskFile: StoredFile {
     }
 
     deinit {
-        // Closing the last of a deleted file frees its blocks, which takes time; so may asking another machine.
+        // Closing the last descriptor of a deleted file frees its blocks, and network file systems send a request. Both
+        // take time.
         NIOThreadPool.singleton.submit { [descriptor] _ in close(descriptor) }
     }
 
-    /// Opens a file.
+    /// Opens a regular file.
     ///
-    /// - Returns: nil when there is none, or what is there is not a file.
-    /// - Throws: `IOError` when the system refuses.
+    /// - Returns: The file, or nil if no regular file has this path.
+    /// - Throws: `IOError` if the system call fails.
     static func open(_ path: String) async throws -> DiskFile? {
         try await NIOThreadPool.singleton.runIfActive {
-            // Without O_NONBLOCK a pipe of that name would be waited for.
+            // Without O_NONBLOCK, opening a named pipe would block.
             try Disk.descriptorNow(path, O_NONBLOCK).flatMap { DiskFile(descriptor: $0) }
         }
     }
@@ -71,19 +72,19 @@ final class DiskFile: StoredFile {
             try await sink(piece)
             untilYield -= 1
             if untilYield == 0 {
-                // Where the client reads as fast as the server sends, nothing before has waited.
+                // The loop may not suspend otherwise if the client reads as fast as the server sends.
                 await Task.yield()
                 untilYield = Self.piecesOfTurn
             }
         }
     }
 
-    /// Pieces sent before the event loop serves others.
+    /// Number of pieces sent before the event loop can serve other clients.
     private static let piecesOfTurn = 4
 
-    /// Reads cached bytes, on any thread. Returns nil if the disk would block.
+    /// Reads from the page cache on any thread. Returns nil if reading would block.
     ///
-    /// - Parameter isKnown: Set to false if the file system can't report what is cached.
+    /// - Parameter isKnown: Set to false if the file system doesn't support such reads.
     private func readCached(_ range: Range<Int64>, _ isKnown: inout Bool) -> ByteBuffer? {
         let piece = fill(range) { address in
             let read = roost_read_cached(descriptor, address, range.count, off_t(range.lowerBound))
@@ -93,7 +94,7 @@ final class DiskFile: StoredFile {
         return piece.readableBytes > 0 ? piece : nil
     }
 
-    /// - Throws: `IOError` if the disk fails or the file has ended.
+    /// - Throws: `IOError` if reading fails or the file was truncated.
     private func read(_ range: Range<Int64>) throws -> ByteBuffer {
         var failure: Int32 = 0
         let piece = fill(range) { address in
@@ -106,7 +107,7 @@ final class DiskFile: StoredFile {
         return piece
     }
 
-    /// Unsafe, so that the system writes into the buffer without a copy.
+    /// Uses the buffer's memory directly, so that the system call writes without a copy.
     private func fill(_ range: Range<Int64>, _ read: (UnsafeMutableRawPointer?) -> Int) -> ByteBuffer {
         var buffer = ByteBufferAllocator().buffer(capacity: range.count)
         buffer.writeWithUnsafeMutableBytes(minimumWritableBytes: range.count) { max(0, read($0.baseAddress)) }

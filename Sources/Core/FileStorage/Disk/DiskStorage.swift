@@ -16,38 +16,37 @@ import NIOPosix
     import Glibc
 #endif
 
-/// Uploaded files in a folder on disk, laid out as parse-server's file-system adapter does: one folder, each file named
-/// by its percent-encoded name. What a client says about a file (metadata, tags, a type that the name does not imply)
-/// lies beside it in the subfolder `.metadata`.
+/// Stores uploaded files in a folder on disk, in the layout of parse-server's file-system adapter: one folder, each
+/// file under its percent-encoded name. Details (metadata, tags and types not implied by the name) are stored in the
+/// subfolder `.metadata`.
 ///
-/// No name reaches outside the folder: percent-encoding leaves no slash in it, and names that begin with a dot are
-/// refused, so that `.`, `..`, the subfolder and unfinished uploads are never files.
+/// Names can't leave the folder: percent-encoding removes slashes, and names that begin with a dot are rejected, which
+/// includes `.`, `..`, the subfolder and temporary files.
 public struct DiskStorage: FileStorage {
-    /// The folder that holds the files.
     public let directory: String
 
-    /// Entry name limit of common file systems, in bytes.
+    /// The limit of common file systems for file names, in bytes.
     private static let maximumEntryLength = 255
 
-    /// A store in a folder; the folder is made when it is first needed.
+    /// Creates a storage. The folder is created when it is first used.
     public init(directory: String) {
         self.directory = directory
     }
 
-    /// Makes the folders.
+    /// Creates the folders.
     ///
-    /// - Throws: The file system's error when that is not possible.
+    /// - Throws: The file system's error.
     public func prepare() async throws {
         try await Disk.makeFolder(metadataFolder)
     }
 
-    /// Stores a file, replacing one of the same name. The file is visible only when all of it is on the disk.
+    /// Stores a file, replacing any file of the same name. Readers see it only after all of it is on disk.
     ///
     /// - Parameters:
-    ///   - name: The name under which it is found again.
-    ///   - details: What the client says about it.
-    ///   - contents: The bytes. When the sequence throws, nothing is stored.
-    /// - Throws: ``FileStorageError/unusableName``, the sequence's error, or the file system's.
+    ///   - name: The unique name of the file.
+    ///   - details: Metadata sent by the client.
+    ///   - contents: The bytes. If the sequence throws, nothing is stored.
+    /// - Throws: ``FileStorageError/unusableName``, the sequence's error, or the file system's error.
     public func write<Contents: AsyncSequence>(
         name: String, details: FileDetails = FileDetails(), contents: Contents
     ) async throws where Contents.Element == ByteBuffer {
@@ -69,15 +68,14 @@ public struct DiskStorage: FileStorage {
 
     /// Opens a file for reading.
     ///
-    /// - Parameter name: The name under which it was stored.
-    /// - Returns: The file, or nil if there is none.
-    /// - Throws: `IOError` when the system refuses.
+    /// - Returns: The file, or nil if it doesn't exist.
+    /// - Throws: `IOError` if the system call fails.
     public func open(name: String, for wish: FileWish) async throws -> (any StoredFile)? {
         guard let path = try? path(of: name) else { return nil }
         return try await DiskFile.open(path)
     }
 
-    /// What the client said about a file when it was stored; empty details if it said nothing.
+    /// Returns the details stored with a file, which are empty if the client sent none.
     ///
     /// - Throws: The file system's error.
     public func details(name: String) async throws -> FileDetails {
@@ -87,7 +85,7 @@ public struct DiskStorage: FileStorage {
         return FileDetails(parsing: bytes)
     }
 
-    /// Removes a file and what was said about it.
+    /// Deletes a file and its details.
     ///
     /// - Throws: ``FileStorageError/notFound`` or the file system's error.
     public func delete(name: String) async throws {
@@ -101,7 +99,7 @@ public struct DiskStorage: FileStorage {
 
     private func path(of name: String) throws -> String { directory + "/" + (try entry(of: name)) }
 
-    /// A file's entry in its folder: one path component, never hidden.
+    /// Returns the file's name in its folder: one path component that isn't hidden.
     private func entry(of name: String) throws -> String {
         let entry = PercentEncoding.encode(name)
         guard !entry.isEmpty, !entry.hasPrefix("."), entry.utf8.count <= Self.maximumEntryLength else {
@@ -112,7 +110,6 @@ public struct DiskStorage: FileStorage {
 
     private func detailsPath(of name: String) throws -> String { metadataFolder + "/" + (try entry(of: name)) }
 
-    /// Writes to a temporary file, syncs it, and returns its path.
     private func writeUnfinished<Contents: AsyncSequence>(
         _ contents: Contents, in folder: String
     ) async throws -> String where Contents.Element == ByteBuffer {
@@ -129,20 +126,20 @@ public struct DiskStorage: FileStorage {
     }
 
     private static let unfinished = ".upload-"
-    /// Prefix of temporary file names, for file systems without unnamed files.
+    /// The prefix of temporary files on file systems without unnamed files.
     private static let nameless = ".tmp-"
 
     private func remove(_ unfinished: String) async {
-        // A task of its own: the caller's may have been cancelled.
+        // Uses a separate task, because the caller's may be cancelled.
         await Task { try? await Disk.remove([unfinished]) }.value
     }
 
-    /// Renames a file and its details into place. Readers see the old file or the new one. The details come first, so
-    /// that a failure leaves the file unchanged.
+    /// Renames temporary files to their final names. The details are renamed first, so that a failure leaves the file
+    /// unchanged.
     ///
-    /// - Parameter names: The file's name and its details' name. Old details are removed if there are no new ones.
+    /// - Parameter names: The paths of the file and its details. Old details are deleted if there are no new ones.
     private func finish(_ unfinished: [String], as names: [String]) async throws {
-        // Both or none, also when the task is cancelled meanwhile.
+        // Runs both renames even if the task is cancelled meanwhile.
         try await NIOThreadPool.singleton.runIfActive {
             for (path, name) in zip(unfinished, names).reversed() {
                 guard rename(path, name) == 0 else { throw IOError(errnoCode: errno, reason: "rename") }
@@ -153,7 +150,8 @@ public struct DiskStorage: FileStorage {
         }
     }
 
-    /// Removes once a day what a server that was killed had not finished a day ago, until the task is cancelled.
+    /// Deletes temporary files older than a day, which killed servers left behind, once a day until the task is
+    /// cancelled.
     public func tend() async {
         while !Task.isCancelled {
             await removeUnfinished()
@@ -163,7 +161,7 @@ public struct DiskStorage: FileStorage {
 
     private func removeUnfinished() async {
         for folder in [directory, metadataFolder] {
-            // Another server may remove the same file. What is left is removed the next time.
+            // Another server may delete the same file. The next run retries what remains.
             try? await Disk.visit(folder) { name, status in
                 guard name.hasPrefix(Self.unfinished) || name.hasPrefix(Self.nameless),
                     status.modified.seconds < Int(Date.now.timeIntervalSince1970) - 86_400
@@ -175,12 +173,12 @@ public struct DiskStorage: FileStorage {
 }
 
 extension DiskStorage {
-    /// Gives the files whose names begin with a text, in no order, without holding them all.
+    /// Visits the files whose names begin with a prefix, in no particular order, without loading the whole list.
     ///
-    /// - Throws: What `use` throws, or the file system's error. Where there is no folder, there are no files.
+    /// - Throws: The errors of `use`, or the file system's error. A missing folder counts as empty.
     public func visit(prefix: String, _ use: (ListedFile) async throws -> Void) async throws {
         try await Disk.visit(directory) { name, status in
-            // Unfinished uploads and files that aren't uploads.
+            // Skips temporary files and files that aren't uploads.
             guard !name.hasPrefix("."), let decoded = PercentEncoding.decode(name),
                 decoded.utf8.starts(with: prefix.utf8)
             else { return }
@@ -190,7 +188,7 @@ extension DiskStorage {
 }
 
 extension DiskStorage {
-    /// What distinguishes the folder from others: random, and the same for all processes that share it.
+    /// Returns the random id of the folder, which all processes that share the folder read from it.
     ///
     /// - Throws: The file system's error.
     public func mark() async throws -> String {

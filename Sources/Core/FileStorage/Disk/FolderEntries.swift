@@ -17,7 +17,7 @@ import Synchronization
     import Glibc
 #endif
 
-/// The names in an open folder, some hundreds at a time.
+/// Reads the names in a folder, a few hundred at a time.
 final class FolderEntries: Sendable {
     private let folder: String
     private let descriptor: Int32
@@ -33,7 +33,7 @@ final class FolderEntries: Sendable {
 
     /// Opens a folder, or returns nil if it doesn't exist.
     ///
-    /// - Throws: `IOError` if the system refuses.
+    /// - Throws: `IOError` if the system call fails.
     static func open(_ folder: String) async throws -> FolderEntries? {
         try await NIOThreadPool.singleton.runIfActive {
             try Disk.descriptorNow(folder, O_DIRECTORY).map { FolderEntries(folder: folder, descriptor: $0) }
@@ -45,7 +45,7 @@ final class FolderEntries: Sendable {
 
         /// Returns more names, or nil at the end.
         ///
-        /// - Throws: `IOError` if the disk fails.
+        /// - Throws: `IOError` if reading fails.
         func next() async throws -> [String]? {
             try await NIOThreadPool.singleton.runIfActive { [descriptor] in
                 var buffer = ByteBufferAllocator().buffer(capacity: Self.bufferSize)
@@ -60,8 +60,8 @@ final class FolderEntries: Sendable {
             }
         }
 
-        /// Layout of an entry (getdents(2)): inode (8 bytes), offset (8), entry length (2), type (1), zero-terminated
-        /// name.
+        /// The layout of an entry (getdents(2)): inode (8 bytes), offset (8), entry length (2), type (1),
+        /// zero-terminated name.
         private static func names(of buffer: inout ByteBuffer) -> [String] {
             var names: [String] = []
             while let length = buffer.getInteger(at: buffer.readerIndex + 16, endianness: .host, as: UInt16.self),
@@ -76,9 +76,9 @@ final class FolderEntries: Sendable {
     #else
         private let isRead = Atomic(false)
 
-        /// Returns all names, and nil after them.
+        /// Returns all names in the first call and nil in the second.
         ///
-        /// - Throws: Foundation's error if the disk fails.
+        /// - Throws: Foundation's error if reading fails.
         func next() async throws -> [String]? {
             guard !isRead.exchange(true, ordering: .relaxed) else { return nil }
             return try await NIOThreadPool.singleton.runIfActive { [folder] in

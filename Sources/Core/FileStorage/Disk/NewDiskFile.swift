@@ -20,7 +20,7 @@ final class NewDiskFile: Sendable {
 
     /// Creates a file that this user may write and the group may read.
     ///
-    /// - Throws: `IOError`, also if there is a file of that name.
+    /// - Throws: `IOError`, also if the file exists.
     static func create(_ path: String) async throws -> NewDiskFile {
         try await NIOThreadPool.singleton.runIfActive {
             let descriptor = open(path, O_WRONLY | O_CREAT | O_EXCL | O_CLOEXEC, S_IRUSR | S_IWUSR | S_IRGRP)
@@ -29,9 +29,9 @@ final class NewDiskFile: Sendable {
         }
     }
 
-    /// Writes bytes after those written before.
+    /// Appends bytes.
     ///
-    /// - Throws: `IOError`, say for a full disk.
+    /// - Throws: `IOError`, for example if the disk is full.
     func append(_ bytes: ByteBuffer) async throws {
         try await NIOThreadPool.singleton.runIfActive { [descriptor] in
             var rest = bytes
@@ -42,9 +42,9 @@ final class NewDiskFile: Sendable {
         }
     }
 
-    /// Waits until the bytes are on the disk.
+    /// Waits until the bytes are written to disk.
     ///
-    /// - Throws: `IOError` if the disk fails.
+    /// - Throws: `IOError` if writing fails.
     func synchronize() async throws {
         try await NIOThreadPool.singleton.runIfActive { [descriptor] in
             guard fsync(descriptor) == 0 else { throw IOError(errnoCode: errno, reason: "fsync") }

@@ -1,13 +1,13 @@
 import Synchronization
 import Tasks
 
-/// Files in the clear: one decryption for all who ask at once, so many bytes at a time in a queue that is fair to
-/// senders; the latest are kept, so that a client that asks for parts has the file decrypted once.
+/// A cache of decrypted files. Concurrent requests for a file share one decryption, and decryptions wait for memory in
+/// a queue that is fair to senders. Clients that read a file in parts cause only one decryption.
 package final class DecryptedFiles: Sendable {
-    /// What distinguishes one content from another.
+    /// Identifies a file's content.
     package struct Key: Hashable {
         var name: [UInt8]
-        /// The entity tag of what is encrypted.
+        /// The entity tag of the encrypted file.
         var version: String
 
         package init(name: [UInt8], version: String) {
@@ -27,17 +27,17 @@ package final class DecryptedFiles: Sendable {
     }
 
     private let state = Mutex(State())
-    /// The bytes that decryptions take at a time.
+    /// Limits the memory of concurrent decryptions to 48 MB.
     package let budget = Gate(capacity: 48 * 1024 * 1024)
 
     package init() {}
 
-    /// A file in the clear.
+    /// Returns a decrypted file from the cache or decrypts it.
     ///
     /// - Parameters:
-    ///   - size: The bytes that are decrypted.
-    ///   - decrypt: Reads and decrypts it, if that was not done or begun for others.
-    /// - Throws: What `decrypt` throws; `CancellationError` when the caller leaves while it waits for its turn.
+    ///   - size: The size of the encrypted file in bytes.
+    ///   - decrypt: Reads and decrypts the file. Not called if it is cached or another request is decrypting it.
+    /// - Throws: The error of `decrypt`, or `CancellationError` if the caller disconnects while waiting.
     package func file(
         _ key: Key, size: Int, _ decrypt: @escaping @Sendable () async throws -> FileInMemory
     ) async throws -> FileInMemory {
@@ -48,7 +48,7 @@ package final class DecryptedFiles: Sendable {
                 do {
                     return try await task.value
                 } catch is CancellationError where !Task.isCancelled && CallerPresence.current?.hasLeft != true {
-                    // The one on whose behalf it waited has left: the next one waits on its own.
+                    // The caller that started the decryption has disconnected. Try again on behalf of this one.
                 }
             }
         }
@@ -61,7 +61,7 @@ package final class DecryptedFiles: Sendable {
             if let file = state.kept.value(of: key) { return .kept(file) }
             if let task = state.underWay[key] { return .underWay(task) }
             let task = Task {
-                // What is encrypted and what is not, both of which are there at once.
+                // The encrypted and the decrypted file are in memory at the same time.
                 defer { end(key) }
                 let file = try await budget.run(weight: 2 * size) { try await decrypt() }
                 keep(file, key)

@@ -9,25 +9,24 @@ import Tasks
     import Foundation
 #endif
 
-/// A storage whose files are encrypted before another storage keeps them. What is said about a file is not.
+/// A storage that encrypts files before another storage stores them. Details aren't encrypted.
 ///
-/// A file in parse-server's form is held in memory whole while it is written and read, since its last bytes show whether it
-/// is authentic; one in segments is not. Both forms are read, whichever is written.
+/// Files in parse-server's format are loaded into memory for writing and reading, because the authentication tag at the
+/// end covers the whole file. Files in segments are streamed. Both formats can be read, regardless of which is written.
 public struct EncryptedStorage: FileStorage {
     private let storage: any FileStorage
     private let cipher: FileCipher
-    /// The cipher of files not yet re-encrypted.
     private let older: FileCipher?
     private let writesSegments: Bool
     private let decrypted = DecryptedFiles()
-    /// Bytes that concurrent whole-file encryptions take, besides the files.
+    /// Limits the memory of concurrent encryptions to 48 MB, in addition to the files themselves.
     private let encryptions = Gate(capacity: 48 * 1024 * 1024)
 
-    /// Encrypts what a storage keeps.
+    /// Creates a storage that encrypts the files of another storage.
     ///
     /// - Parameters:
-    ///   - older: What opens files that `cipher` does not.
-    ///   - writesSegments: Whether files are written in segments, which parse-server cannot read.
+    ///   - older: The cipher for files that `cipher` can't decrypt, such as during a key rotation.
+    ///   - writesSegments: Whether to write files in segments, which parse-server can't read.
     public init(
         _ storage: any FileStorage, cipher: FileCipher, older: FileCipher? = nil, writesSegments: Bool = false
     ) {
@@ -37,35 +36,30 @@ public struct EncryptedStorage: FileStorage {
         self.writesSegments = writesSegments
     }
 
-    /// Size limits for reading, whole and in segments. Files stored by others may have any size.
+    /// Size limits for reading, whole and in segments. Other programs may have stored files of any size.
     private static let (mostBytes, mostInSegments): (Int64, Int64) = (1 << 32, 1 << 50)
 
-    /// It does, unless it writes segments.
     public var holdsWholeFiles: Bool { !writesSegments || storage.holdsWholeFiles }
     public var memoryOfWrites: Int { storage.memoryOfWrites }
 
-    /// Makes sure that files can be stored.
     public func prepare() async throws { try await storage.prepare() }
 
-    /// Looks after the storage below.
     public func tend() async { await storage.tend() }
 
-    /// Closes the storage below.
     public func shutdown() async { await storage.shutdown() }
 
-    /// Asks the storage below.
     public func checkAvailable() throws { try storage.checkAvailable() }
 
     public var isOutOfReach: Bool { storage.isOutOfReach }
 
-    /// Encrypts a file and stores it.
+    /// Encrypts and stores a file.
     public func write<Contents: AsyncSequence>(
         name: String, details: FileDetails, contents: Contents
     ) async throws where Contents.Element == ByteBuffer {
         try await write(name: name, details: details, contents: contents) {}
     }
 
-    /// - Parameter check: Runs when the content is complete, before naming. If it throws, nothing is stored.
+    /// - Parameter check: Runs before the file gets its name. If it throws, nothing is stored.
     private func write<Contents: AsyncSequence>(
         name: String, details: FileDetails, contents: Contents, check: @escaping @Sendable () async throws -> Void
     ) async throws where Contents.Element == ByteBuffer {
@@ -75,17 +69,17 @@ public struct EncryptedStorage: FileStorage {
                 name: name, details: details, contents: CheckedContents(contents: sealed, check: check))
         }
         let whole = try await encrypted(contents)
-        // Stores far away sum up all of it, with nothing to wait for on the way.
+        // Remote storages compute a checksum of the whole content without suspending.
         try await HeavyWork.run(if: whole.readableBytes > HeavyWork.size) {
             try await storage.write(
                 name: name, details: details, contents: CheckedContents(contents: OneBuffer(whole), check: check))
         }
     }
 
-    /// Encrypts a whole file and drops the plaintext, so that slow stores hold one copy in memory.
+    /// Encrypts a whole file and drops the plaintext, so that slow storages hold one copy in memory.
     ///
-    /// - Throws: `CancellationError` if cancelled while queued; ``FileStorageError/refused`` if the file is too large
-    ///   to be read again.
+    /// - Throws: `CancellationError` if cancelled while waiting, or ``FileStorageError/refused`` if the file is too
+    ///   large to be read again.
     private func encrypted<Contents: AsyncSequence>(_ contents: Contents) async throws -> ByteBuffer
     where Contents.Element == ByteBuffer {
         var plain = ByteBuffer()
@@ -100,11 +94,11 @@ public struct EncryptedStorage: FileStorage {
         }
     }
 
-    /// Opens a file, and decrypts it when it is not one in segments.
+    /// Opens a file. Decrypts it at once if it is in parse-server's format.
     ///
-    /// - Throws: ``FileStorageError/notReadable`` when it is not authentic.
+    /// - Throws: ``FileStorageError/notReadable`` if the file isn't authentic.
     public func open(name: String, for wish: FileWish) async throws -> (any StoredFile)? {
-        // Its first bytes say which form it has; of which others are wanted depends on that.
+        // The first bytes reveal the format, which determines the other bytes to read.
         let isWhole = wish.range == nil && wish.knownVersions == nil && !wish.isHeadOnly
         let first = FileWish(range: isWhole ? nil : "bytes=0-\(FileSegments.headerSize - 1)")
         guard let file = try await storage.open(name: name, for: first) else { return nil }
@@ -116,11 +110,11 @@ public struct EncryptedStorage: FileStorage {
         return try await decrypted.file(key, size: Int(file.size)) { try await decrypt(file, head).file }
     }
 
-    /// Encrypts a file anew, with the key and in the form of now. It can be read at any time: the new one takes its name
-    /// when all of it is stored.
+    /// Re-encrypts a file with the current key and format. The file stays readable, because the new version replaces it
+    /// only when complete.
     ///
-    /// - Returns: Its size in clear; nil where it is so already, or there is none.
-    /// - Throws: ``FileStorageError/notReadable``; ``Replaced``; the storage's error.
+    /// - Returns: The plaintext size in bytes, or nil if the file is up to date or doesn't exist.
+    /// - Throws: ``FileStorageError/notReadable``, ``Replaced``, or the storage's error.
     public func encryptAnew(name: String, isDryRun: Bool) async throws -> Int64? {
         guard let file = try await storage.open(name: name) else { return nil }
         let head = try await Self.head(of: file)
@@ -142,9 +136,8 @@ public struct EncryptedStorage: FileStorage {
         return plain.size
     }
 
-    /// A client has replaced or deleted the file while it was encrypted anew.
+    /// The error if a client replaced or deleted a file while it was re-encrypted.
     public struct Replaced: Error, CustomStringConvertible {
-        /// The message for the operator.
         public let description = "it was replaced meanwhile: run the command again"
     }
 
@@ -160,7 +153,7 @@ public struct EncryptedStorage: FileStorage {
         let current = cipher.segments(header: head)
         guard let segments = current ?? older?.segments(header: head) else { throw FileStorageError.notReadable }
         let opened = try SegmentedFile(file, segments)
-        // Of an empty file nothing would be read that shows it to be cut off.
+        // Reading an empty file wouldn't verify its only segment, which shows that the file isn't truncated.
         if opened.size == 0 { try await opened.give(0..<0) { _ in } }
         return (opened, current == nil)
     }
@@ -174,7 +167,7 @@ public struct EncryptedStorage: FileStorage {
         sealed.reserveCapacity(Int(file.size))
         try await file.give(Int64(head.count)..<file.size) { sealed += $0.readableBytesView }
         return try await Self.onThread { [sealed, cipher, older] in
-            // Each encryption of a content has another: the times of some stores are whole seconds.
+            // The entity tag is that of the encrypted file, because the times of some storages are whole seconds.
             let (time, tag) = (file.modified, file.entityTag.isEmpty ? nil : file.entityTag)
             if let plain = try? cipher.open(sealed) {
                 return (FileInMemory(bytes: plain, modified: time, entityTag: tag), false)
@@ -184,16 +177,14 @@ public struct EncryptedStorage: FileStorage {
         }
     }
 
-    /// Whether there is a file, readable or not.
+    /// Whether the file exists, even if it can't be decrypted.
     public func exists(name: String) async throws -> Bool { try await storage.exists(name: name) }
 
-    /// What the client said about a file.
     public func details(name: String) async throws -> FileDetails { try await storage.details(name: name) }
 
-    /// Removes a file.
     public func delete(name: String) async throws { try await storage.delete(name: name) }
 
-    /// Gives the files of the storage below, with the sizes that those have in clear that are written now.
+    /// Visits the files with their plaintext sizes, which are computed for the format that is written now.
     public func visit(prefix: String, _ use: (ListedFile) async throws -> Void) async throws {
         try await storage.visit(prefix: prefix) { file in
             var file = file
@@ -203,22 +194,21 @@ public struct EncryptedStorage: FileStorage {
         }
     }
 
-    /// Large files would block the event loop.
+    /// Runs on another thread, because large files would block the event loop.
     private static func onThread<R: Sendable>(_ work: @escaping @Sendable () throws -> R) async throws -> R {
         try await NIOThreadPool.singleton.runIfActive(work)
     }
 }
 
-/// The encryption of files on the disk, in the layout of parse-server's file adapters, so that either server reads what
-/// the other wrote: AES-256-GCM; the text itself, then 16 bytes of initialization vector, then 16 bytes of tag.
+/// Encrypts files with AES-256-GCM in the layout of parse-server's file adapters, so that both servers can read the
+/// files: the ciphertext, a 16-byte initialization vector, and a 16-byte tag.
 public struct FileCipher: Sendable {
-    /// Why a file cannot be read.
     public enum Failure: Error, Sendable {
-        /// It was encrypted with another key, or not at all, or changed since.
+        /// The file was encrypted with another key, isn't encrypted, or was changed.
         case notAuthentic
     }
 
-    /// How many bytes a file is longer on the disk.
+    /// The number of bytes that encryption adds to a file.
     public static let overhead = vectorLength + tagLength
 
     private static let vectorLength = 16
@@ -227,10 +217,9 @@ public struct FileCipher: Sendable {
     private let key: SymmetricKey
     private let secret: SymmetricKey
 
-    /// A cipher with the key that belongs to a secret.
+    /// Derives the key from a secret.
     ///
-    /// parse-server takes the first 32 characters of the Base64 text of the secret's SHA-256 for the key, and so must
-    /// we.
+    /// As in parse-server, the key is the first 32 characters of the Base64-encoded SHA-256 of the secret.
     public init(secret: String) {
         let digest = Data(SHA256.hash(data: Data(secret.utf8))).base64EncodedString()
         key = SymmetricKey(data: Data(digest.utf8.prefix(32)))
@@ -239,17 +228,17 @@ public struct FileCipher: Sendable {
 
     func segments() throws -> FileSegments { try FileSegments(secret: secret) }
 
-    /// What decrypts the file in segments that begins with a header; nil when it was encrypted with another key.
+    /// Returns the decryption of a file in segments, or nil if it was encrypted with another key.
     func segments(header: [UInt8]) -> FileSegments? { FileSegments(secret: secret, header: header) }
 
-    /// What a text is on the disk.
+    /// Encrypts bytes.
     ///
-    /// - Throws: An error of the cryptographic library.
+    /// - Throws: An error of the cryptography library.
     public func seal(_ plain: [UInt8]) throws -> [UInt8] {
         Array(try sealed(ByteBuffer(bytes: plain)).readableBytesView)
     }
 
-    /// What bytes are on the disk. They are in memory twice more on the way.
+    /// Encrypts bytes. Temporarily requires twice their size in additional memory.
     func sealed(_ plain: ByteBuffer) throws -> ByteBuffer {
         var generator = SystemRandomNumberGenerator()
         let vector = (0..<Self.vectorLength).map { _ in UInt8.random(in: 0...255, using: &generator) }
@@ -263,7 +252,7 @@ public struct FileCipher: Sendable {
         return sealed
     }
 
-    /// The text of what is on the disk.
+    /// Decrypts bytes.
     ///
     /// - Throws: ``Failure/notAuthentic``.
     public func open(_ sealed: [UInt8]) throws -> [UInt8] {

@@ -1,11 +1,11 @@
 import Crypto
 import NIOCore
 
-/// The other form of an encrypted file, of which parts are read and written without the rest.
+/// Encrypts a file in segments, so that parts can be read and written without the rest.
 ///
-/// A header: the form's mark, 24 random bytes, and a tag that shows whether the key is right. Then segments of 64 KiB, each
-/// with a tag of its own; the key is the file's alone, the nonce counts segments and marks the last one, so that none is
-/// exchanged, left out or cut off unnoticed.
+/// The header contains a format mark, a 23-byte random salt, and a tag that verifies the key. Segments of 64 KiB
+/// follow, each with a 16-byte tag. The key is derived for each file, and the nonce contains the segment's number and
+/// marks the last one, so exchanged, missing or truncated segments are detected.
 struct FileSegments: Sendable {
     static let headerSize = mark.count + saltSize + tagSize
     static let segmentSize = 64 * 1024
@@ -21,7 +21,7 @@ struct FileSegments: Sendable {
     let header: [UInt8]
     private let key: SymmetricKey
 
-    /// Those of a new file.
+    /// Creates the header and key of a new file.
     init(secret: SymmetricKey) throws {
         var generator = SystemRandomNumberGenerator()
         let salt = (0..<Self.saltSize).map { _ in UInt8.random(in: 0...255, using: &generator) }
@@ -30,7 +30,7 @@ struct FileSegments: Sendable {
         header = Self.mark + salt + Array(box.tag)
     }
 
-    /// Those of a file that begins with a header; nil when the key is another.
+    /// Derives the key from a file's header. Fails if the secret is wrong.
     init?(secret: SymmetricKey, header: [UInt8]) {
         guard Self.isHeader(header) else { return nil }
         key = Self.key(secret, Array(header[Self.mark.count...].prefix(Self.saltSize)))
@@ -42,10 +42,10 @@ struct FileSegments: Sendable {
         else { return nil }
     }
 
-    /// Whether the first bytes of a file say that it has this form.
+    /// Whether the first bytes of a file are the header of this format.
     static func isHeader(_ bytes: [UInt8]) -> Bool { bytes.count == headerSize && bytes.starts(with: mark) }
 
-    /// How many bytes a file has in clear that has so many; nil where it cannot have so many.
+    /// Returns the plaintext size of a file in this format, or nil if the size is invalid.
     static func plainSize(_ size: Int64) -> Int64? {
         let body = size - Int64(headerSize)
         let rest = body % sealedSize
@@ -89,7 +89,7 @@ struct FileSegments: Sendable {
     }
 }
 
-/// A content in segments: the header, then each segment when it is known whether another one follows.
+/// Encrypts a content in segments. Emits a segment only once it is known whether it is the last.
 struct SealedContents<Contents: AsyncSequence>: AsyncSequence where Contents.Element == ByteBuffer {
     let contents: Contents
     let segments: FileSegments
@@ -98,7 +98,7 @@ struct SealedContents<Contents: AsyncSequence>: AsyncSequence where Contents.Ele
         var contents: Contents.AsyncIterator
         let segments: FileSegments
         var pending = ByteBuffer()
-        /// The segment that comes next; nil before the header.
+        /// The number of the next segment, or nil before the header.
         var number: Int64?
         var isOver = false
 
@@ -137,7 +137,7 @@ struct SegmentedFile: StoredFile {
     var entityTag: String { file.entityTag }
     var details: FileDetails? { file.details }
 
-    /// - Throws: ``FileStorageError/notReadable`` for a file that was cut off.
+    /// - Throws: ``FileStorageError/notReadable`` if the file was truncated.
     init(_ file: any StoredFile, _ segments: FileSegments) throws {
         guard let size = FileSegments.plainSize(file.size) else { throw FileStorageError.notReadable }
         self.size = size
@@ -145,9 +145,9 @@ struct SegmentedFile: StoredFile {
         self.segments = segments
     }
 
-    /// Reads the segments that have the part, and gives each when it is authentic.
+    /// Reads the segments that overlap the range. Passes only authenticated bytes to `sink`.
     func give(_ range: Range<Int64>, to sink: (ByteBuffer) async throws -> Void) async throws {
-        // The one segment of an empty file is read, too: it shows that nothing was cut off.
+        // The only segment of an empty file is read, too, because it shows that the file wasn't truncated.
         guard !range.isEmpty || size == 0 else { return }
         let length = Int64(FileSegments.segmentSize)
         let last = (range.upperBound - 1) / length

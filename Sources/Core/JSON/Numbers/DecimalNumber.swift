@@ -1,4 +1,4 @@
-/// A number as decimal digits: `significand` times ten to the power of `exponent`.
+/// A decimal number: `significand` times ten to the power of `exponent`.
 struct DecimalNumber {
     var significand: UInt64
     var exponent: Int
@@ -8,8 +8,8 @@ struct DecimalNumber {
         1e20, 1e21, 1e22,
     ]
 
-    /// The nearest double, where a single rounding finds it: a plain integer, or an integer up to 2^53 scaled by an
-    /// exact power of ten. Nil means that it takes more work.
+    /// The nearest double if a single rounding yields it: for an integer, or for an integer up to 2^53 scaled by an
+    /// exact power of ten. Otherwise nil.
     @inline(__always)
     var exactQuotientOrProduct: Double? {
         if exponent == 0 { return Double(significand) }
@@ -19,7 +19,7 @@ struct DecimalNumber {
         return nil
     }
 
-    /// The digits without zeros at the end.
+    /// The same number without trailing zeros in the significand.
     @inline(__always)
     var normalized: DecimalNumber {
         guard significand != 0 else { return DecimalNumber(significand: 0, exponent: 0) }
@@ -33,15 +33,15 @@ struct DecimalNumber {
 }
 
 extension DecimalNumber {
-    /// The shortest digits that no other double is nearer to, for a positive finite double; of several, the nearest.
+    /// Finds the shortest digits that parse as `value`, a positive finite double. Of several, the nearest is used.
     init(shortest value: Double) {
         self = Self.upToFifteenDigits(value) ?? Self(describing: value)
     }
 
-    /// The shortest digits if fifteen suffice, else nil.
+    /// Returns the shortest digits if 15 suffice, otherwise nil.
     ///
-    /// Decimal numbers of fifteen digits are all different as doubles, so if one of them reads back as `value`, it is
-    /// the only one. Scaling finds it: the product is at most a quarter off an integer.
+    /// Decimal numbers with up to 15 digits map to distinct doubles, so if one parses as `value`, it is the only one.
+    /// Scaling finds it, because the product is within a quarter of an integer.
     private static func upToFifteenDigits(_ value: Double) -> DecimalNumber? {
         guard value >= 1e-6, value < 1e15 else { return nil }
         let powers = Self.exactPowersOfTen
@@ -57,7 +57,7 @@ extension DecimalNumber {
         return DecimalNumber(significand: UInt64(significand), exponent: digitsBeforePoint - 15).normalized
     }
 
-    /// The shortest digits, parsed from the standard library's description.
+    /// Parses the standard library's description, which has the shortest digits.
     private init(describing value: Double) {
         var significand: UInt64 = 0
         var exponent = 0

@@ -1,9 +1,9 @@
-/// Numbers as text, exactly as JavaScript writes them (ECMAScript, Number::toString with radix 10).
+/// Formats numbers exactly like JavaScript (ECMAScript, Number::toString with radix 10).
 public enum JavaScriptNumber {
-    /// Appends the text of a number: `3`, `0.1`, `1e+21`, `1e-7`, and `0` for negative zero too.
+    /// Appends a number such as `3`, `0.1`, `1e+21` or `1e-7`. Negative zero becomes `0`.
     ///
-    /// NaN and the infinities become `NaN`, `Infinity` and `-Infinity`, which are not JSON; `JSONWriter.number` has
-    /// `null` for those.
+    /// NaN and the infinities become `NaN`, `Infinity` and `-Infinity`, which aren't valid JSON. `JSONWriter.number`
+    /// writes `null` for them.
     public static func write(_ value: Double, into writer: inout JSONWriter) {
         if abs(value) < 0x1p53, let integer = Int(exactly: value) {
             writer.integer(integer)
@@ -15,14 +15,13 @@ public enum JavaScriptNumber {
         }
     }
 
-    /// The text of a number, as ``write(_:into:)`` appends it.
+    /// Returns a number as text, formatted like ``write(_:into:)``.
     public static func text(_ value: Double) -> String {
         var writer = JSONWriter(capacity: 32)
         write(value, into: &writer)
         return writer.text
     }
 
-    /// Sets the decimal point, or chooses the form with an exponent, by the standard's rules.
     private static func write(_ number: DecimalNumber, into writer: inout JSONWriter) {
         DecimalDigits.withDigits(of: number.significand) { digits in
             let pointPosition = digits.count + number.exponent
@@ -57,7 +56,7 @@ public enum JavaScriptNumber {
     }
 }
 
-/// The digits of integers in base ten.
+/// The decimal digits of integers.
 enum DecimalDigits {
     @inline(__always)
     static func count(of value: UInt64) -> Int {
@@ -70,7 +69,7 @@ enum DecimalDigits {
         return count
     }
 
-    /// Writes the digits of a number to memory that has room for all `count` of them; the last one comes first.
+    /// Writes the digits to memory with room for `count` bytes.
     @inline(__always)
     static func write(_ value: UInt64, count: Int, to place: UnsafeMutablePointer<UInt8>) {
         var rest = value
@@ -82,8 +81,8 @@ enum DecimalDigits {
 
     /// Calls `body` with the ASCII digits of a number.
     ///
-    /// The digits stand in a buffer on the stack, unsafe because an array would have to be allocated for each number. It
-    /// has room for the 20 digits of the greatest 64-bit number.
+    /// Uses a stack buffer, because an array would be allocated for each number. 20 digits suffice for any 64-bit
+    /// number.
     @inline(__always)
     static func withDigits<Result>(of value: UInt64, _ body: (UnsafeBufferPointer<UInt8>) -> Result) -> Result {
         withUnsafeTemporaryAllocation(of: UInt8.self, capacity: 20) { buffer in

@@ -1,36 +1,35 @@
 import OrderedCollections
 
-/// A reader of one JSON document.
+/// Parses one JSON document.
 ///
-/// It does not recurse: open arrays and objects are on a stack of its own, and their elements wait on another until
-/// the closing bracket shows how many there are, so that each collection is allocated once, at its size.
+/// The parser isn't recursive: open containers are on one stack and their elements on another, until the closing
+/// bracket determines the size of the collection, which is then allocated once.
 ///
-/// Unsafe pointers, because every byte of every request passes here: the cursor moves without bounds checks of its own.
-/// Each read of a byte follows a comparison with `end`, and `read(_:maximumDepth:)` keeps the memory alive meanwhile.
+/// Uses unsafe pointers, because every byte of every request is read here. Each read follows a comparison with `end`,
+/// and `read(_:maximumDepth:)` keeps the memory alive.
 struct JSONReader: ~Copyable {
     let start: UnsafePointer<UInt8>
     let end: UnsafePointer<UInt8>
     var cursor: UnsafePointer<UInt8>
-    /// Where strings with escapes are put together; kept, so that they share one allocation.
+    /// A buffer for strings with escapes, reused to save allocations.
     var unescaped: [UInt8] = []
 
     private let maximumDepth: Int
     private var containers: [Container] = []
-    /// Finished values of the open containers, outermost first.
+    /// The finished values of open containers, outermost first.
     private var values = MoveStack<JSONValue>(capacity: 32)
-    /// Keys of the open objects: one per value, plus one if a value is still to come.
+    /// The keys of open objects: one per value, plus one if its value isn't read yet.
     private var keys = MoveStack<Name>(capacity: 32)
 
-    /// An unclosed array or object.
     private struct Container {
         var isObject: Bool
-        /// How many finished values there were when it opened.
+        /// The number of finished values when the container was opened.
         var firstValue: Int
     }
 
-    /// Reads a whole document.
+    /// Parses a whole document.
     ///
-    /// - Throws: The first place where the bytes are no JSON, or are nested deeper than `maximumDepth`.
+    /// - Throws: The position of the first error, or of the first value nested deeper than `maximumDepth`.
     static func read(_ bytes: UnsafeRawBufferPointer, maximumDepth: Int) throws(JSONError) -> JSONValue {
         guard let base = bytes.baseAddress else { throw JSONError(offset: 0, reason: "unexpected end") }
         let start = base.assumingMemoryBound(to: UInt8.self)
@@ -137,7 +136,6 @@ struct JSONReader: ~Copyable {
         for index in 0..<word.utf8CodeUnitCount { try expect(word.utf8Start[index]) }
     }
 
-    /// Steps over the byte if it is next, and returns whether it was.
     @inline(__always)
     private mutating func skip(_ byte: UInt8) -> Bool {
         guard cursor < end, cursor.pointee == byte else { return false }
@@ -160,7 +158,7 @@ struct JSONReader: ~Copyable {
         }
     }
 
-    /// The error for a byte at the cursor that does not belong there, or for the lack of one.
+    /// Returns the error for an invalid byte at the cursor, or for the end of the input.
     @inline(never)
     func unexpected() -> JSONError {
         failure(cursor < end ? "unexpected character" : "unexpected end")
@@ -172,14 +170,13 @@ struct JSONReader: ~Copyable {
     }
 }
 
-/// Why some bytes are not a JSON document, and where.
+/// The reason and position of a JSON syntax error.
 ///
-/// Reasons are fixed phrases: `unexpected character`, `unexpected end`, `nesting deeper than <n>`,
-/// `number out of range`, `invalid UTF-8`, `invalid escape`, `unescaped control character`.
+/// Reasons are fixed phrases: `unexpected character`, `unexpected end`, `nesting deeper than <n>`, `number out of
+/// range`, `invalid UTF-8`, `invalid escape`, `unescaped control character`.
 public struct JSONError: Error, Sendable, Equatable, CustomStringConvertible {
-    /// The byte, counted from zero, where reading could not go on.
+    /// The zero-based offset in bytes of the error.
     public var offset: Int
-    /// What is wrong there, as a phrase in lower case.
     public var reason: String
 
     public init(offset: Int, reason: String) {
@@ -187,6 +184,5 @@ public struct JSONError: Error, Sendable, Equatable, CustomStringConvertible {
         self.reason = reason
     }
 
-    /// The reason and the place, as one phrase.
     public var description: String { "\(reason) at byte \(offset)" }
 }

@@ -1,9 +1,8 @@
 extension JSONReader {
-    /// Reads the number that starts at the cursor.
+    /// Reads the number at the cursor.
     ///
-    /// Up to 19 digits are gathered in an integer on the way. Where that integer and the power of ten are both exact
-    /// doubles, one multiplication or division gives the nearest double (Clinger 1990); other numbers are read again
-    /// by the standard library.
+    /// Collects up to 19 digits in an integer. If this integer and the power of ten are exact doubles, one
+    /// multiplication or division yields the nearest double (Clinger 1990). The standard library parses other numbers.
     mutating func number() throws(JSONError) -> Double {
         let first = cursor
         let isNegative = cursor.pointee == UInt8(ascii: "-")
@@ -44,7 +43,7 @@ extension JSONReader {
         return value
     }
 
-    /// Reads one or more digits. The result is invalid past 19.
+    /// The result is invalid for more than 19 digits.
     @inline(__always)
     private mutating func digits(into significand: inout UInt64) throws(JSONError) {
         let first = cursor
@@ -57,7 +56,7 @@ extension JSONReader {
         guard cursor > first else { throw unexpected() }
     }
 
-    /// Reads the exponent. One too large for any double is capped but stays too large.
+    /// Caps large exponents at a value that still exceeds the range of doubles.
     private mutating func writtenExponent() throws(JSONError) -> Int {
         var isNegative = false
         if cursor < end, cursor.pointee == UInt8(ascii: "-") || cursor.pointee == UInt8(ascii: "+") {

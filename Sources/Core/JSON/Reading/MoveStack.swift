@@ -1,7 +1,7 @@
-/// A stack whose elements are moved in and out, without the counting of references that copying them would take.
+/// A stack that moves its elements in and out, without the reference counting of copies.
 ///
-/// It owns raw memory, because a Swift array can only copy a run of its elements into another collection. The first
-/// `count` slots are initialized, the others are not; every member keeps to that.
+/// Manages raw memory, because a Swift array can only copy a range of elements into another collection. The first
+/// `count` slots are initialized, the others aren't.
 struct MoveStack<Element>: ~Copyable {
     private var base: UnsafeMutablePointer<Element>
     private var capacity: Int
@@ -24,7 +24,7 @@ struct MoveStack<Element>: ~Copyable {
         count += 1
     }
 
-    /// Hands the `number` topmost elements, lowest first, to `body`, which must move all of them out.
+    /// Passes the topmost `number` elements, lowest first, to `body`, which must move all of them out.
     @inline(__always)
     mutating func moveLast<Result>(_ number: Int, _ body: (UnsafeMutablePointer<Element>) -> Result) -> Result {
         precondition(number <= count)
@@ -32,7 +32,7 @@ struct MoveStack<Element>: ~Copyable {
         return body(base + count)
     }
 
-    /// Removes the `number` topmost elements and returns them, lowest first.
+    /// Pops the topmost elements as an array.
     mutating func popArray(_ number: Int) -> [Element] {
         // The initializer writes its count even for zero elements, and all empty arrays share their storage: a data race.
         guard number > 0 else { return [] }

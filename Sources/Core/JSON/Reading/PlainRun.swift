@@ -1,13 +1,13 @@
-/// The search for the end of a run of string bytes that JSON holds as they are.
+/// Finds the end of a run of string bytes that JSON doesn't escape.
 ///
-/// Reader and writer stop at the same bytes: the quote, the backslash and the control characters below U+0020.
+/// Reader and writer stop at the same bytes: quotes, backslashes and control characters below U+0020.
 enum PlainRun {
-    /// Finds the first byte in `start..<limit` that is a quote, a backslash or a control character.
+    /// Finds the first quote, backslash or control character in `start..<limit`.
     ///
-    /// Unsafe pointers, because this is the innermost loop of both reader and writer: it looks at eight bytes at a
-    /// time without a bounds check. The caller vouches that `start..<limit` is readable memory; nothing else is read.
+    /// Uses unsafe pointers, because this is the innermost loop of both reader and writer: it processes eight bytes at
+    /// a time without bounds checks. `start..<limit` must be readable memory.
     ///
-    /// - Returns: Where that byte is, or `limit`; and whether all bytes before it are ASCII.
+    /// - Returns: A pointer to that byte, or `limit`, and whether all bytes before it are ASCII.
     @inline(__always)
     static func end(
         from start: UnsafePointer<UInt8>, limit: UnsafePointer<UInt8>
@@ -39,11 +39,10 @@ enum PlainRun {
         byte < 0x20 || byte == 0x22 || byte == 0x5C
     }
 
-    /// A word whose lowest set bit is the top bit of the first stop byte of `word`, from its low end, or zero if none
-    /// is.
+    /// Returns a word whose lowest set bit is the top bit of the first stop byte of `word`, or zero if it has none.
     ///
-    /// A subtraction borrows only out of a stop byte, so bytes above the first stop may be marked wrongly, bytes below
-    /// it never. Bytes from 0x80 are never marked first because their top bit is masked out.
+    /// A subtraction borrows only from stop bytes, so bytes above the first stop byte may be marked wrongly, but never
+    /// those below it. Bytes from 0x80 aren't marked, because their top bits are masked out.
     @inline(__always)
     private static func stopBits(in word: UInt64) -> UInt64 {
         let ones: UInt64 = 0x0101_0101_0101_0101

@@ -8,28 +8,30 @@ import OrderedCollections
     import Glibc
 #endif
 
-/// A writer of compact JSON that appends to a buffer of bytes.
+/// Writes compact JSON to a byte buffer.
 ///
-/// It writes tokens and leaves commas, colons and brackets to its caller, who knows the shape of what is written:
+/// Appends single tokens. The caller writes commas, colons and brackets:
 ///
-///     var writer = JSONWriter()
-///     writer.raw("{\"name\":")
-///     writer.string(name)
-///     writer.byte(UInt8(ascii: "}"))
+/// ```swift
+/// var writer = JSONWriter()
+/// writer.raw("{\"name\":")
+/// writer.string(name)
+/// writer.byte(UInt8(ascii: "}"))
+/// ```
 ///
-/// A token is appended without an allocation of its own; the one exception is a number that needs 16 or 17 digits.
+/// Appending a token doesn't allocate memory, except for numbers with 16 or 17 digits.
 ///
-/// The buffer is memory of the writer's own, because an array asks before each of a thousand small pieces whether it is
-/// shared and where it ends. Nothing else has a pointer to it: a writer cannot be copied, and gives out copies of its
-/// bytes. That is why it may go from task to task, which the compiler cannot see of a pointer (`@unchecked Sendable`).
+/// Manages its own memory, because an array would check uniqueness and bounds for each of a thousand small pieces.
+/// `@unchecked Sendable` is safe: a writer can't be copied and only returns copies of its bytes, so nothing shares its
+/// pointer.
 public struct JSONWriter: ~Copyable, @unchecked Sendable {
     @usableFromInline var start: UnsafeMutablePointer<UInt8>
     @usableFromInline var capacity: Int
-    /// How many bytes have been written so far.
+    /// The number of bytes written so far.
     public var count: Int { used }
     @usableFromInline var used: Int
 
-    /// Makes a writer with an empty buffer that holds `capacity` bytes before it grows.
+    /// Creates a writer whose buffer holds `capacity` bytes before it grows.
     public init(capacity: Int = 256) {
         self.capacity = max(capacity, 16)
         start = Self.resized(nil, to: self.capacity)
@@ -38,10 +40,10 @@ public struct JSONWriter: ~Copyable, @unchecked Sendable {
 
     deinit { free(start) }
 
-    /// What has been written so far.
+    /// A copy of the bytes written so far.
     public var bytes: [UInt8] { Array(UnsafeBufferPointer(start: start, count: count)) }
 
-    /// All that was written. Of much, the memory of what is copied is given back meanwhile: it is never there twice.
+    /// Returns all bytes. Releases the memory of large outputs while copying, so that they are never in memory twice.
     public consuming func take() -> [UInt8] {
         guard count >= Self.large else { return bytes }
         let pageSize = Int(getpagesize())
@@ -51,7 +53,7 @@ public struct JSONWriter: ~Copyable, @unchecked Sendable {
             while position < count {
                 let end = min(position + Self.large / 4, count)
                 target.baseAddress?.advanced(by: position).initialize(from: start + position, count: end - position)
-                // Whole pages only; what lies around them belongs to others.
+                // Only whole pages, because their neighbors hold other data.
                 let first =
                     (UInt(bitPattern: start) + UInt(position) + UInt(pageSize) - 1) / UInt(pageSize) * UInt(pageSize)
                 let last = (UInt(bitPattern: start) + UInt(end)) / UInt(pageSize) * UInt(pageSize)
@@ -64,20 +66,20 @@ public struct JSONWriter: ~Copyable, @unchecked Sendable {
         }
     }
 
-    /// Bytes from which holding two copies matters.
+    /// Minimum size in bytes of outputs that must not be in memory twice.
     private static let large = 1024 * 1024
 
-    /// Reallocates memory. Large blocks are moved by page, without a copy.
+    /// Reallocates memory. The C library moves large blocks by remapping pages, without copying.
     private static func resized(_ memory: UnsafeMutablePointer<UInt8>?, to capacity: Int) -> UnsafeMutablePointer<UInt8>
     {
         guard let memory = realloc(memory, capacity) else { fatalError("out of memory") }
         return memory.assumingMemoryBound(to: UInt8.self)
     }
 
-    /// What has been written so far, as text.
+    /// The bytes written so far, as text.
     public var text: String { String(decoding: UnsafeBufferPointer(start: start, count: count), as: UTF8.self) }
 
-    /// Makes sure that `additional` bytes have room, and gives the place of the first.
+    /// Reserves memory for `additional` bytes and returns a pointer to the first.
     @inlinable @inline(__always)
     mutating func room(_ additional: Int) -> UnsafeMutablePointer<UInt8> {
         if capacity - count < additional { grow(additional) }
@@ -90,52 +92,52 @@ public struct JSONWriter: ~Copyable, @unchecked Sendable {
         start = Self.resized(start, to: capacity)
     }
 
-    /// Takes back what was written after there were `count` bytes.
+    /// Discards the bytes after the first `count`.
     public mutating func truncate(to count: Int) {
         precondition(count <= used)
         used = count
     }
 
-    /// Writes another byte in place of one that was written; `position` is less than ``count``.
+    /// Replaces the byte at `position`, which must be less than ``count``.
     @inlinable
     public mutating func replace(at position: Int, with byte: UInt8) {
         precondition(position >= 0 && position < count)
         start[position] = byte
     }
 
-    /// Appends one byte as it is.
+    /// Appends a byte without escaping.
     @inlinable
     public mutating func byte(_ byte: UInt8) {
         room(1).pointee = byte
         used += 1
     }
 
-    /// Appends the eight bytes of a word, the lowest first.
+    /// Appends the eight bytes of a word, lowest first.
     @inlinable
     public mutating func word(_ word: UInt64) {
         UnsafeMutableRawPointer(room(8)).storeBytes(of: word.littleEndian, as: UInt64.self)
         used += 8
     }
 
-    /// Appends bytes as they are; they must make sense as JSON in their place.
+    /// Appends bytes without escaping. They must be valid JSON at this position.
     @inlinable
     public mutating func raw(_ bytes: [UInt8]) {
         bytes.withUnsafeBufferPointer { append($0) }
     }
 
-    /// Appends a literal of the program as it is.
+    /// Appends a literal without escaping.
     @inlinable
     public mutating func raw(_ text: StaticString) {
         text.withUTF8Buffer { append($0) }
     }
 
-    /// Appends bytes as they are; they must make sense as JSON in their place.
+    /// Appends bytes without escaping. They must be valid JSON at this position.
     @inlinable
     public mutating func raw(_ bytes: UnsafeRawBufferPointer) {
         bytes.withMemoryRebound(to: UInt8.self) { append($0) }
     }
 
-    /// Appends a text as it is; it must make sense as JSON in its place.
+    /// Appends text without escaping. It must be valid JSON at this position.
     public mutating func raw(utf8Of text: String) {
         var text = text
         text.withUTF8 { append($0) }
@@ -148,17 +150,15 @@ public struct JSONWriter: ~Copyable, @unchecked Sendable {
         used += bytes.count
     }
 
-    /// Appends `true` or `false`.
     public mutating func bool(_ value: Bool) {
         if value { raw("true") } else { raw("false") }
     }
 
-    /// Appends `null`.
     public mutating func null() {
         raw("null")
     }
 
-    /// Appends an integer, all its digits, also beyond 2^53.
+    /// Appends an integer with all of its digits, even beyond 2^53.
     public mutating func integer(_ value: Int) {
         if value < 0 { byte(UInt8(ascii: "-")) }
         let digits = UInt64(value.magnitude)
@@ -167,14 +167,14 @@ public struct JSONWriter: ~Copyable, @unchecked Sendable {
         used += length
     }
 
-    /// Appends a number as JavaScript writes it; NaN and the infinities, which JSON does not have, as `null`.
+    /// Appends a number in JavaScript's format. NaN and infinities become `null`.
     public mutating func number(_ value: Double) {
         if value.isFinite { JavaScriptNumber.write(value, into: &self) } else { null() }
     }
 }
 
 extension JSONWriter {
-    /// Appends a string in quotes, with the escapes that JavaScript's `JSON.stringify` uses.
+    /// Appends a quoted string with the escapes of JavaScript's `JSON.stringify`.
     public mutating func string(_ string: String) {
         var string = string
         byte(UInt8(ascii: "\""))
@@ -182,26 +182,25 @@ extension JSONWriter {
         byte(UInt8(ascii: "\""))
     }
 
-    /// Appends a string in quotes, with the escapes that JavaScript's `JSON.stringify` uses.
+    /// Appends a quoted string with the escapes of JavaScript's `JSON.stringify`.
     ///
-    /// - Parameter utf8: The string in well-formed UTF-8, which is not checked again.
+    /// - Parameter utf8: The string in valid UTF-8, which isn't checked again.
     public mutating func string(utf8: UnsafeRawBufferPointer) {
         byte(UInt8(ascii: "\""))
         escaped(utf8: utf8)
         byte(UInt8(ascii: "\""))
     }
 
-    /// Appends what stands between the quotes of a string, with the escapes that JavaScript's `JSON.stringify` uses.
+    /// Appends the content of a string without quotes, with the escapes of JavaScript's `JSON.stringify`.
     ///
-    /// - Parameter utf8: The string in well-formed UTF-8, which is not checked again.
+    /// - Parameter utf8: The string in valid UTF-8, which isn't checked again.
     public mutating func escaped(utf8: UnsafeRawBufferPointer) {
         utf8.withMemoryRebound(to: UInt8.self) { escaped($0) }
     }
 
-    /// Copies a string's plain runs as blocks and escapes the rest.
+    /// Copies runs without escapes as blocks.
     ///
-    /// Unsafe pointers, because strings are most of the output: scans and copies skip bounds checks on memory that the
-    /// caller keeps alive.
+    /// Uses unsafe pointers to scan and copy without bounds checks, because strings are most of the output.
     private mutating func escaped(_ utf8: UnsafeBufferPointer<UInt8>) {
         guard var cursor = utf8.baseAddress else { return }
         let end = cursor + utf8.count
@@ -232,7 +231,6 @@ extension JSONWriter {
 }
 
 extension JSONWriter {
-    /// Appends any value.
     public mutating func value(_ value: JSONValue) {
         switch value {
         case .null: null()
@@ -244,7 +242,6 @@ extension JSONWriter {
         }
     }
 
-    /// Appends an array of any values.
     public mutating func array(_ elements: [JSONValue]) {
         var separator = UInt8(ascii: "[")
         for element in elements {
@@ -256,7 +253,7 @@ extension JSONWriter {
         byte(UInt8(ascii: "]"))
     }
 
-    /// Appends an object with its members in order.
+    /// Appends an object. Keeps the order of its members.
     public mutating func object(_ members: JSONObject) {
         var separator = UInt8(ascii: "{")
         for (key, member) in members {
@@ -272,7 +269,7 @@ extension JSONWriter {
 }
 
 extension JSONValue {
-    /// The value as compact JSON in UTF-8.
+    /// Returns the value as compact JSON in UTF-8.
     public func serialized() -> [UInt8] {
         var writer = JSONWriter()
         writer.value(self)
@@ -284,7 +281,7 @@ extension JSONValue {
 }
 
 extension OrderedDictionary where Key == Name, Value == JSONValue {
-    /// The object as compact JSON in UTF-8.
+    /// Returns the object as compact JSON in UTF-8.
     public func serialized() -> [UInt8] {
         var writer = JSONWriter()
         writer.object(self)

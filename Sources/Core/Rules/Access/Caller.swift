@@ -2,46 +2,43 @@ public import JSON
 import ParseModel
 public import Telemetry
 
-/// Who is calling, after keys and session token were looked at.
+/// The caller of a request, after its keys and session token were verified.
 public struct Caller: Sendable, Hashable {
-    /// What lifts a caller above the rules, if anything does.
+    /// The rights granted by the keys sent with a request.
     public enum Power: Sendable, Hashable {
-        /// A client, with or without a user.
+        /// No key with special rights; the permissions of the client or its user apply.
         case client
-        /// The master key: every rule is lifted.
+        /// The master key, which bypasses all permissions.
         case master
-        /// The read-only master key: reads as the master, writes nothing.
+        /// The read-only master key, which bypasses permissions for reading and can't write.
         case readOnlyMaster
-        /// The maintenance key: internal fields too, but no master-only routes.
+        /// The maintenance key, which can access internal fields but not master-only routes.
         case maintenance
     }
 
-    /// The power of the keys that were sent.
     public var power: Power
-    /// The session's user, if any.
+    /// The user of the session, or nil if nobody is logged in.
     public var user: SessionUser?
-    /// The installation that calls, as the SDKs name it.
+    /// The installation id sent by the SDK.
     public var installationId: String?
-    /// Secrets that the caller doesn't see, whatever power the keys have.
+    /// Secrets hidden from the caller even if the keys would allow reading them.
     public var hiddenSecrets: HiddenSecrets = []
 
-    /// Secrets that an operator of the console doesn't see: with either, the operator could write as a user, beside the
-    /// audit.
+    /// Secrets hidden from console operators, who could use them to write as a user and bypass the audit log.
     public struct HiddenSecrets: OptionSet, Sendable, Hashable {
         public let rawValue: UInt8
 
         public init(rawValue: UInt8) { self.rawValue = rawValue }
 
-        /// Session tokens.
         public static let sessionTokens = HiddenSecrets(rawValue: 1)
-        /// Users' login data.
+        /// The `authData` of users.
         public static let loginData = HiddenSecrets(rawValue: 2)
     }
 
-    /// Returns the fields of a class that are among the caller's hidden secrets.
+    /// Returns the fields of a class that are hidden as secrets.
     public func hiddenFields(of className: String) -> Set<Name> {
         guard !hiddenSecrets.isEmpty, className == "_Session" || className == "_User" else { return [] }
-        // Databases of early versions have tokens in users, too.
+        // Databases from early versions also contain session tokens in `_User`.
         var fields: Set<Name> = hiddenSecrets.contains(.sessionTokens) ? ["sessionToken"] : []
         if className == "_User", hiddenSecrets.contains(.loginData) { fields.insert("authData") }
         return fields
@@ -53,62 +50,61 @@ public struct Caller: Sendable, Hashable {
         self.installationId = installationId
     }
 
-    /// The installation of requests that cloud code makes for no device.
+    /// The installation id of requests made by cloud code.
     public static let cloudInstallation = "cloud"
 
-    /// Whether cloud code calls without a device. Its sign-ups create no session, and users it logs in may have any
-    /// number of sessions.
+    /// Whether cloud code makes the request without a device. Its sign-ups create no session, and users it logs in can
+    /// have any number of sessions.
     public var isCloudCode: Bool { installationId == Self.cloudInstallation }
 
-    /// The server itself, without a caller.
+    /// The server itself, with all rights.
     public static let server = Caller(power: .master)
 
-    /// Whether permissions are lifted for reading.
+    /// Whether read permissions are bypassed.
     public var readsEverything: Bool { power != .client }
 
-    /// Whether permissions are lifted for writing.
+    /// Whether write permissions are bypassed.
     public var writesEverything: Bool { power == .master || power == .maintenance }
 
-    /// Whether master-only routes are open.
+    /// Whether master-only routes are accessible.
     public var isMaster: Bool { power == .master || power == .readOnlyMaster }
 
-    /// The user's id, if any.
+    /// The id of the logged-in user, or nil if nobody is logged in.
     public var userId: String? { user?.id }
 
-    /// Whether this is the id of the caller's user.
+    /// Whether this is the id of the logged-in user.
     public func isUser(_ id: String?) -> Bool { user.map { $0.id.hasSameBytes(as: id) } ?? false }
 
-    /// Whether an object is the caller's own user.
+    /// Whether an object is the logged-in user's own `_User` object.
     ///
-    /// - Parameter objectId: The object's id; nil for any other.
+    /// - Parameter objectId: The object's id, or nil for an object without one.
     package func isOwn(_ className: String, _ objectId: String?) -> Bool { className == "_User" && isUser(objectId) }
 
-    /// By which names the caller is let in: `*`, roles, the user's id. Nil when permissions are lifted for reading.
+    /// The principals that ACLs and permissions are checked against for reading, or nil if permissions are bypassed.
     public var readPrincipals: [Name]? { readsEverything ? nil : principals }
 
-    /// The same for writing.
+    /// The principals that ACLs and permissions are checked against for writing, or nil if permissions are bypassed.
     public var writePrincipals: [Name]? { writesEverything ? nil : principals }
 
-    /// `*`, the roles as `role:<name>`, and the user's id, unless that could be read as another principal.
+    /// `*`, the roles as `role:<name>`, and the user's id, unless the id has the form of another principal.
     public var principals: [Name] { user?.principals ?? ["*"] }
 }
 
-/// What the rules know about the request that they serve.
+/// Properties of a request that the access and write rules need.
 public struct RequestContext: Sendable {
-    /// Who is calling.
+    /// The caller. Changing it clears ``userRecord``.
     public var caller: Caller { didSet { userRecord = nil } }
-    /// The record of the caller's user as cloud code gets it, with the session token; nil without a user, and before code
-    /// wanted it.
+    /// The record of the caller's user with the session token, for cloud code. Nil if nobody is logged in, and until a
+    /// trigger first needs it.
     public var userRecord: JSONObject?
-    /// The URL under which the API was reached, without a trailing slash: the base of links in answers.
+    /// The URL of the API without a trailing slash, used for links in responses.
     public var mountURL: String
-    /// The time of the request.
     public var now: ParseDate
-    /// The IP address that the request comes from.
+    /// The IP address of the client.
     public var address: String
-    /// The languages that the caller's people read, as `Accept-Language` has them; nil where it does not say.
+    /// The value of `Accept-Language`, or nil if the client sent none.
     public var languages: String?
-    /// What cloud code gets besides; nil for what the server does of its own accord.
+    /// Further properties for cloud code, or nil for actions of the server itself.
     public var facts: (any RequestFacts)?
 
     public init(
@@ -123,11 +119,11 @@ public struct RequestContext: Sendable {
         self.facts = facts
     }
 
-    /// The same request, acting with the server's own rights.
+    /// A copy of the request with the server's own rights.
     public var asServer: RequestContext { acting(as: .server) }
 
-    /// The same request, acting for a link in a mail: it may change what users may not, and is not the master for
-    /// triggers.
+    /// A copy of the request for a link in a mail: it may change fields that users can't change, but isn't a master
+    /// request for triggers.
     public var asLink: RequestContext { acting(as: Caller(power: .maintenance)) }
 
     private func acting(as caller: Caller) -> RequestContext {
@@ -136,19 +132,19 @@ public struct RequestContext: Sendable {
     }
 }
 
-/// What cloud code gets of a request besides who calls. One object a request, made with it.
+/// Properties of a request that only cloud code needs. Created once per request.
 public protocol RequestFacts: AnyObject, Sendable {
-    /// The header fields by their names in lower case, without keys that must not leave the server.
+    /// The header fields by lower-case name, without secret keys.
     var headerFields: JSONObject { get }
-    /// What the caller hands to triggers.
+    /// The context passed from the caller to triggers.
     var cloudContext: JSONObject { get }
-    /// The request's id in the log.
+    /// The request id, for the log.
     var logID: String { get }
-    /// How many calls of cloud code the request stands in, as far as it says; 0 for a client's.
+    /// The nesting depth of cloud-code calls according to the request, 0 for a client.
     var cloudDepth: Int { get }
-    /// Whether it is believed that cloud code makes the request.
+    /// Whether the server trusts that the request comes from cloud code.
     var isOfCloudCode: Bool { get }
-    /// Whether the caller takes `{"__op":"Delete"}` in the answer to a save, for a field that cloud code removed.
+    /// Whether the client accepts `{"__op":"Delete"}` in the response to a save, for fields removed by cloud code.
     var takesDeletions: Bool { get }
     /// The span of the request, or nil if it isn't recorded.
     var span: RequestSpan? { get }

@@ -1,12 +1,12 @@
 import JSON
 import ParseModel
 
-/// Class-level permissions: what a caller may do with the objects of a class.
+/// Class-level permissions.
 extension ClassSchema {
-    /// Checks that an operation on a class is let through.
+    /// Checks whether a caller may perform an operation on a class.
     ///
-    /// - Returns: A condition on objects, when the caller is let through to some objects only.
-    /// - Throws: 119, or 101 where Parse hides that the class exists.
+    /// - Returns: A filter for the objects that the caller may access, or `.everything`.
+    /// - Throws: 101 if the operation requires authentication and nobody is logged in, otherwise 119.
     package func permit(_ operation: ClassOperation, to caller: Caller) throws(ParseError) -> Filter {
         if operation == .create || operation == .update || operation == .delete || operation == .addField
             ? caller.writesEverything : caller.readsEverything
@@ -38,12 +38,12 @@ extension ClassSchema {
     }
 }
 
-/// What a caller may do with a class, whatever its permissions are.
+/// Rules for system classes that apply regardless of class-level permissions.
 extension Caller {
-    /// Classes whose rows aren't objects and lack their columns.
+    /// Classes whose rows aren't Parse objects. They have their own routes.
     private static let ownRoutes: Set<Name> = ["_Hooks", "_GlobalConfig", "_GraphQLConfig"]
 
-    /// Refuses clients what only the master key reaches.
+    /// Rejects operations on system classes that require the master key, and writes with the read-only master key.
     ///
     /// - Throws: 119.
     package func check(_ operation: String, of name: String) throws(ParseError) {

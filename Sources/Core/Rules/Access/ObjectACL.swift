@@ -2,9 +2,9 @@ import JSON
 import ParseModel
 
 package enum ObjectACL {
-    /// The ACL that a body asks for; nil when it asks for none.
+    /// Parses the ACL in a request body, or returns nil if it contains none.
     ///
-    /// What is neither an object nor absent admits no caller, rather than all.
+    /// An invalid value such as a number results in an empty ACL, so that a mistake doesn't make the object public.
     package static func requested(_ value: JSONValue?) throws(ParseError) -> ACL? {
         switch value {
         case nil, .null: return nil
@@ -13,7 +13,7 @@ package enum ObjectACL {
         }
     }
 
-    /// The ACL that the class gives to objects without one; nil where it gives none.
+    /// Returns the default ACL of the class for an object without an ACL, or nil if the object is public.
     package static func preset(_ schema: ClassSchema, _ caller: Caller) -> ACL? {
         guard let preset = schema.permissions?.defaultACL, preset != ["*": ["read": true, "write": true]] else {
             return nil
@@ -26,11 +26,12 @@ package enum ObjectACL {
                 object[principal] = flags
             }
         }
-        // One that cannot be read admits no caller, rather than all.
+        // An invalid default ACL becomes empty, so that a mistake doesn't make objects public.
         return (try? ACL(json: object)) ?? ACL()
     }
 
-    /// The ACL of a user: always readable and writable by the user, and readable by all where users are public.
+    /// Returns the ACL of a user, which always lets the user read and write, and everybody read unless users are
+    /// private.
     package static func ofUser(
         _ value: JSONValue?, objectId: String, isUpdate: Bool = false, isPrivate: Bool
     ) throws(ParseError) -> ACL? {

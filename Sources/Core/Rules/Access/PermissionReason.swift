@@ -2,30 +2,29 @@ import JSON
 import OrderedCollections
 import ParseModel
 
-/// Why an operation is let through or refused.
+/// The rule that allows or denies an operation, for the console's permission check.
 public struct PermissionReason: Sendable, Hashable {
-    /// The kind of rule that decides.
+    /// The kind of rule.
     public enum Rule: String, Sendable {
-        /// The permissions of the class.
+        /// Class-level permissions.
         case classPermissions = "class"
-        /// A field of the object that points to the user.
+        /// A pointer field of the object that references the user.
         case pointer
-        /// The ACL of the object.
+        /// The object's ACL.
         case acl
-        /// Fields that are hidden.
+        /// Protected fields.
         case protected
-        /// Only the master key gets through, whatever is set.
+        /// A restriction to the master key that no permission can lift.
         case master
     }
 
-    /// The kind of rule.
     public var rule: Rule
-    /// The caller's name that the rule lets in: `*`, `role:<name>`, `authenticated` or the user's id. Nil for a rule that
-    /// refuses.
+    /// The principal that the rule allows: `*`, `role:<name>`, `authenticated` or the user's id. Nil if the rule denies
+    /// the operation.
     public var who: Name?
-    /// The field that the rule looks at, or hides.
+    /// The field that the rule checks or hides.
     public var field: Name?
-    /// For a rule that refuses, those it would let in. A field that names users is `userField:<name>`.
+    /// The principals that a denying rule would allow. Pointer fields appear as `userField:<name>`.
     public var allows: [Name]
 
     public init(_ rule: Rule, who: Name? = nil, field: Name? = nil, allows: [Name] = []) {
@@ -37,8 +36,8 @@ public struct PermissionReason: Sendable, Hashable {
 }
 
 extension ClassSchema {
-    /// Returns why ``permit(_:to:)`` lets a caller through or refuses it. If it lets the caller through to some objects
-    /// only, these are the fields that must point to the user.
+    /// Returns the reasons why ``permit(_:to:)`` allows or denies an operation. If access is limited to some objects,
+    /// these are the fields that must point to the user.
     package func reasons(_ operation: ClassOperation, for caller: Caller) -> [PermissionReason] {
         let entry = effectivePermissions[operation]
         if let who = (["*"] + caller.principals).first(where: entry.principals.contains) {
@@ -53,7 +52,7 @@ extension ClassSchema {
         return fields.map { PermissionReason(.pointer, who: Name(userId), field: $0) }
     }
 
-    /// Returns the refusal by the permissions of the class, with those they would let in.
+    /// Returns the denial by class-level permissions, with the principals that they would allow.
     package func refusal(_ operation: ClassOperation) -> PermissionReason {
         let entry = effectivePermissions[operation]
         let fields = namingFields(operation)
@@ -63,7 +62,6 @@ extension ClassSchema {
         return PermissionReason(.classPermissions, allows: allows)
     }
 
-    /// The fields whose users an operation lets in, each once.
     private func namingFields(_ operation: ClassOperation) -> OrderedSet<Name> {
         OrderedSet(effectivePermissions.userFields(for: operation))
     }

@@ -2,24 +2,23 @@ import JSON
 import ParseModel
 import ServerConfiguration
 
-/// Which fields of which objects a caller does not see: those that the classes protect, and those of an option.
+/// Determines the fields hidden from a caller by class-level permissions and by the option `protectedFields`.
 package struct ProtectedFields: Sendable {
     private let configured: [Name: [Name: [Name]]]
-    /// Whether users see all own fields.
     private let exemptsOwner: Bool
-    /// How users see their login data, or nil to show it as stored.
+    /// Transforms the login data shown to users, or nil to show it as stored.
     private let loginData: (@Sendable (JSONObject) -> JSONObject)?
 
-    /// - Parameter loginData: How users see what login providers know of them; nil for as it is stored.
+    /// - Parameter loginData: Transforms the login data shown to users, or nil to show it as stored.
     package init(_ configuration: Configuration, loginData: (@Sendable (JSONObject) -> JSONObject)? = nil) {
         self.loginData = loginData
         configured = configuration.protectedFields
         exemptsOwner = configuration.protectedFieldsOwnerExempt
     }
 
-    /// With whose eyes a caller reads a class.
+    /// Returns a caller's read access to a class.
     ///
-    /// - Throws: 119 or 101 when the class-level permissions do not let the caller in.
+    /// - Throws: 119 or 101 if class-level permissions deny the operation.
     package func readAccess(
         _ schema: ClassSchema, _ operation: ClassOperation, _ caller: Caller, isOwnUser: Bool = false
     )
@@ -33,9 +32,9 @@ package struct ProtectedFields: Sendable {
         return access
     }
 
-    /// Adds what protected fields hide from a caller.
+    /// Hides protected fields from a caller.
     ///
-    /// The hidden fields are the intersection of all sets that apply to the caller, so that an empty set unhides.
+    /// The hidden fields are the intersection of all sets that apply to the caller, so an empty set unhides all fields.
     package func protect(_ schema: ClassSchema, _ caller: Caller, isOwnUser: Bool, _ access: inout ReadAccess) {
         let isUser = schema.name == "_User"
         let secrets: Set<Name> = isUser ? ["authData"] : []
@@ -45,7 +44,7 @@ package struct ProtectedFields: Sendable {
         var applying: [Set<Name>] = []
         if let everybody = sets["*"] { applying.append(everybody) }
         if let userId = caller.userId {
-            // An id that reads as another principal, such as `userField:owner`, is no user's here.
+            // An id in the form of another principal, such as `userField:owner`, doesn't count as a user id.
             let own = Principal.isReserved(Name(userId)) ? [] : [Name(userId)]
             for entity in ["authenticated"] + own + (caller.user?.roles ?? []) {
                 if let set = sets[entity] { applying.append(set) }
@@ -62,8 +61,8 @@ package struct ProtectedFields: Sendable {
                     field: field, userId: userId, hidden: set.union(secrets)))
         }
         if isUser {
-            // Users see all of their own fields, in whatever result they are; what providers gave, where they ask for
-            // themselves.
+            // Users see all of their own fields in any result, but their login data only when they fetch their own
+            // object.
             let ownSecrets = isOwnUser ? [] : secrets
             access.ownerRules.append(
                 ReadAccess.OwnerRule(
@@ -71,7 +70,7 @@ package struct ProtectedFields: Sendable {
         }
     }
 
-    /// Adds what the option hides of a class to the form in which a change of it is answered.
+    /// Merges the option's protected fields into the schema returned by a schema change.
     package func describe(_ className: String, in object: JSONObject) -> JSONObject {
         guard let option = configured[className], var permissions = object["classLevelPermissions"]?.objectValue else {
             return object
@@ -87,7 +86,7 @@ package struct ProtectedFields: Sendable {
         return object
     }
 
-    /// Hidden fields by principal: the class's own, joined with the option's.
+    /// The union of the class's and the option's protected fields, by principal.
     private func protectedSets(of schema: ClassSchema) -> [Name: Set<Name>] {
         var sets = schema.effectivePermissions.protectedFields.mapValues { Set($0) }
         for (entity, fields) in configured[schema.name] ?? [:] {
@@ -98,7 +97,7 @@ package struct ProtectedFields: Sendable {
 }
 
 extension ReadAccess {
-    /// Checks that a query does not ask for fields that the caller may not see: an answer would reveal their values.
+    /// Checks that a query doesn't use hidden fields, because its results would reveal their values.
     ///
     /// - Throws: 119.
     package func check(_ filter: Filter, _ order: [SortKey], of className: String) throws(ParseError) {
@@ -116,10 +115,10 @@ extension ReadAccess {
             "This user is not allowed to \(refused.verb) \(refused.field) on class \(className)")
     }
 
-    /// Whether the caller may not see a field, also by its MongoDB name.
+    /// Accepts MongoDB's column names, too.
     private func hides(_ name: String) -> Bool { hidden.contains(SystemClass.field(queriedAs: name)) }
 
-    /// The same for a condition that cannot be read as a whole.
+    /// Checks a malformed condition for hidden fields, so that its error reveals nothing about them.
     package func check(malformed condition: JSONObject, of className: String) throws(ParseError) {
         guard !hidden.isEmpty else { return }
         var conditions = [condition]

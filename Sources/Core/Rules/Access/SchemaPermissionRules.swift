@@ -4,13 +4,13 @@ import ParseModel
 import ServerConfiguration
 
 extension SchemaRules {
-    /// Checks class-level permissions as they are given, and reads them.
+    /// Validates and parses class-level permissions.
     ///
-    /// What has no members, as a number or an empty list, admits no caller, like an empty object.
+    /// A value without members, such as a number or an empty list, counts as an empty object, which denies everything.
     ///
-    /// - Parameter stored: What the class has. Keys of another server's that are not known here may stay as they are.
-    /// - Returns: The permissions; nil for null, which opens the class as if none had ever been set.
-    /// - Throws: 107 with what is wrong.
+    /// - Parameter stored: The current permissions of the class. Unknown keys in them, from another server, are kept.
+    /// - Returns: The permissions, or nil for null, which removes all restrictions.
+    /// - Throws: 107 with the reason.
     package static func permissions(
         _ value: JSONValue, fields schema: ClassSchema, stored: JSONObject = [:], _ configuration: Configuration
     ) throws(ParseError) -> ClassLevelPermissions? {
@@ -37,7 +37,7 @@ extension SchemaRules {
         return ClassLevelPermissions(json: object)
     }
 
-    /// The members that JavaScript finds in a value, or nil for a falsy one, which would open the class.
+    /// Returns a value's members as in JavaScript, or nil for a falsy value.
     private static func members(of value: JSONValue) -> JSONObject? {
         switch value {
         case .object(let object): object
@@ -106,7 +106,7 @@ extension SchemaRules {
             )
         }
         for (entity, list) in object {
-            // A field that the class does not have names no user, and may come later.
+            // `userField:` principals may name fields that don't exist yet.
             if !entity.hasPrefix("userField:"), entity != "authenticated" {
                 try checkEntity(entity.text, configuration)
             }

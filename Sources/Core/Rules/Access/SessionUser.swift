@@ -2,14 +2,14 @@ import JSON
 import ParseModel
 import Synchronization
 
-/// The user of a session. Requests with the same token share it for as long as the session is remembered.
+/// The user of a session. Shared by all requests with the token while the session is cached.
 public final class SessionUser: Sendable, Hashable {
-    /// What a user reads of itself, as it is answered.
+    /// A user's own record as sent in responses.
     package struct Record: Sendable {
         package var bytes: [UInt8]
-        /// The URL under which the API was reached: links to files in it begin with that.
+        /// The URL of the API that file links in the record begin with.
         package var mountURL: String
-        /// The version of the schema by which it was read.
+        /// The schema version used to read the record.
         package var schemaVersion: Int
 
         package init(bytes: [UInt8], mountURL: String, schemaVersion: Int) {
@@ -19,17 +19,15 @@ public final class SessionUser: Sendable, Hashable {
         }
     }
 
-    /// The user's id.
     public let id: String
     /// The id of the `_Session` row.
     public let sessionId: String
-    /// The session's token.
     public let token: String
-    /// The user's roles, inherited ones included, as `role:<name>`.
+    /// The user's roles including inherited ones, as `role:<name>`.
     public let roles: [Name]
-    /// `*`, the roles, and the user's id, unless that could be read as another principal: by which names the user is let in.
+    /// `*`, the roles, and the user's id, unless the id has the form of another principal.
     public let principals: [Name]
-    /// Whether the user has no account but that of the anonymous provider.
+    /// Whether the user has only a login of the anonymous provider.
     public let isAnonymous: Bool
 
     private let lastRecord = Mutex<Record?>(nil)
@@ -44,14 +42,14 @@ public final class SessionUser: Sendable, Hashable {
         self.isAnonymous = isAnonymous
     }
 
-    /// The user's own record, once it was asked for. Whatever changes it makes the session cache forget the user, and this
-    /// with it.
+    /// The cached record of the user, or nil until it is first requested. Any change of the record evicts the user from
+    /// the session cache.
     package var record: Record? {
         get { lastRecord.withLock { $0 } }
         set { lastRecord.withLock { $0 = newValue } }
     }
 
-    /// How many bytes the user's own record took when it was read last; 0 before. It says nothing of how many it takes now.
+    /// The size of the user's record in bytes when it was last read, or 0 before. May be outdated.
     package var recordSize: Int {
         get { lastRecordSize.load(ordering: .relaxed) }
         set { lastRecordSize.store(newValue, ordering: .relaxed) }

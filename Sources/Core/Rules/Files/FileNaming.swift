@@ -2,24 +2,24 @@ import Encoding
 import JSON
 import ParseModel
 
-/// The rules for names and types of uploaded files.
+/// Validates the names and types of uploaded files.
 package struct FileNaming {
     /// The name, with an extension added if it had none and the type implies one.
     package let name: String
-    /// The type that must be kept beside the file because its extension does not imply one; nil otherwise.
+    /// The type that must be stored with the file because its extension doesn't imply it, or nil if it does.
     package let typeToKeep: String?
 
     private static let maximumLength = 128
     private static let defaultType = MediaType(known: "text/plain")
     private static let formType = MediaType(known: "application/x-www-form-urlencoded")
 
-    /// Checks a name and a type.
+    /// Validates a name and a type.
     ///
     /// - Parameters:
-    ///   - name: The name that the client gave.
-    ///   - contentType: The type that the client gave; the type of forms counts as none, since some systems add it on
-    ///     their own.
-    ///   - allowedExtensions: Patterns of which one must match; nil to allow all.
+    ///   - name: The file name sent by the client.
+    ///   - contentType: The type sent by the client. The type of HTML forms is ignored, because some systems add it on their
+    /// own.
+    ///   - allowedExtensions: Regular expressions for allowed extensions, or nil to allow all.
     /// - Throws: `ParseError` 122 or 130.
     package init(name: String, contentType: String?, allowedExtensions: [String]?) throws {
         try Self.check(name: name)
@@ -45,9 +45,9 @@ package struct FileNaming {
         }
     }
 
-    /// Checks a folder that the client wants the file to be in.
+    /// Validates the folder requested for a file.
     ///
-    /// - Throws: `ParseError` 119 when the caller has not the master key, 122 when the folder is not acceptable.
+    /// - Throws: `ParseError` 119 without the master key, 122 if the folder is invalid.
     package static func directory(_ value: JSONValue, isMaster: Bool) throws -> String {
         guard isMaster else {
             throw ParseError(
@@ -64,7 +64,7 @@ package struct FileNaming {
         return directory
     }
 
-    /// Whether a client's upload can have produced a name. Clients can write any name into a file field, so other names
+    /// Whether a name can result from a client's upload. Clients can write any name into a file field, so other names
     /// must not grant access to the store.
     ///
     /// - Parameter isPreserved: Whether uploads keep the clients' file names (`preserveFileName`).
@@ -79,7 +79,7 @@ package struct FileNaming {
         return begins(last, with: [32], UInt8(ascii: "_")) || begins(hosted, with: [8, 4, 4, 4, 12], UInt8(ascii: "-"))
     }
 
-    /// Whether a name begins with random digits, as parse-server and hosted Parse generate them.
+    /// parse-server and hosted Parse prefix names with random digits.
     private static func begins(_ name: Substring.UTF8View, with counts: [Int], _ mark: UInt8) -> Bool {
         var rest = name
         for count in counts {
@@ -116,8 +116,8 @@ package struct FileNaming {
         return type
     }
 
-    /// The extensions to check: the name's, without trailing dots and blanks, and that of the given type if the name
-    /// has none or an unknown one. Without either there is nothing to check.
+    /// Returns the extensions to check: the name's, without trailing dots and blanks, and that of the given type if the
+    /// name has none or an unknown one.
     private static func judgedExtensions(name: String, isKnown: Bool, given: MediaType?) -> [String] {
         var trimmed = Substring(name)
         while let last = trimmed.last, last == "." || last == " " { trimmed.removeLast() }
@@ -138,12 +138,11 @@ package struct FileNaming {
     }
 }
 
-/// The extension of a file's name.
 package struct NameParts {
-    /// What follows the last dot; nil when there is no dot, or only one at the beginning. It can be empty.
+    /// The part after the last dot, possibly empty. Nil without a dot or if the only dot is the first character.
     package let fileExtension: Substring?
 
-    /// Takes a name apart; folders before it do not count.
+    /// Parses the last path component of a name.
     package init(_ name: String) {
         let last = Substring(name.utf8.split(separator: UInt8(ascii: "/")).last ?? Substring().utf8)
         guard let dot = last.utf8.lastIndex(of: UInt8(ascii: ".")), dot != last.startIndex else {

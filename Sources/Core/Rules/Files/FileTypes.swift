@@ -1,25 +1,25 @@
 import Encoding
 import JSON
 
-/// Content types of files: which extension means which type, and which types a browser may show.
+/// Maps file extensions to MIME types, and decides which types browsers may display.
 package enum FileTypes {
-    /// The type that an extension stands for, in any case; nil if it is not known.
+    /// Returns the type of an extension, ignoring case, or nil if unknown.
     package static func type(forExtension fileExtension: some StringProtocol) -> MediaType? {
         byExtension[fileExtension.asciiLowercased]
     }
 
-    /// The usual extension of a type; nil if there is none.
+    /// Returns the preferred extension of a type, or nil if unknown.
     package static func fileExtension(for type: MediaType) -> String? {
         extensions[type.essence]
     }
 
-    /// A type as a `Content-Type` value: text is UTF-8.
+    /// Returns the `Content-Type` value of a type, with UTF-8 as the charset of text.
     package static func contentType(_ essence: String) -> String {
         essence.hasPrefix("text/") || essence == "application/javascript" ? essence + "; charset=utf-8" : essence
     }
 
-    /// Whether a browser may show a file of this type: only those that are known not to run scripts. Whatever is not in the
-    /// list, such as `video/x+xml`, which some browsers read as a document, is offered for saving instead.
+    /// Whether a browser may display a file of this type. Only types that can't run scripts are listed; others, such as
+    /// `video/x+xml`, which some browsers parse as a document, are downloaded.
     package static func isShownInline(_ type: MediaType) -> Bool {
         inlineTypes.contains(type.essence)
     }
@@ -38,7 +38,7 @@ package enum FileTypes {
         "video/x-matroska", "video/x-ms-wmv", "video/x-flv", "video/3gpp", "video/3gpp2", "video/mp2t",
     ]
 
-    /// Extensions and types. A type's first extension is its usual one.
+    /// Extensions and their types. The first extension of a type is the preferred one.
     private static let table: [(String, StaticString)] = [
         ("txt", "text/plain"), ("text", "text/plain"), ("log", "text/plain"), ("conf", "text/plain"),
         ("html", "text/html"), ("htm", "text/html"), ("shtml", "text/html"), ("css", "text/css"),

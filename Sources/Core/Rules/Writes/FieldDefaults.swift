@@ -3,10 +3,11 @@ import OrderedCollections
 import ParseModel
 
 extension WrittenFields {
-    /// Checks fields that a class demands, and fills in defaults on a new object.
+    /// Checks required fields, and sets defaults on a new object.
     ///
-    /// - Returns: The names of the fields that a default filled in.
-    /// - Throws: 111 or 142 for a field that is missing.
+    /// - Returns: The names of the fields set to their default.
+    /// - Throws: 111 if a field required by a system class is missing, 142 if a field required by the schema is
+    ///   missing.
     package static func applyDefaults(
         _ operations: inout OrderedDictionary<Name, FieldOperation>, hasACL: Bool, _ schema: ClassSchema,
         isCreating: Bool
@@ -23,7 +24,7 @@ extension WrittenFields {
             if isMissing { throw ParseError(ParseError.incorrectType, "\(column) is required.") }
         }
         var filled: [String] = []
-        // By place, since most fields are passed over, and a copy of one is not cheap.
+        // Iterates by index, because copying each field is expensive and most need no check.
         let fields = schema.fields
         for index in fields.values.indices where fields.values[index].concernsAbsence {
             let (name, field) = fields.elements[index]
@@ -49,13 +50,11 @@ extension WrittenFields {
         return filled
     }
 
-    /// Whether a field in a write becomes an operation. Object columns belong to the server, and passwords are stored
-    /// as hashes.
+    /// The server sets object columns itself, and passwords are stored as hashes.
     private static func isWritten(_ field: Name, of className: String) -> Bool {
         SystemClass.commonFields[field] == nil && !(field == "password" && className == "_User")
     }
 
-    /// Whether a new object's field has no value, so that the default applies.
     private static func isEmpty(_ operation: FieldOperation?) -> Bool {
         switch operation {
         case nil, .delete, .set(.null): true

@@ -7,9 +7,9 @@ import ParseModel
     import Foundation
 #endif
 
-/// Where files that clients name may be.
+/// Restricts the hosts of file URLs in written objects.
 package enum FileURLRules {
-    /// Refuses files whose URL leads to a host that the deployment does not want, at any depth.
+    /// Rejects files at any depth whose URL has a host that isn't allowed.
     ///
     /// - Throws: 130.
     package static func check(_ value: JSONValue, allowed: [String]) throws(ParseError) {
@@ -23,7 +23,8 @@ package enum FileURLRules {
                     && allowed.contains { domain in
                         let domain = domain.lowercased()
                         if domain == host { return true }
-                        // Readers make other signs of some letters, also such as end a host.
+                        // Wildcards only match ASCII hosts, because browsers normalize some other characters to ASCII,
+                        // even to a slash.
                         return host.utf8.allSatisfy { $0 < 0x80 } && domain.hasPrefix("*.")
                             && host.hasSuffix(domain.dropFirst())
                     }
@@ -38,15 +39,14 @@ package enum FileURLRules {
         }
     }
 
-    /// Characters that end a host or are invalid.
     private static let noSignsOfHosts = Set(#"/\?#@% "#.utf8)
 
-    /// The host of a URL in lower case, or empty if it has none or parsers disagree on it.
+    /// Returns the lower-case host, or an empty string if the URL has none or URL parsers disagree on it.
     private static func host(of url: String) -> String {
-        // To browsers a backslash ends the host as a slash does: what follows an `@` after it is none.
+        // Browsers treat a backslash as a slash, so an `@` after it doesn't introduce the host.
         let address = url.utf8.prefix { $0 != UInt8(ascii: "?") && $0 != UInt8(ascii: "#") }
         guard !address.contains(UInt8(ascii: "\\")), let host = URLComponents(string: url)?.host else { return "" }
-        // Signs that are escaped in the URL are not so here.
+        // `URLComponents` decodes percent-encoded characters in the host.
         let isHost = host.utf8.allSatisfy { $0 >= 32 && !noSignsOfHosts.contains($0) }
         return isHost ? host.lowercased() : ""
     }

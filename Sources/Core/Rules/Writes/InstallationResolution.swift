@@ -2,30 +2,28 @@ import JSON
 import ParseModel
 import ServerConfiguration
 
-/// What identifies the device that a write is about.
+/// The installation id and push token that identify a device.
 package struct DeviceIdentity: Sendable {
-    /// The body's, or the caller's own where the body names none.
+    /// The installation id in the body or, if missing, that of the caller.
     package var installationId: String?
-    /// The token that pushes go to.
     package var deviceToken: String?
 
-    /// An identity; without arguments one that says nothing.
     package init(installationId: String? = nil, deviceToken: String? = nil) {
         self.installationId = installationId
         self.deviceToken = deviceToken
     }
 }
 
-/// An installation, as far as it shows which device it stands for.
+/// The fields of an `_Installation` row that identify its device.
 package struct InstallationRow: Sendable {
     package let id: String
     let installationId: String?
     let deviceToken: String?
     let deviceType: String?
-    /// The creation time, as answers contain it.
+    /// The creation time in the format of responses.
     package let createdAt: JSONValue?
 
-    /// Reads a row; nil for one without an id.
+    /// Returns nil if the row has no id.
     package init?(_ object: JSONObject) {
         guard let id = object["objectId"]?.stringValue else { return nil }
         self.id = id
@@ -36,26 +34,26 @@ package struct InstallationRow: Sendable {
     }
 }
 
-/// Rows that stand for a device which another row stands for from now on.
+/// A filter for rows made obsolete by another row of the same device.
 package struct InstallationDuplicates: Sendable {
     package let filter: Filter
-    /// The field whose value they share with the row that remains.
+    /// The field whose value the rows share with the remaining row.
     package let shared: String
 }
 
-/// Where a write of an installation goes, so that one row stands for one device.
+/// Decides which row a write to `_Installation` changes, so that each device has one row.
 package struct InstallationResolution: Sendable {
-    /// The row to change; nil for a new one.
+    /// The row to update, or nil to create one.
     package var target: String?
-    /// The rows that it makes superfluous.
+    /// The obsolete rows to delete, or nil if no row is obsolete.
     package var duplicates: InstallationDuplicates?
 
-    /// Finds out which row a write goes to, and which it makes superfluous.
+    /// Finds the row to write and the rows that become obsolete.
     ///
     /// - Parameters:
-    ///   - objectId: The row that is written to; nil for a new one.
-    ///   - rows: The rows that have the id, the installation id or the token.
-    ///   - kept: Which of two rows of one device stays.
+    ///   - objectId: The id of the row to update, or nil for a new one.
+    ///   - rows: All rows with the same id, installation id or device token.
+    ///   - kept: The row to keep if two rows stand for the device.
     /// - Throws: 101, 132, 135 or 136.
     package static func resolve(
         _ objectId: String?, _ device: DeviceIdentity, _ body: JSONObject, among rows: [InstallationRow],
@@ -87,7 +85,7 @@ package struct InstallationResolution: Sendable {
         return resolution
     }
 
-    /// The resolution for an installation id that no row has.
+    /// The case of an installation id that no row has.
     private static func new(_ byToken: [InstallationRow], _ device: DeviceIdentity, _ body: JSONObject)
         throws(ParseError)
         -> InstallationResolution
@@ -104,7 +102,7 @@ package struct InstallationResolution: Sendable {
             duplicates: holders(of: token, except: "installationId", installationId, body))
     }
 
-    /// One row has the installation id and another the token: one of them stands for the device from now on.
+    /// The case of two rows for a device: one with the installation id, the other with the token.
     private static func merge(
         _ byId: InstallationRow, _ byToken: InstallationRow, kept: Configuration.Installations.KeptRow
     ) -> InstallationResolution {
@@ -121,7 +119,7 @@ package struct InstallationResolution: Sendable {
 
     private static func row(_ id: String) -> Filter { .field(FieldPath("objectId"), .equal(.string(id))) }
 
-    /// Other rows with a token, of the same app if one is named.
+    /// Rows with the same token, limited to the same app if the body contains one.
     private static func holders(of token: String, except key: String, _ value: String, _ body: JSONObject)
         -> InstallationDuplicates
     {
@@ -133,7 +131,7 @@ package struct InstallationResolution: Sendable {
         return InstallationDuplicates(filter: filter, shared: "deviceToken")
     }
 
-    /// - Throws: 136 if the row would become another device.
+    /// - Throws: 136 if the row would belong to another device.
     private static func checkIdentity(_ row: InstallationRow, _ body: JSONObject) throws(ParseError) {
         let installationId = body["installationId"]?.stringValue
         if let installationId, let known = row.installationId, !installationId.hasSameBytes(as: known) {

@@ -2,7 +2,7 @@ import ParseModel
 import ServerConfiguration
 
 package enum PasswordRules {
-    /// Bytes of a password that bcrypt compares.
+    /// bcrypt only compares the first 72 bytes.
     private static let comparedLength = 72
 
     /// Bytes of a password that a pattern or a function checks.
@@ -10,8 +10,8 @@ package enum PasswordRules {
 
     /// Checks a new password against the policy.
     ///
-    /// - Parameter refusesUncompared: Whether no part of it may be left out of the comparison.
-    /// - Throws: 142.
+    /// - Parameter refusesUncompared: Whether to reject passwords longer than the 72 bytes that bcrypt compares.
+    /// - Throws: 142, or 107 if the password contains NUL.
     package static func check(
         _ password: String, username: String?, _ policy: Configuration.PasswordPolicy?, refusesUncompared: Bool
     ) throws(ParseError) {

@@ -3,18 +3,17 @@ import OrderedCollections
 import ParseModel
 import ServerConfiguration
 
-/// What a written object must look like: its keys, its operations, the fields that it brings.
+/// Validates the fields and operations of written objects.
 package enum WrittenFields {
-    /// Keys of a write that never reach a column of their own.
     private static let managed: Set<Name> = ["objectId", "createdAt", "updatedAt", "ACL"]
 
-    /// Reads the operations of a write, and checks the names of its keys.
+    /// Parses the operations of a write and validates its field names.
     ///
-    /// - Throws: 105 for names that no field can have; 139 for those that no role can have; the operations' own errors.
+    /// - Throws: 105 for an invalid field name, 139 for an invalid role name, and the errors of invalid operations.
     package static func operations(_ body: JSONObject, _ className: String, isCreating: Bool) throws
         -> OrderedDictionary<Name, FieldOperation>
     {
-        // Values that take the place of others keep the keys as they are, which costs less than to enter each anew.
+        // `mapValues` keeps the hash table of the keys, which is cheaper than building a new dictionary.
         let isMixed = body.keys.contains(where: managed.contains)
         let values = isMixed ? body.filter { !managed.contains($0.key) } : body
         try HardLimits.check(
@@ -63,9 +62,9 @@ package enum WrittenFields {
         }
     }
 
-    /// The fields that a write brings and a class lacks, by name and type.
+    /// Returns the fields that a write adds to the class, with their types.
     ///
-    /// - Throws: 111 for values that are of no type, or of another than the class's field.
+    /// - Throws: 111 if a value has an unknown type or another type than the class's field.
     package static func newFields(_ operations: OrderedDictionary<Name, FieldOperation>, in schema: ClassSchema)
         throws(ParseError) -> OrderedDictionary<Name, Field>
     {
@@ -76,12 +75,12 @@ package enum WrittenFields {
             let type: FieldType
             if let first = path.steps.first {
                 guard operations[path.root] == nil else {
-                    // A field and a place inside it in one write: which of them counts would be chance.
+                    // The result of writing a field and a path inside it would be undefined.
                     throw ParseError(ParseError.invalidKeyName, "Invalid field name: \(key).")
                 }
                 if case .set(let value) = operation { _ = try FieldType.inferred(from: value) }
                 if case .delete = operation { continue }
-                // Of several paths into a field, the first says what it is.
+                // The first of several paths into a field determines its type.
                 guard reached.insert(Name(path.root)).inserted else { continue }
                 let isIndex = !first.isEmpty && first.utf8.allSatisfy { (48...57).contains($0) }
                 type = isIndex ? .array : .object
@@ -95,7 +94,7 @@ package enum WrittenFields {
         return fields
     }
 
-    /// Checks that a caller may add the fields that a write brings and a class lacks, if there are any.
+    /// Checks that the caller may add the new fields of a write, if it has any.
     ///
     /// - Throws: 119.
     package static func checkAddition(
@@ -109,7 +108,7 @@ package enum WrittenFields {
         if addsFields { _ = try permitAddition(to: schema, caller, isCreating: isCreating) }
     }
 
-    /// The objects of a class to which a caller may add fields: an object that is not there yet is none of some only.
+    /// Returns a filter for the objects that a caller may add fields to. For a new object it must be `.everything`.
     ///
     /// - Throws: 119.
     package static func permitAddition(
@@ -123,7 +122,7 @@ package enum WrittenFields {
         return filter
     }
 
-    /// An object that makes a field of type GeoPoint brings no other place; the class may have one from before.
+    /// Rejects an object that adds a GeoPoint field and sets more than one GeoPoint.
     package static func checkPoints(
         _ fields: OrderedDictionary<Name, Field>, _ operations: OrderedDictionary<Name, FieldOperation>
     ) throws(ParseError) {
@@ -138,11 +137,11 @@ package enum WrittenFields {
     }
 }
 
-/// The dates of an object, which are the server's.
+/// Handles `createdAt` and `updatedAt` in written objects.
 package enum ObjectDates {
-    /// Dates of the object itself may be sent, as dates, and are the server's all the same.
+    /// Checks the type of `createdAt` and `updatedAt`. Their values are ignored, because the server sets them.
     ///
-    /// Scripts that move apps send them as they were read: as plain texts, which the keys of servers may.
+    /// Callers with the master or maintenance key may send ISO 8601 strings, as migration scripts do.
     package static func check(_ body: JSONObject, _ className: String, _ caller: Caller) throws(ParseError) {
         for name in ["createdAt", "updatedAt"] {
             guard let value = body[name], let type = try FieldType.inferred(from: value), type != .date else {
@@ -154,7 +153,7 @@ package enum ObjectDates {
         }
     }
 
-    /// When a new object was made: now, or what the maintenance key says.
+    /// Returns the dates of a new object: the current time, or with the maintenance key the dates in the body.
     package static func ofNew(_ body: JSONObject, _ context: RequestContext) throws(ParseError)
         -> (created: ParseDate, updated: ParseDate)
     {
@@ -173,7 +172,7 @@ package enum ObjectDates {
 }
 
 extension KeywordRules {
-    /// Refuses words that the deployment does not want in data, at any depth.
+    /// Rejects prohibited keywords at any depth.
     ///
     /// - Throws: 105.
     package func check(_ body: JSONObject) throws(ParseError) {

@@ -1,7 +1,7 @@
 #ifndef CVERSION_H
 #define CVERSION_H
 
-/// The commit that the binary was built from, after `roost-commit:`, or dots until scripts/version.sh records it.
+/// Returns `roost-commit:` and the commit that the binary was built from, or dots if scripts/version.sh hasn't recorded it.
 const char *roost_commit(void);
 
 #endif

@@ -1,8 +1,8 @@
 import Tracing
 
-/// Messages of the OpenTelemetry protocol, as Protocol Buffers.
+/// Encodes messages of the OpenTelemetry protocol as Protocol Buffers.
 enum OTLP {
-    /// An `ExportTraceServiceRequest` with the spans of one process.
+    /// Returns an `ExportTraceServiceRequest` with the spans of one process.
     static func request(_ spans: [[UInt8]], resource: SpanAttributes, version: String) -> [UInt8] {
         let scope = message(1, text(1, "roost") + text(2, version))
         let spansOfScope = spans.reduce(into: scope) { $0 += message(2, $1) }
@@ -21,7 +21,7 @@ enum OTLP {
         bytes += attributes(9, state.attributes)
         if let link = state.link { bytes += message(13, identifiers(of: link)) }
         if state.isFailed { bytes += message(15, number(3, 2)) }
-        // Field 16, the flags: the trace is sampled.
+        // Field 16 contains the flags: the trace is sampled.
         return bytes + varint(16 << 3 | 5) + [1, 0, 0, 0]
     }
 
@@ -32,10 +32,10 @@ enum OTLP {
 
     private static func attributes(_ field: UInt64, _ attributes: SpanAttributes) -> [UInt8] {
         var bytes: [UInt8] = []
-        // Attributes are no sequence.
+        // `SpanAttributes` isn't a `Sequence`.
         // swift-format-ignore: ReplaceForEachWithForLoop
         attributes.forEach { name, value in
-            // Whole addresses contain tokens and signatures.
+            // Full URLs contain tokens and signatures.
             guard name != "url.full", name != "url.query", let value = Self.value(value) else { return }
             bytes += message(field, text(1, name) + message(2, value))
         }

@@ -1,12 +1,12 @@
 import Synchronization
 public import Tracing
 
-/// A span of a request, or of the work for one.
+/// The span of a request, or of an operation within one.
 public final class RequestSpan: Span {
     struct State {
         var name: String
         var attributes = SpanAttributes()
-        /// The caller's span, if its trace isn't followed.
+        /// The caller's span, if its trace isn't continued.
         var link: TraceContext?
         var isFailed = false
         var hasEnded = false
@@ -15,10 +15,10 @@ public final class RequestSpan: Span {
 
     public let context: InstrumentationContext
     let kind: SpanKind
-    /// In nanoseconds since 1970.
+    /// The start time in nanoseconds since 1970.
     package let start: UInt64
     let parent: UInt64?
-    /// The trace and the span in it, or nil if it isn't recorded.
+    /// The trace and this span's id, or nil if the span isn't recorded.
     let place: TracePlace?
     private let isFirst: Bool
     private let state: Mutex<State>
@@ -43,11 +43,11 @@ public final class RequestSpan: Span {
         state = Mutex(State(name: name))
     }
 
-    /// The trace id, for the log.
+    /// The trace id for the log, or nil if the span isn't recorded.
     package var traceID: String? { place?.trace.traceID.text }
-    /// The header field for servers that are called within the span.
+    /// The header field `traceparent` for outgoing requests, or nil if the span isn't recorded.
     package var traceparent: String? { place?.trace.traceparent }
-    /// Whether the span ended and its request is exported. Known for the first span of a request.
+    /// Whether the request is exported. Only set for the first span of a request, when it ends.
     package var isExported: Bool { state.withLock { $0.isExported } }
 
     public var operationName: String {
@@ -93,7 +93,7 @@ public final class RequestSpan: Span {
     }
 }
 
-/// A request that is recorded, or that may turn out to be slow: its spans wait for its end.
+/// A request that is recorded, or would be if it turns out to be slow. Keeps its spans until it ends.
 final class RecordedRequest: Sendable {
     private struct State {
         var spans: [[UInt8]] = []
@@ -109,7 +109,7 @@ final class RecordedRequest: Sendable {
     private let slow: Duration?
     private let ended = Mutex(State())
 
-    /// A request's limits, and an array's overhead in bytes.
+    /// The limits of a request, and the overhead of an array in bytes.
     private static let (mostSpans, mostBytes, arrayBytes) = (200, 64 * 1024, 32)
 
     init(
@@ -139,7 +139,7 @@ final class RecordedRequest: Sendable {
         }
     }
 
-    /// Ends the request. Returns its spans and the number of spans that found no room.
+    /// Ends the request. Returns its spans and the number of spans dropped because of the limits.
     func end() -> (spans: [[UInt8]], dropped: Int) {
         ended.withLock { state in
             state.hasEnded = true

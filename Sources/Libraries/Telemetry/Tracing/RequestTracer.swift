@@ -1,22 +1,22 @@
 public import Tracing
 
-/// Begins the spans of requests and of the work for them, and reads and writes W3C's Trace Context.
+/// Starts the spans of requests and their operations, and propagates W3C Trace Context.
 ///
-/// A span below a recorded request is recorded with it. Only the server's own tracer begins to record.
+/// A span within a recorded request is recorded with it. Only the server's own tracer starts recordings.
 public struct RequestTracer: Tracer {
-    /// Which requests are recorded.
+    /// Determines which requests are recorded.
     package struct Settings: Sendable {
-        /// The callers whose `traceparent` is followed: apps and browsers could have every request recorded.
+        /// The callers whose `traceparent` is trusted. Apps and browsers could otherwise have every request recorded.
         package enum Trust: Sendable {
             case proxy, all, none
         }
 
-        /// The share of traces that are recorded. All processes decide the same about a trace.
+        /// The share of recorded traces, from 0 to 1. Derived from the trace id, so that all processes decide alike.
         package var ratio = 0.01
-        /// Whether the caller of a trace decides whether it is recorded.
+        /// Whether the caller's sampling decision applies to its requests.
         package var followsParent = true
         package var trust = Trust.proxy
-        /// The duration from which on unsampled requests are exported, as are those that fail; nil for neither.
+        /// The duration from which unsampled requests are exported, as are failed ones. Nil to export neither.
         package var slow: Duration?
 
         package init() {}
@@ -28,7 +28,7 @@ public struct RequestTracer: Tracer {
 
     private let sampling: (settings: Settings, exporter: SpanExporter)?
 
-    /// Makes a tracer for cloud code.
+    /// Creates a tracer for cloud code, which records spans only within recorded requests.
     public init() { sampling = nil }
 
     package init(_ settings: Settings, exporter: SpanExporter) { sampling = (settings, exporter) }
@@ -52,7 +52,7 @@ public struct RequestTracer: Tracer {
         let id = parent?.traceID ?? .random()
         let decider = settings.followsParent ? parent : nil
         let isSampled = decider?.isSampled ?? settings.samples(id)
-        // A caller that doesn't record has no trace for the request, however slow it is.
+        // If the caller doesn't record its trace, exporting slow requests alone would leave incomplete traces.
         let slow = decider == nil ? settings.slow : nil
         guard isSampled || slow != nil else { return nil }
         return RecordedRequest(id, isSampled: isSampled, state: parent?.state, slow: slow, exporter)
@@ -60,7 +60,7 @@ public struct RequestTracer: Tracer {
 
     public func forceFlush() {}
 
-    /// Reads the caller's trace. Cloud code begins no traces, so its tracer reads none.
+    /// Extracts the caller's trace. The tracer of cloud code extracts nothing, because it doesn't start traces.
     public func extract<Carrier, Extract: Extractor>(
         _ carrier: Carrier, into context: inout InstrumentationContext, using extractor: Extract
     ) where Extract.Carrier == Carrier {
@@ -79,12 +79,12 @@ public struct RequestTracer: Tracer {
     }
 }
 
-/// The current span, or that of the caller.
+/// The current span, or the caller's span.
 struct TracePlace: InstrumentationContextKey {
     typealias Value = TracePlace
     static var nameOverride: String? { "roost-trace" }
 
     let trace: TraceContext
-    /// The request that the span is recorded with, or nil for a span of another server.
+    /// The request with which the span is recorded, or nil if another server recorded the span.
     let request: RecordedRequest?
 }

@@ -1,16 +1,15 @@
 import Synchronization
 import Tracing
 
-/// Sends spans to a collector in the background. What it can't send in time is dropped and counted.
+/// Sends spans to a collector in the background. Counts and drops spans that can't be sent in time.
 public final class SpanExporter: Sendable {
-    /// What became of spans.
     public enum Outcome: Int, Label { case exported, dropped, failed }
 
-    /// Sends a request of the protocol within a time limit. Returns the status, and the seconds of `Retry-After`.
+    /// Sends an OTLP request within a time limit. Returns the HTTP status, and the seconds of `Retry-After`.
     package typealias Send =
         @Sendable (_ request: [UInt8], _ timeLimit: Duration) async throws -> (status: Int, retryAfter: Double?)
 
-    /// The spans, by what became of them.
+    /// The number of spans by outcome.
     public let outcomes = Counters<Outcome>()
     private let queue = Mutex<[[UInt8]]>([])
     private let resource: SpanAttributes
@@ -24,9 +23,9 @@ public final class SpanExporter: Sendable {
     private static let batch = 512
 
     /// - Parameters:
-    ///   - delay: The time that spans are gathered for.
-    ///   - limit: The time after which a batch is given up.
-    ///   - warn: Gets the reason when a batch is given up.
+    ///   - delay: The time during which spans are collected for a batch.
+    ///   - limit: The time after which a batch is dropped.
+    ///   - warn: Receives the reason if a batch is dropped.
     package init(
         resource: SpanAttributes, version: String, delay: Duration = .seconds(5), limit: Duration = .seconds(30),
         send: @escaping Send, warn: @escaping @Sendable (String) -> Void
@@ -60,7 +59,7 @@ public final class SpanExporter: Sendable {
         }
     }
 
-    /// Sends what is left, for three seconds at most.
+    /// Sends the remaining spans, for at most three seconds. Drops the rest.
     public func flush() async {
         let end = ContinuousClock.now + .seconds(3)
         while ContinuousClock.now < end, await sendBatch(until: end) {}
@@ -88,7 +87,7 @@ public final class SpanExporter: Sendable {
                 }
                 reason = "the collector answers \(answer.status)"
                 guard [429, 502, 503, 504].contains(answer.status) else { return giveUp(spans, reason) }
-                // Nonsense, or `0`, causes no tight loop.
+                // An invalid or zero value must not cause a busy loop.
                 if let seconds = answer.retryAfter, (0...3600).contains(seconds) { pause = .seconds(max(0.1, seconds)) }
             } catch {
                 reason = "\(error)"

@@ -1,6 +1,6 @@
-/// What W3C's Trace Context says of the place of a request in a trace.
+/// The position of a request in a trace (W3C Trace Context).
 package struct TraceContext: Sendable, Equatable {
-    /// The id of a trace, of 128 bits.
+    /// A 128-bit trace id.
     package struct TraceID: Sendable, Hashable {
         let high, low: UInt64
 
@@ -8,7 +8,7 @@ package struct TraceContext: Sendable, Equatable {
             TraceID(high: .random(in: .min ... .max), low: .random(in: 1 ... .max))
         }
 
-        /// Its 32 digits.
+        /// The id as 32 hexadecimal digits.
         var text: String { TraceContext.digits(high) + TraceContext.digits(low) }
     }
 
@@ -16,7 +16,7 @@ package struct TraceContext: Sendable, Equatable {
     package let spanID: UInt64
     /// Whether the trace is recorded.
     package let isSampled: Bool
-    /// What systems of others hand on; nil for nothing.
+    /// The value of `tracestate` to propagate, or nil for none.
     package let state: String?
 
     init(traceID: TraceID, spanID: UInt64, isSampled: Bool, state: String?) {
@@ -26,7 +26,8 @@ package struct TraceContext: Sendable, Equatable {
         self.state = state
     }
 
-    /// Reads the header fields `traceparent` and `tracestate`; nil for what is none.
+    /// Parses `traceparent` and `tracestate`. Returns nil if `traceparent` is invalid; an invalid `tracestate` is
+    /// dropped.
     package init?(traceparent: String, tracestate: String?) {
         let bytes = Array(traceparent.utf8)
         let hyphen = UInt8(ascii: "-")
@@ -45,7 +46,7 @@ package struct TraceContext: Sendable, Equatable {
         "00-\(traceID.text)-\(Self.digits(spanID))-\(isSampled ? "01" : "00")"
     }
 
-    /// The propagated `tracestate`: at most 32 members and 512 bytes.
+    /// Returns the `tracestate` to propagate: at most 32 members and 512 bytes.
     private static func handedOn(_ state: String) -> String? {
         guard !state.isEmpty, state.utf8.count <= 512, state.split(separator: ",").count <= 32,
             state.utf8.allSatisfy({ (0x20...0x7E).contains($0) })
@@ -53,7 +54,7 @@ package struct TraceContext: Sendable, Equatable {
         return state
     }
 
-    /// Parses lower-case hexadecimal digits, or returns nil.
+    /// Parses lower-case hexadecimal digits. Returns nil for other characters.
     private static func number(_ digits: ArraySlice<UInt8>) -> UInt64? {
         var number: UInt64 = 0
         for digit in digits {
