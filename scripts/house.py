@@ -17,19 +17,30 @@ root = os.path.dirname(os.path.dirname(os.path.abspath(__file__)))
 
 # Measure: what is wanted, and the bound until then.
 BOUNDS = {
+<<<<<<< .merge_file_hBo9xS
     "lines": (73_000, 100_352),
     "files": (560, 878),
     "lines of Core": (40_000, 60_861),
     "lines of Tests": (62_000, 85_025),
+=======
+    "lines": (73_000, 100574),
+    "files": (560, 871),
+    "lines of Core": (40_000, 60909),
+    "lines of Tests": (62_000, 85_226),
+>>>>>>> .merge_file_CyqUOi
     "files outside of Distribution that name Citus": (6, 18),
     "files outside of Replicas that name replicas": (6, 10),
-    "files outside of Console that name it": (6, 24),
+    "files outside of Console that name it": (6, 23),
     "files outside of Push that name it": (6, 10),
     "folders of Sources": (6, 6),
     "types with more than 40 functions": (0, 1),
     "functions of the largest type": (40, 112),
     "folders with more than 15 files": (0, 1),
+<<<<<<< .merge_file_hBo9xS
     "files with more than 300 lines": (0, 1),
+=======
+    "files with more than 300 lines": (0, 12),
+>>>>>>> .merge_file_CyqUOi
     "repetitions of 8 lines": (0, 0),
     "paths in docs/architecture.md that do not exist": (0, 0),
 }

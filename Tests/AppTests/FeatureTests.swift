@@ -118,7 +118,7 @@ struct FeatureTests {
     }
 
     private static func check(_ request: Request, isThere: Bool, _ server: TestServer) async throws {
-        let root = server.url.dropLast("/parse".count)
+        let root = String(server.url.dropLast("/parse".count))
         let answer = try await server.send(
             request.method, request.path == "/console/" ? root + request.path : request.path, request.body,
             as: request.identity, headers: request.headers)
@@ -132,7 +132,7 @@ struct FeatureTests {
 
     private static func checkLiveQueries(areThere: Bool, _ server: TestServer) async throws {
         let connecting: @Sendable () async throws -> Void = {
-            try await server.liveQuery { try await $0.connect() }
+            _ = try await server.liveQuery { try await $0.connect() }
         }
         if areThere {
             try await connecting()
