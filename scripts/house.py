@@ -22,12 +22,6 @@ BOUNDS = {
     "files": (560, 878),
     "lines of Core": (40_000, 60_861),
     "lines of Tests": (62_000, 85_025),
-=======
-    "lines": (73_000, 100574),
-    "files": (560, 871),
-    "lines of Core": (40_000, 60909),
-    "lines of Tests": (62_000, 85_226),
->>>>>>> .merge_file_CyqUOi
     "files outside of Distribution that name Citus": (6, 18),
     "files outside of Replicas that name replicas": (6, 10),
     "files outside of Console that name it": (6, 23),
