@@ -45,7 +45,7 @@ extension Providers {
     func moduleRequest(
         for claims: [ProviderClaims.Claim], of subject: AuthSubject, _ context: RequestContext
     ) async throws -> ModuleRequest? {
-        let own = claims.filter(\.provider.runsModule)
+        let own = claims.filter { $0.provider.runsModule }
         guard !own.isEmpty else { return nil }
         var request = try await moduleRequest(of: subject, context)
         var sent: JSONObject = [:]
