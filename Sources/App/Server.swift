@@ -89,7 +89,8 @@ package struct Server {
         let server = try RoostServer(
             configuration: configuration, connectionString: connectionString,
             filesDirectory: deployment.filesDirectory, extensions: extensions, logger: logger)
-        try await DatabaseFailure.reporting { try await server.prepare() }
+        // A signal that comes before the services trap it must not leave a private PostgreSQL running.
+        try await Interruption.guarding { try await DatabaseFailure.reporting { try await server.prepare() } }
         var services: [ServiceGroupConfiguration.ServiceConfiguration] = [
             // The first to begin is the last to hear of the end: it waits for as long as the server does.
             .init(service: SecondSignal()),

@@ -61,10 +61,12 @@ actor CrashServer {
 
     /// Starts the server and waits until it serves.
     ///
-    /// - Parameter launcher: A program that runs the server, with its arguments, and hands signals on.
-    func start(launcher: [String] = []) async throws {
+    /// - Parameters:
+    ///   - launcher: A program that runs the server, with its arguments, and hands signals on.
+    ///   - options: Further options of `roost serve`.
+    func start(launcher: [String] = [], options: [String] = []) async throws {
         process = try await CrashProcess.start(
-            launcher + [binary, "serve", folder + "/config.json", "--dataDir", folder + "/data"],
+            launcher + [binary, "serve", folder + "/config.json", "--dataDir", folder + "/data"] + options,
             output: folder + "/output.txt")
         let deadline = ContinuousClock.now + .seconds(60)
         while ContinuousClock.now < deadline {

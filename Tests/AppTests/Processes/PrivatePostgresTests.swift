@@ -4,6 +4,26 @@ import Testing
 
 /// The private PostgreSQL of a server that is a process of its own.
 @Suite struct PrivatePostgresTests {
+    @Test("PostgreSQL is stopped with a server that gets a signal while it loads cloud code")
+    func signalAtStart() async throws {
+        try await CloudApp.with([
+            "main.mjs": "import fs from 'node:fs'; fs.writeFileSync(new URL('loads', import.meta.url), ''); "
+                + "setInterval(() => {}, 1000); await new Promise(() => {});"
+        ]) { app in
+            try await CrashServer.run { server in
+                let start = Task { try await server.start(options: ["--cloud", app.folder + "/cloud/main.mjs"]) }
+                let loads = try await eventually {
+                    FileManager.default.fileExists(atPath: app.folder + "/cloud/loads")
+                }
+                #expect(loads, "\(server.output)")
+                #expect(server.postmaster != nil)
+                try await server.end(by: SIGTERM)
+                #expect(server.postmaster == nil)
+                await #expect(throws: CrashServer.Failure.self) { try await start.value }
+            }
+        }
+    }
+
     @Test("PostgreSQL has none of the server's environment but what it needs, and no port of another PostgreSQL")
     func environment() async throws {
         try await CrashServer.run { server in

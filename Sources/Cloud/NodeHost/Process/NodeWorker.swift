@@ -127,7 +127,11 @@ final class NodeWorker: Sendable {
             environment: HostEnvironment.changes(
                 socket: folder.socket, secret: secret, keepsAll: settings.app != nil))
         Task { await run(command, on: group) }
-        _ = await started.wait(settings.startLimit)
+        await withTaskCancellationHandler {
+            _ = await started.wait(settings.startLimit)
+        } onCancel: {
+            started.set(.failed("stopped while \(settings.main) was being loaded"))
+        }
         // The listener removes its socket, and must not coincide with the removal of the folder.
         await listener.close()
         folder.remove()
