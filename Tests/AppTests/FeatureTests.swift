@@ -131,13 +131,12 @@ struct FeatureTests {
     }
 
     private static func checkLiveQueries(areThere: Bool, _ server: TestServer) async throws {
-        let connecting: @Sendable () async throws -> Void = {
+        guard !areThere else {
             _ = try await server.liveQuery { try await $0.connect() }
+            return
         }
-        if areThere {
-            try await connecting()
-        } else {
-            await #expect(throws: LiveQueryClient.Unexpected.self, performing: connecting)
+        await #expect(throws: LiveQueryClient.Unexpected.self) {
+            _ = try await server.liveQuery { try await $0.connect() }
         }
     }
 
