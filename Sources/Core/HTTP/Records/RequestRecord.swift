@@ -3,7 +3,7 @@ import Telemetry
 
 /// Facts about a request that are collected while it is answered, for metrics and the log line.
 ///
-/// A connection reuses one record, because its requests follow one another. So requests allocate none.
+/// A connection reuses one record, because its requests follow one another. So none is allocated per request.
 package final class RequestRecord: Sendable {
     private let meters: RequestMeters.Shard?
     private let row = Atomic<Int>(0)
@@ -16,7 +16,7 @@ package final class RequestRecord: Sendable {
         package var user: String?
         /// The SDK and its version, such as `js8.2.0`.
         package var client: String?
-        /// The power of a server key, such as the master key, or nil for a client.
+        /// The kind of server key: `master`, `readOnlyMaster` or `maintenance`, or nil for a client.
         package var power: String?
 
         package init(user: String? = nil, client: String? = nil, power: String? = nil) {

@@ -206,7 +206,7 @@ final class ConnectionReader: ChannelDuplexHandler {
         switch event {
         case ReadPacer.Event.inputEnds: connection.caller.leave()
         case ChannelEvent.inputClosed:
-            // A client that closes its sending side counts as gone. That only stops slow reads in the database. If
+            // A client that closes its sending side counts as disconnected. That only stops slow reads in the database. If
             // there is a response anyway, it is sent.
             connection.caller.leave()
             connection.parts.finish(.success(()))

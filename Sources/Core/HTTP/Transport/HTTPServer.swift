@@ -13,7 +13,7 @@ public import Telemetry
 public struct HTTPServer: Service {
     /// The time and size limits of the server.
     public struct Limits: Sendable {
-        /// How long a connection may be idle, and a body make no progress.
+        /// How long a connection may be idle, or a body may make no progress.
         public var idle: Duration = .seconds(60)
         /// How long a client may read nothing of its response.
         public var stall: Duration = .seconds(20)

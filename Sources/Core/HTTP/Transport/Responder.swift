@@ -130,8 +130,7 @@ struct Responder: Sendable {
         return false
     }
 
-    /// Starts the timeout of a long or streamed response. If there is no memory to hold it until the client has read
-    /// it, replaces it by an error.
+    /// Starts the timeout of a long or streamed response. If memory is full, replaces the response by an error.
     @inline(never)
     private func watch(_ reply: inout Reply, on connection: HTTPConnection) -> TransferTimeout.Ticket? {
         var (kind, held) = (TransferTimeout.Kind.answer, reply.body.bytesInMemory)

@@ -52,7 +52,7 @@ final class ConnectionGate: ChannelInboundHandler {
     }
 
     func errorCaught(context: ChannelHandlerContext, error: any Error) {
-        // A lack of system resources passes. Other errors concern a connection that broke before it was accepted.
+        // A lack of system resources is temporary. Other errors concern a connection that broke before it was accepted.
         guard let code = (error as? IOError)?.errnoCode else { return context.fireErrorCaught(error) }
         if [EMFILE, ENFILE, ENOBUFS, ENOMEM].contains(code) { wait(context, because: "\(error)") }
     }

@@ -50,7 +50,7 @@ package final class ReadPacer: ChannelDuplexHandler {
     private let later: (@escaping () -> Void) -> Void
     private let isLate: () -> Bool
     private let expected: () -> Expected
-    /// Received bytes that no handler has asked for yet.
+    /// Received bytes that no handler has requested yet.
     private var waiting = Deque<ByteBuffer>()
     /// Whether the client has finished sending while bytes are still queued.
     private var hidesEnd = false

@@ -78,7 +78,7 @@ package final class MessageAssembler: ChannelDuplexHandler {
         var bytes = unwrapInboundIn(data)
         input.remove(input.takePassed())
         guard !hasEnded else { return }
-        // A buffer keeps the bytes that were already read from it.
+        // A buffer keeps the bytes already read from it, so the rest is copied.
         if received.readerIndex > Self.mostRead { received = ByteBuffer(received.readableBytesView) }
         received.writeBuffer(&bytes)
         deliver(context)

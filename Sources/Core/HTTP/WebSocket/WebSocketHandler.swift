@@ -28,7 +28,7 @@ extension WebSocketHandler {
 public struct WebSocketRequest: Sendable {
     /// The path as sent, without the query string.
     public let path: String
-    /// The origin of the web page, or nil if the client is no browser.
+    /// The origin of the web page, or nil if the client isn't a browser.
     public let origin: String?
     /// The IP address of the other end of the connection.
     public let peer: String
