@@ -66,8 +66,8 @@ package final class LoopQueue: Sendable {
         call()
     }
 
-    /// Returns whether a read should wait for a later turn because the reads before it took too long. Call it on the event
-    /// loop, once per read.
+    /// Returns whether a read should wait for a later turn because the reads before it took too long. Call it on the
+    /// event loop, once per read.
     package func isLate() -> Bool {
         let now = NIODeadline.now()
         if let first = state.value.firstRead { return now - first >= Self.mostTime }

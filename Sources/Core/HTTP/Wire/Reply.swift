@@ -33,8 +33,8 @@ public struct Reply: Sendable {
         public var isInMemory: Bool
         /// The maximum number of bytes in memory if larger than a piece of 64 KiB, otherwise 0.
         public var mostHeld = 0
-        /// Receives the rest of the request body while the bytes are sent or after them, and nil at its end. Returns false to
-        /// get no more.
+        /// Receives the rest of the request body while the bytes are sent or after them, and nil at its end. Returns
+        /// false to get no more.
         package var takeRest: (@Sendable (ByteBuffer?) async -> Bool)?
         /// Whether to send the head at once instead of with the first bytes.
         package var sendsHeadFirst = false

@@ -81,8 +81,10 @@ extension PostgresClient {
     ///
     /// - Parameters:
     ///   - retries: The maximum number of further attempts.
-    ///   - purpose: The kind of work. Except for administration and exports, ``PostgresConfiguration/transactionTimeout`` limits the total time of all attempts.
-    ///   - conflictKey: A name for the row that it locks first, or nil if unknown. One transaction per key gets a connection at a time.
+    ///   - purpose: The kind of work. Except for administration and exports,
+    ///     ``PostgresConfiguration/transactionTimeout`` limits the total time of all attempts.
+    ///   - conflictKey: A name for the row that it locks first, or nil if unknown. One transaction per key gets a
+    ///     connection at a time.
     /// - Throws: The error of `body`, or `PostgresError`. The kind `connectionLost` means that the transaction may have
     ///   been committed. SQLSTATE 57014 means that it took too long.
     public func transaction<R: Sendable>(

@@ -43,7 +43,8 @@ package struct ConnectionParameters {
     /// - Parameters:
     ///   - lockTimeout: The maximum wait for a lock. Zero means no limit.
     ///   - timeLimit: A statement timeout shorter than the configured one, or zero to use the configured one.
-    ///   - idleTimeout: How long the server tolerates an idle transaction before it closes the connection. Zero means no limit.
+    ///   - idleTimeout: How long the server tolerates an idle transaction before it closes the connection. Zero means
+    ///     no limit.
     ///   - isParallel: Whether one statement may use several CPUs of the server.
     package init(
         _ configuration: PostgresConfiguration, lockTimeout: Duration = .zero, timeLimit: Duration = .zero,

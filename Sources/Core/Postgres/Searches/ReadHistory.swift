@@ -63,7 +63,8 @@ package final class ReadHistory: Sendable {
     /// Whether a read must not use a shared connection.
     ///
     /// - Parameters:
-    ///   - isSearch: Whether the read can return any number of rows. Reads by key count as small unless known to be large.
+    ///   - isSearch: Whether the read can return any number of rows. Reads by key count as small unless known to be
+    ///     large.
     ///   - memoryIsFull: Whether memory is left only for small results.
     package func isBarred(_ shape: ReadShape, isSearch: Bool, memoryIsFull: Bool) -> Bool {
         let (entry, kind) = entries.withLock { ($0.peek(shape), shape.isRow ? $0.peek(shape.kind) : nil) }
