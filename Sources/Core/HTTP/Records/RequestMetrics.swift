@@ -2,7 +2,7 @@ import CoreMetrics
 import NIOHTTP1
 import Synchronization
 
-/// What is measured of requests, by the names of OpenTelemetry's conventions for HTTP servers.
+/// Request metrics, named after OpenTelemetry's conventions for HTTP servers.
 final class RequestMetrics: Sendable {
     private struct Key: Hashable {
         var method: String
@@ -13,20 +13,18 @@ final class RequestMetrics: Sendable {
     private let active: Meter
     private let timers = Mutex<[Key: CoreMetrics.Timer]>([:])
 
-    /// - Parameter factory: Makes what keeps the figures.
     init(factory: any MetricsFactory) {
         self.factory = factory
         active = Meter(label: "http.server.active_requests", factory: factory)
     }
 
-    /// Notes that a request is answered from now on.
     func begin() {
         active.increment()
     }
 
-    /// Notes that a request was answered.
+    /// Records an answered request.
     ///
-    /// - Parameter method: One of those that SwiftNIO's parser knows, so that clients cannot make up more figures.
+    /// - Parameter method: A method known to SwiftNIO's parser, so that clients can't create any number of metrics.
     func end(method: HTTPMethod, status: Int, duration: Duration) {
         active.decrement()
         let key = Key(method: method.rawValue, status: status)

@@ -1,9 +1,9 @@
 import Synchronization
 import Telemetry
 
-/// What is found out about a request while it is answered, for metrics and for its log line.
+/// Facts about a request that are collected while it is answered, for metrics and the log line.
 ///
-/// A connection has one, since its requests follow one another: nothing is allocated for a request.
+/// A connection reuses one record, because its requests follow one another. So none is allocated per request.
 package final class RequestRecord: Sendable {
     private let meters: RequestMeters.Shard?
     private let row = Atomic<Int>(0)
@@ -11,15 +11,14 @@ package final class RequestRecord: Sendable {
     private let isKnown = Atomic<Bool>(false)
     private let knownCaller = Mutex(Caller())
 
-    /// Who sent the request, as lines have it.
+    /// The caller, for the access log.
     package struct Caller: Sendable {
         package var user: String?
-        /// The SDK, as `js8.2.0`.
+        /// The SDK and its version, such as `js8.2.0`.
         package var client: String?
-        /// What the key is worth, where it is no client's.
+        /// The kind of server key: `master`, `readOnlyMaster` or `maintenance`, or nil for a client.
         package var power: String?
 
-        /// A caller of whom nothing is known, or what is.
         package init(user: String? = nil, client: String? = nil, power: String? = nil) {
             self.user = user
             self.client = client
@@ -27,23 +26,21 @@ package final class RequestRecord: Sendable {
         }
     }
 
-    /// - Parameter meters: The numbers of the connection's event loop; nil where none are kept.
+    /// - Parameter meters: The meters of the connection's event loop, or nil to count nothing.
     package init(_ meters: RequestMeters.Shard? = nil) { self.meters = meters }
 
-    /// Notes which row of the metrics the request belongs to.
+    /// Records the request's row in the metrics.
     package func note(row number: Int) { row.store(number, ordering: .relaxed) }
 
-    /// The row of the metrics that the request belongs to.
     var rowNumber: Int { row.load(ordering: .relaxed) }
 
-    /// Notes who sent the request.
     @inline(never)
     package func note(_ caller: Caller) {
         knownCaller.withLock { $0 = caller }
         isKnown.store(true, ordering: .releasing)
     }
 
-    /// Who sent the request, as far as that is known.
+    /// Returns the caller as far as it is known, and resets it.
     @inline(never)
     func takeCaller() -> Caller {
         guard isKnown.exchange(false, ordering: .acquiring) else { return Caller() }
@@ -53,10 +50,9 @@ package final class RequestRecord: Sendable {
         }
     }
 
-    /// Has the request logged at the level debug: probes would push all other lines out.
+    /// Logs the request at level debug, because probes would crowd out other lines.
     package func keepQuiet() { quiet.store(true, ordering: .relaxed) }
 
-    /// Whether the request is logged at the level debug.
     var isQuiet: Bool { quiet.load(ordering: .relaxed) }
 
     func begin(method: String) {
@@ -66,9 +62,9 @@ package final class RequestRecord: Sendable {
         meters?.begin()
     }
 
-    /// Counts the request that has ended.
+    /// Counts a request that has ended.
     ///
-    /// - Parameter status: The status of the answer; 0 when the client left before it.
+    /// - Parameter status: The response status, or 0 if the client left before the response.
     func end(status: Int, duration: Duration, received: Int, sent: Int) {
         meters?.end(
             row: row.load(ordering: .relaxed), status: status, duration: duration, received: received, sent: sent)

@@ -32,7 +32,6 @@ extension Responder {
     }
 }
 
-/// Reads the header fields of W3C's Trace Context.
 private struct TraceHeaders: Extractor {
     func extract(key: String, from headers: RequestHeaders) -> String? {
         switch key {

@@ -6,14 +6,14 @@ import NIOTLS
 import Tasks
 import Telemetry
 
-/// Serves connections: SwiftNIO's parser of HTTP/1.1 in front, and behind it a task on the connection's event loop that
-/// answers one request after the other, and writes the answers to the socket.
+/// Serves connections. SwiftNIO's HTTP/1.1 parser reads the requests, and a task on the connection's event loop answers
+/// them one after the other.
 struct ConnectionHandler: Sendable {
     let responder: Responder
     let connections: OpenConnections
     let transferTimeout: TransferTimeout
     let limits: HTTPServer.Limits
-    /// By what connections speak TLS; nil for plain HTTP.
+    /// The TLS certificate, or nil for plain HTTP.
     let certificate: ServerCertificate?
     let logger: Logger
     private let flushCoalescers: [ObjectIdentifier: FlushCoalescer]
@@ -21,8 +21,8 @@ struct ConnectionHandler: Sendable {
     private let shards: [ObjectIdentifier: RequestMeters.Shard]
 
     /// - Parameters:
-    ///   - eventLoops: Those on which connections come.
-    ///   - meters: What is measured of requests; nil for nothing.
+    ///   - eventLoops: The event loops of the connections.
+    ///   - meters: Records request metrics, or nil to record none.
     init(
         responder: Responder, connections: OpenConnections, transferTimeout: TransferTimeout,
         limits: HTTPServer.Limits, certificate: ServerCertificate?, eventLoops: any EventLoopGroup,
@@ -44,7 +44,7 @@ struct ConnectionHandler: Sendable {
         self.shards = shards
     }
 
-    /// Puts the parser in front of a connection that was just accepted. To be called on its event loop.
+    /// Sets up the handlers of an accepted connection. Must be called on its event loop.
     func setUp(_ channel: any Channel) throws -> HTTPConnection {
         let flushCoalescer =
             flushCoalescers[ObjectIdentifier(channel.eventLoop)] ?? FlushCoalescer(of: channel.eventLoop)
@@ -65,11 +65,11 @@ struct ConnectionHandler: Sendable {
             ReadPacer(
                 connection.parts.input, of: { connection.caller.sender }, later: { connection.later($0) },
                 isLate: { connection.isLate() }, expected: { reader.expected }))
-        // The channel keeps its buffers after the end of the connection.
+        // Weak, because the channel keeps its buffer allocator after the connection has ended.
         let receivesLargeBody = NIOLoopBound(
             { [weak reader] in reader?.expected.isLargeBody ?? false }, eventLoop: channel.eventLoop)
         try channel.syncOptions?.setOption(.recvAllocator, value: ReceiveBuffers { receivesLargeBody.value() })
-        // Behind a request that offers an upgrade the parser reads nothing more, and would keep all that comes.
+        // After a request that offers an upgrade, the parser reads no more and would buffer everything that follows.
         try pipeline.addHandler(
             ByteToMessageHandler(
                 HTTPRequestDecoder(limitConfiguration: fields), maximumBufferSize: Self.mostUnread * limits.headers))
@@ -80,10 +80,10 @@ struct ConnectionHandler: Sendable {
     /// Bounded because the parser keeps room for the connection's largest head.
     private static let mostHeaderFields = 256
 
-    /// Limit of unparsed input, in request heads.
+    /// The limit of unparsed input, as a multiple of the largest request head.
     private static let mostUnread = 4
 
-    /// Answers the requests of a connection until there are no more.
+    /// Answers the requests of a connection until it ends.
     func handle(_ connection: HTTPConnection) async {
         await withTaskExecutorPreference(EventLoopTaskExecutor(connection.channel.eventLoop)) {
             await CallerPresence.$current.withValue(connection.caller) {
@@ -91,12 +91,12 @@ struct ConnectionHandler: Sendable {
                     var isResting = true
                     while isResting {
                         await connection.parts.waitUntilReady()
-                        // A task keeps the memory of its calls until it ends.
+                        // A task keeps the memory of its calls until it ends, so it ends whenever the connection rests.
                         async let rests = answerRequests(on: connection)
                         isResting = try await rests
                     }
                 } catch {
-                    // The client is gone: no answer can reach it.
+                    // The client has left, so no response can reach it.
                     logger.trace("connection ended", metadata: ["error": "\(error)"])
                 }
                 connection.close()
@@ -109,7 +109,7 @@ struct ConnectionHandler: Sendable {
         var turn = AnswerTurn(at: .now)
         do {
             while let part = try await connection.nextPart(mayRest: true) {
-                // Ends of requests come by here when the handler did not ask for their bodies.
+                // Ends of requests arrive here if the handler did not read their bodies.
                 guard case .head(let head) = part else { continue }
                 let memory = try transferTimeout.hold(head, on: connection)
                 defer { if let memory { transferTimeout.end(memory) } }
@@ -126,7 +126,7 @@ struct ConnectionHandler: Sendable {
             refuse(error, on: connection)
         }
         if connection.parts.isResting { return true }
-        // From here on it counts as idle, and is closed when the last answers do not leave.
+        // The connection now counts as idle, so that it is closed if the last responses can't be sent.
         connection.activity.withLock { $0.end(at: .now) }
         if connection.speaksHTTP { try await connection.flush() }
         return false
@@ -140,15 +140,15 @@ struct ConnectionHandler: Sendable {
     }
 }
 
-/// Passes on what the parser makes of a connection, keeps the connection in the list of open ones, and reports to it
-/// what its client does. What comes after HTTP goes to the handlers behind it.
+/// Passes parsed requests to the connection, registers the connection as open, and reports when the client leaves.
+/// After an upgrade, it passes input to the later handlers.
 final class ConnectionReader: ChannelDuplexHandler {
     typealias InboundIn = HTTPServerRequestPart
     typealias OutboundIn = ByteBuffer
 
     private let connection: HTTPConnection
     private let connections: OpenConnections
-    /// The head of an incomplete request, and the body bytes received.
+    /// The head of an incomplete request, and the number of body bytes received.
     private var open: (head: HTTPRequestHead, received: Int)?
 
     init(_ connection: HTTPConnection, connections: OpenConnections) {
@@ -156,7 +156,7 @@ final class ConnectionReader: ChannelDuplexHandler {
         self.connections = connections
     }
 
-    /// The kind of input that comes next.
+    /// The kind of input that the parser expects next.
     var expected: ReadPacer.Expected {
         guard connection.speaksHTTP else { return .frames }
         guard let open else { return .head }
@@ -206,8 +206,8 @@ final class ConnectionReader: ChannelDuplexHandler {
         switch event {
         case ReadPacer.Event.inputEnds: connection.caller.leave()
         case ChannelEvent.inputClosed:
-            // A client that closes its half counts as gone. That stops only slow statements that read; an answer that
-            // comes all the same is sent.
+            // A client that closes its sending side counts as disconnected. That only stops slow reads in the database.
+            // If there is a response anyway, it is sent.
             connection.caller.leave()
             connection.parts.finish(.success(()))
         default: break
@@ -216,7 +216,7 @@ final class ConnectionReader: ChannelDuplexHandler {
     }
 }
 
-/// Ends a connection whose client does not finish the handshake of TLS in time; goes away when it has.
+/// Closes a connection whose client doesn't complete the TLS handshake in time. Removes itself after the handshake.
 final class HandshakeTimeout: ChannelInboundHandler, RemovableChannelHandler {
     typealias InboundIn = ByteBuffer
 
@@ -243,10 +243,11 @@ final class HandshakeTimeout: ChannelInboundHandler, RemovableChannelHandler {
     }
 }
 
-/// The end of an event loop's turn, when the answers that were written during it are sent, one right after the other.
+/// Sends the responses that were written during a turn of an event loop together at its end.
 ///
-/// The first answer that is sent wakes a client. On a machine of few processors it pushes the server aside at once,
-/// finds that one answer, and waits again; and so it goes for each. When the others follow closely, it finds several.
+/// The first response wakes a client. On a machine with few CPUs, the client preempts the server, reads that one
+/// response and waits again, and so on for each response. If the others follow closely, the client reads several at
+/// once.
 package final class FlushCoalescer: Sendable {
     private let eventLoop: any EventLoop
     private let channels: NIOLoopBoundBox<[any Channel]>
@@ -256,12 +257,11 @@ package final class FlushCoalescer: Sendable {
         channels = .makeBoxSendingValue([], eventLoop: eventLoop)
     }
 
-    /// Sends what was written to a channel of the event loop, when its iteration ends; at once from
-    /// elsewhere.
+    /// Sends what was written to a channel at the end of the loop's turn, or immediately if called from elsewhere.
     func flush(_ channel: any Channel) {
         guard eventLoop.inEventLoop else { return channel.flush() }
         channels.value.append(channel)
-        // Tasks of this turn that are waiting already come first.
+        // Tasks of this turn that are already queued run first.
         if channels.value.count == 1 { eventLoop.execute { self.flushAll() } }
     }
 
@@ -275,8 +275,8 @@ package final class FlushCoalescer: Sendable {
     }
 }
 
-/// Runs the tasks of a connection on the connection's own event loop, so that an answer from the database goes to the
-/// socket without another change of threads.
+/// Runs the tasks of a connection on its own event loop, so that a database result reaches the socket without another
+/// thread switch.
 package final class EventLoopTaskExecutor: TaskExecutor {
     private let eventLoop: any EventLoop
 

@@ -1,10 +1,10 @@
 import CZlib
 
-/// Compression as browsers undo it.
+/// Gzip compression of HTTP responses.
 package enum Gzip {
-    /// The compressed bytes; nil where they are no fewer.
+    /// Returns the compressed bytes, or nil if they are not fewer.
     ///
-    /// - Parameter level: How much time it may take for fewer bytes, from 1 to 9.
+    /// - Parameter level: The compression level, from 1 (fastest) to 9 (smallest).
     package static func packed(_ bytes: [UInt8], level: Int32 = 9) -> [UInt8]? {
         var stream = z_stream()
         guard deflate_begin(&stream, level, 15 + 16) == Z_OK else { return nil }

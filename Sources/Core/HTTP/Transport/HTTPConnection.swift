@@ -4,15 +4,15 @@ import NIOSSL
 import Synchronization
 import Tasks
 
-/// A connection of a client: where requests come from and answers go, and what is under way on it.
+/// A client connection and the state of its requests.
 package final class HTTPConnection: Sendable {
     let channel: any Channel
-    /// The IP address of the other end; empty when there is none.
+    /// The IP address of the client, or an empty string if unknown.
     let peer: String
     /// Notifies slow statements when the client leaves.
     let caller: CallerPresence
     let parts: RequestParts
-    /// What is found out about the request that is being answered.
+    /// The record of the current request, for metrics and the log.
     let record: RequestRecord
 
     let activity = Mutex(ConnectionActivity(at: .now))
@@ -25,9 +25,9 @@ package final class HTTPConnection: Sendable {
     private let loopQueue: LoopQueue?
 
     /// - Parameters:
-    ///   - flushCoalescer: That of the channel's event loop.
+    ///   - flushCoalescer: The coalescer of the channel's event loop.
     ///   - transferTimeout: Counts unanswered input, or nil to count nothing.
-    ///   - record: What is found out about its requests.
+    ///   - record: Reused for each request of the connection.
     package init(
         _ channel: any Channel, flushCoalescer: FlushCoalescer, transferTimeout: TransferTimeout? = nil,
         record: RequestRecord = RequestRecord()
@@ -41,26 +41,26 @@ package final class HTTPConnection: Sendable {
         caller = CallerPresence(sender: Sender(address: peer))
     }
 
-    /// Whether the connection is one of HTTP, as all are at first.
+    /// Whether the connection speaks HTTP. False after an upgrade to WebSocket.
     var speaksHTTP: Bool { !speaksWebSocket.load(ordering: .relaxed) }
 
-    /// Notes that what the client sends from now on are no requests. To be called on its event loop.
+    /// Switches to WebSocket: further input is not HTTP. Must be called on the event loop.
     func leaveHTTP() {
         speaksWebSocket.store(true, ordering: .relaxed)
     }
 
-    /// Takes the next part of what the client sends; see ``RequestParts/next(mayRest:)``.
+    /// Returns the next part of the client's input; see ``RequestParts/next(mayRest:)``.
     func nextPart(mayRest: Bool = false) async throws -> HTTPServerRequestPart? {
         let part = try await parts.next(mayRest: mayRest)
         if holdsReads.exchange(false, ordering: .sequentiallyConsistent) { channel.read() }
         return part
     }
 
-    /// Whether more may be read from the client now; if not, it will be asked for when some of it has been taken.
+    /// Whether more may be read from the client now. If not, reading resumes after some input was consumed.
     func mayRead() -> Bool {
         guard isFull else { return true }
         holdsReads.store(true, ordering: .sequentiallyConsistent)
-        // A task that took parts before that did not see it.
+        // A task that has consumed parts meanwhile didn't see the flag.
         return !isFull && holdsReads.exchange(false, ordering: .sequentiallyConsistent)
     }
 
@@ -85,12 +85,12 @@ package final class HTTPConnection: Sendable {
     /// Waits until the other connections of the event loop have had a turn.
     func waitForTurn() async { await loopQueue?.wait(of: caller.sender) }
 
-    /// Takes bytes that leave with those that are sent next.
+    /// Buffers bytes that are sent with the next write.
     func hold(_ buffer: ByteBuffer) {
         channel.write(buffer, promise: nil)
     }
 
-    /// Sends bytes without waiting. Few bytes leave when the turn of the event loop ends.
+    /// Sends bytes without waiting. Small writes are sent when the turn of the event loop ends.
     ///
     /// - Returns: Whether the connection can take more. After a large write, it can if the system has accepted all
     ///   bytes.
@@ -100,33 +100,33 @@ package final class HTTPConnection: Sendable {
             flushCoalescer.flush(channel)
             return channel.isWritable
         }
-        // A client is busy with many bytes for longer than a context switch takes, so send them now.
+        // A client takes longer to process many bytes than a context switch takes, so send them now.
         channel.writeAndFlush(buffer, promise: nil)
         guard channel.eventLoop.inEventLoop, let options = channel.syncOptions else { return false }
         return (try? options.getOption(.bufferedWritableBytes)) == 0
     }
 
-    /// The unsent bytes at which a connection takes no more.
+    /// The number of unsent bytes from which a connection takes no more.
     static let mostUnsent = ChannelOptions.Types.WriteBufferWaterMark(low: 4096, high: 8192)
 
     private static let few = 16 * 1024
 
-    /// Returns when all that was sent has left. A client that reads nothing keeps it waiting: something must watch it.
+    /// Waits until everything has been sent. A client that doesn't read blocks this, so the transfer must be watched.
     ///
     /// - Throws: The error of the connection.
     func flush() async throws {
         try await channel.writeAndFlush(ByteBuffer()).get()
     }
 
-    /// Ends the connection unless a request is under way. What has come of one by then counts.
+    /// Closes the connection unless a request is in progress. A partly received request counts.
     func closeIfIdle() {
         channel.eventLoop.execute { [self] in
             if activity.withLock({ $0.idleTime }) != nil { close() }
         }
     }
 
-    /// Ends the connection unless there was a request since some moment. An event loop that was kept from its
-    /// connections reads first what has come meanwhile.
+    /// Closes the connection if it has been idle since a moment. Waits 100 ms first, so that an event loop that was
+    /// busy can read the input that arrived meanwhile.
     func closeIfIdle(since moment: ContinuousClock.Instant) {
         channel.eventLoop.execute { [self] in
             channel.eventLoop.scheduleTask(in: .milliseconds(100)) { [self] in
@@ -135,10 +135,10 @@ package final class HTTPConnection: Sendable {
         }
     }
 
-    /// Ends the connection when the requests that are under way are answered.
+    /// Closes the connection after its running requests.
     ///
-    /// - Parameter firstRequest: How long it may take for its first request: a client that connected last has it under
-    ///   way, and need not send it again when it is lost.
+    /// - Parameter firstRequest: How long to wait for the first request of a new connection. The client may have sent
+    ///   it already and wouldn't expect to have to resend it.
     func finish(firstRequest: Duration) {
         channel.eventLoop.execute { [self] in
             let (isIdle, isUnused) = activity.withLock { ($0.quiesce(), $0.isUnused) }
@@ -148,14 +148,14 @@ package final class HTTPConnection: Sendable {
         }
     }
 
-    /// Ends the connection; answers that wait for the end of a turn are sent before.
+    /// Closes the connection after sending the buffered responses.
     package func close() {
         channel.flush()
         channel.close(promise: nil)
     }
 }
 
-/// What is under way on a connection: whether it owes answers, and since when it has been idle.
+/// The running requests of a connection, and the start of its idle time.
 package struct ConnectionActivity {
     private var requests = 0
     private(set) var isUnused = true
@@ -163,7 +163,6 @@ package struct ConnectionActivity {
     private var isQuiescing = false
     private var hasEnded = false
 
-    /// The activity of a connection that was just opened.
     package init(at now: ContinuousClock.Instant) {
         idleSince = now
     }
@@ -173,41 +172,41 @@ package struct ConnectionActivity {
         isUnused = false
     }
 
-    /// Notes that a request has been answered.
+    /// Records that a request was answered.
     ///
-    /// - Returns: Whether the server shuts down, and this was the last one that it owes an answer.
+    /// - Returns: Whether the server is shutting down and this was the last running request.
     package mutating func finishRequest(at now: ContinuousClock.Instant) -> Bool {
         requests -= 1
         idleSince = now
         return isQuiescing && requests == 0
     }
 
-    /// Notes that the last answer was given, whatever the client goes on sending.
+    /// Records that the last response was sent, regardless of further input.
     package mutating func end(at now: ContinuousClock.Instant) {
         hasEnded = true
         idleSince = now
     }
 
-    /// Notes that the server shuts down; returns whether the connection is not needed any more.
+    /// Records that the server is shutting down. Returns whether no request is running.
     package mutating func quiesce() -> Bool {
         isQuiescing = true
         return requests == 0
     }
 
-    /// Since when nothing has been under way; nil while something is.
+    /// When the connection became idle, or nil if a request is running.
     var idleTime: ContinuousClock.Instant? {
         requests == 0 || hasEnded ? idleSince : nil
     }
 
-    /// Whether nothing is under way, and has not been since some moment.
+    /// Whether the connection has been idle since before `moment`.
     package func isIdle(since moment: ContinuousClock.Instant) -> Bool {
         idleTime.map { $0 < moment } ?? false
     }
 }
 
 extension Channel {
-    /// Ends a connection whose client does not do its part. A close in order would have TLS wait for the client once
-    /// more, with everything that the client has not read.
+    /// Closes a connection whose client stalls or misbehaves. An orderly TLS close would wait for the client again, and
+    /// keep everything that it has not read.
     func abort() {
         eventLoop.execute { [self] in
             if let security = try? pipeline.syncOperations.context(handlerType: NIOSSLServerHandler.self) {

@@ -5,28 +5,28 @@ import ServiceLifecycle
 import Synchronization
 import Telemetry
 
-/// A socket that listens, and the connections that come by it.
+/// A listening socket and its connections.
 struct HTTPListener: Sendable {
     let handler: ConnectionHandler
     let connections: OpenConnections
     let limits: HTTPServer.Limits
-    /// How long it goes on listening when the service is shut down.
+    /// The period in which the server still accepts requests after a shutdown signal.
     let drain: Drain
     let eventLoops: any EventLoopGroup
     let meters: RequestMeters?
     let logger: Logger
 
-    /// Connections that the system queues until they are accepted.
+    /// The number of connections that the system queues before they are accepted.
     private static let backlog: Int32 = 1024
 
-    /// Listens until the service is shut down and drained, then until the requests under way are answered. When the task is
-    /// cancelled, all connections are closed.
+    /// Listens until the service has been shut down and drained, then waits for the running requests. Closes all
+    /// connections if the task is cancelled.
     ///
-    /// - Parameter onBound: Gets the port.
-    /// - Throws: The error of the socket when the address cannot be listened on.
+    /// - Parameter onBound: Receives the port.
+    /// - Throws: The socket's error if it can't listen on the address.
     func run(host: String, port: Int, onBound: (Int) -> Void) async throws {
-        // A thread of its own: when the listening ends, it has taken all that the system had accepted, and was kept from that
-        // by no request. What it has not taken the system resets.
+        // On its own thread, the acceptor isn't delayed by requests. When listening ends, it has accepted everything
+        // that the system had queued. The system resets the connections that weren't accepted.
         let acceptor = MultiThreadedEventLoopGroup(numberOfThreads: 1)
         do {
             try await run(host: host, port: port, on: acceptor, onBound)
@@ -41,7 +41,7 @@ struct HTTPListener: Sendable {
         let (accepted, continuation) = AsyncStream.makeStream(of: HTTPConnection.self)
         let channel = try await bind(host: host, port: port, on: acceptor, continuation)
         let ended = channel.closeFuture.flatMap { [eventLoops] in
-            // The last connections are on their way to their event loops.
+            // The last connections may not have reached their event loops yet.
             let arrivals = eventLoops.makeIterator().map { $0.submit {} }
             return EventLoopFuture.andAllComplete(arrivals, on: channel.eventLoop)
         }
@@ -77,7 +77,7 @@ struct HTTPListener: Sendable {
         try await ServerBootstrap(group: acceptor, childGroup: eventLoops)
             .serverChannelOption(.backlog, value: Self.backlog)
             .serverChannelOption(.socketOption(.so_reuseaddr), value: 1)
-            // All that wait are accepted in a turn of the loop.
+            // All waiting connections are accepted in one turn of the loop.
             .serverChannelOption(.maxMessagesPerRead, value: UInt(Self.backlog))
             .serverChannelInitializer { channel in
                 channel.eventLoop.makeCompletedFuture {
@@ -87,7 +87,7 @@ struct HTTPListener: Sendable {
                 }
             }
             .childChannelOption(.allowRemoteHalfClosure, value: true)
-            // One read follows from one request for more, so that what waits unasked stays small.
+            // One read per request for more, so that little unrequested input is buffered.
             .childChannelOption(.maxMessagesPerRead, value: 1)
             .childChannelOption(.writeBufferWaterMark, value: HTTPConnection.mostUnsent)
             .childChannelInitializer { channel in
@@ -101,13 +101,13 @@ struct HTTPListener: Sendable {
     }
 }
 
-/// The time between the signal to end and the end, in which a balancer notices that the server is about to leave.
+/// The time between the shutdown signal and the shutdown, in which load balancers notice that the server is leaving.
 ///
-/// Requests are answered as always meanwhile, on new connections too, but each answer ends its connection.
+/// Requests are answered as usual, on new connections too, but each response closes its connection.
 final class Drain: Sendable {
-    /// How long it lasts; zero for none.
+    /// The duration of the drain, or zero for no drain.
     let time: Duration
-    /// How long a new connection may take for its first request afterwards.
+    /// How long a new connection may take to send its first request after the drain.
     let firstRequest: Duration
     private let begun = Atomic(false)
 
@@ -116,13 +116,11 @@ final class Drain: Sendable {
         self.firstRequest = firstRequest
     }
 
-    /// How long after its begin a connection is closed that lasts: not before balancers send its client elsewhere, and
-    /// not all at the same moment.
+    /// The time after which a long-lived connection is closed, counted from the start of the drain: late enough for
+    /// balancers to send its client elsewhere, and spread over time.
     var timeForConnection: Duration { time * Double.random(in: 0.5...0.9) }
 
-    /// Whether the server is about to end.
     var hasBegun: Bool { begun.load(ordering: .relaxed) }
 
-    /// Notes that the server is about to end.
     func begin() { begun.store(true, ordering: .relaxed) }
 }

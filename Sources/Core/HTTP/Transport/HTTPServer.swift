@@ -6,56 +6,54 @@ public import ServiceLifecycle
 import Tasks
 public import Telemetry
 
-/// The HTTP server: listens, has requests answered, and turns replies into responses.
+/// The HTTP server: accepts connections, passes their requests to a handler and sends its replies.
 ///
-/// Run it as a service. On a graceful shutdown it goes on for ``Limits/drain``, then takes no more connections, finishes the requests under way, and
-/// closes what is still open after ``Limits/shutdown``.
+/// Run it as a service. On a graceful shutdown it continues for ``Limits/drain``, then accepts no more connections,
+/// finishes the running requests, and closes what is still open after ``Limits/shutdown``.
 public struct HTTPServer: Service {
-    /// How long things may take, and how large they may be.
+    /// The time and size limits of the server.
     public struct Limits: Sendable {
-        /// How long a connection may be idle, and a body stand still.
+        /// How long a connection may be idle, or a body may make no progress.
         public var idle: Duration = .seconds(60)
-        /// How long a client may read nothing of its answer.
+        /// How long a client may read nothing of its response.
         public var stall: Duration = .seconds(20)
-        /// How long a transfer is left alone however slow it is, when room is needed for others.
+        /// How long a slow transfer is spared if others need its memory.
         public var grace: Duration = .seconds(2)
-        /// How long a body, or an answer that is kept in memory, may take at most; what is larger than usual gets more.
+        /// How long a body, or a response held in memory, may take in total. Unusually large ones get more time.
         public var transfer: Duration = .seconds(300)
-        /// How long a client may take for the handshake of TLS.
+        /// How long a client may take for the TLS handshake.
         public var handshake: Duration = .seconds(10)
-        /// How long requests under way may take to finish when the server is shut down.
+        /// How long the running requests may take when the server shuts down.
         public var shutdown: Duration = .seconds(10)
-        /// How long the server goes on taking requests when it is shut down, for balancers to notice.
+        /// How long the server still accepts requests after a shutdown signal, so that load balancers notice.
         public var drain: Duration = .zero
-        /// How long a new connection may take for its first request after such a drain.
+        /// How long a new connection may take to send its first request after the drain.
         public var firstRequest: Duration = .seconds(2)
-        /// The most bytes of all header fields of a request together.
+        /// The maximum total size of a request's header fields, in bytes.
         public var headers: Int = 64 * 1024
-        /// The most bytes of a body that is no file.
+        /// The maximum size of a body that isn't a file, in bytes.
         public var body: Int = 20 * 1024 * 1024
-        /// The most connections that are open at a time; half of them may be WebSocket's.
+        /// The maximum number of open connections. At most half of them can be WebSocket connections.
         public var connections: Int = 10_000
-        /// The most bytes of bodies and of answers that clients have not read that are kept in memory.
+        /// The maximum total size of bodies and unread responses in memory, in bytes.
         public var transferMemory: Int = 256 * 1024 * 1024
 
-        /// The usual limits.
         public init() {}
     }
 
-    /// What a deployment adds to the transport.
+    /// Optional features of a server.
     public struct Additions: Sendable {
-        /// Serves WebSocket connections; nil for a server that opens none.
+        /// Serves WebSocket connections, or nil to support none.
         public var webSockets: (any WebSocketHandler)?
-        /// Keeps figures about requests; nil for none.
+        /// Records request metrics, or nil to record none.
         public var metrics: (any MetricsFactory)?
-        /// What is measured of requests for `/metrics`; nil for nothing.
+        /// Records the request metrics for `/metrics`, or nil to record none.
         public var meters: RequestMeters?
         /// Traces requests, or nil for none.
         package var tracer: RequestTracer?
-        /// From how long on a request is slow, which the log says as a warning.
+        /// The duration from which a request is logged as slow, at level warning.
         public var slowRequest: Duration = .seconds(1)
 
-        /// Adds nothing.
         public init() {}
     }
 
@@ -72,17 +70,17 @@ public struct HTTPServer: Service {
     private let meters: RequestMeters?
     private let listeningPort = OneTime<Result<Int, any Error>>()
 
-    /// Makes a server; it listens when it is run.
+    /// Creates a server. It listens when it runs.
     ///
     /// - Parameters:
     ///   - host: The address to listen on.
-    ///   - port: The port to listen on; 0 for any that is free.
+    ///   - port: The port to listen on, or 0 for any free port.
     ///   - handler: Answers the requests.
-    ///   - crossOrigin: The header fields for pages of other origins.
-    ///   - certificate: By what it speaks TLS; nil for plain HTTP.
-    ///   - limits: How long things may take, and how large they may be.
-    ///   - additions: What a deployment adds.
-    ///   - logger: Gets one line a request at level info.
+    ///   - crossOrigin: The CORS header fields.
+    ///   - certificate: The TLS certificate, or nil for plain HTTP.
+    ///   - limits: The time and size limits.
+    ///   - additions: Optional features.
+    ///   - logger: Logs one line per request.
     package init(
         host: String, port: Int, handler: some HTTPHandler, crossOrigin: CrossOrigin,
         certificate: ServerCertificate? = nil, limits: Limits, additions: Additions = Additions(), logger: Logger
@@ -95,7 +93,7 @@ public struct HTTPServer: Service {
         meters = additions.meters
         transferTimeout = TransferTimeout(limits: limits, meters: meters)
         HeavyWork.use { LongWork.medium.executor(for: $0) }
-        // They stay for long: requests get the other half.
+        // WebSocket connections are long-lived, so half of all connections are reserved for requests.
         webSockets = WebSocketSlots(most: max(1, limits.connections / 2))
         connections = OpenConnections(transferTimeout: transferTimeout, webSockets: webSockets)
         drain = Drain(time: limits.drain, firstRequest: limits.firstRequest)
@@ -104,9 +102,9 @@ public struct HTTPServer: Service {
             webSockets: webSockets, additions: additions, drain: drain, isSecure: certificate != nil, logger: logger)
     }
 
-    /// The port on which the server listens; waits until it does.
+    /// The port on which the server listens. Waits until it does.
     ///
-    /// - Throws: What kept the server from listening.
+    /// - Throws: The error that prevented the server from listening.
     public var boundPort: Int {
         get async throws {
             guard let port = await listeningPort.wait() else { throw CancellationError() }
@@ -114,17 +112,16 @@ public struct HTTPServer: Service {
         }
     }
 
-    /// How the server stands at one moment.
+    /// Counts of a server at one moment.
     public struct Figures: Sendable {
-        /// Connections without a request, with one, and of WebSocket.
+        /// HTTP connections without and with a running request, and WebSocket connections.
         public var idle = 0, active = 0, webSockets = 0
-        /// The most connections there may be.
+        /// The maximum number of connections.
         public var mostConnections = 0
-        /// The bytes of bodies and unread answers that are kept in memory, and the most of them.
+        /// The bytes of bodies and unread responses in memory, and their limit.
         public var heldBytes = 0, mostHeldBytes = 0
     }
 
-    /// How the server stands now.
     public var figures: Figures {
         let (idle, active) = connections.idleAndActive
         let webSockets = webSockets.taken
@@ -134,15 +131,15 @@ public struct HTTPServer: Service {
             heldBytes: transferTimeout.heldBytes, mostHeldBytes: limits.transferMemory)
     }
 
-    /// Listens and answers until the service is shut down or the task is cancelled.
+    /// Listens and serves requests until the service is shut down or the task is cancelled.
     ///
-    /// - Throws: The error of the socket when the address cannot be listened on.
+    /// - Throws: The socket's error if the server can't listen on the address.
     public func run() async throws { try await run { _ in } }
 
-    /// The same for a caller that has to know the port before the first request is answered.
+    /// Runs the server, for callers that need the port before the first request is answered.
     ///
-    /// - Parameter onListening: Gets the port; requests wait until it returns.
-    /// - Throws: The error of the socket when the address cannot be listened on.
+    /// - Parameter onListening: Receives the port. Requests wait until it returns.
+    /// - Throws: The socket's error if the server can't listen on the address.
     package func run(onListening: @escaping @Sendable (_ port: Int) -> Void) async throws {
         do {
             try await withThrowingTaskGroup(of: Void.self) { group in
@@ -178,9 +175,8 @@ public struct HTTPServer: Service {
         }
     }
 
-    /// Waits for a shutdown and its drain, ends uploads that stand still, gives other requests their time, and closes the
-    /// remaining connections.
-    /// After it returns, whatever still runs is cancelled.
+    /// Waits for a shutdown and its drain, ends stalled uploads, gives other requests their time, and closes the
+    /// remaining connections. After it returns, whatever still runs is cancelled.
     private func closeLateConnections() async {
         do {
             try await gracefulShutdown()

@@ -1,20 +1,20 @@
 import NIOCore
 
-/// The body of a request while it arrives: read at most once, counted, and watched for standing still.
+/// The body of a request while it arrives. It can be read once, and its memory and progress are watched.
 ///
-/// It belongs to the task that answers the request.
+/// Belongs to the task that answers the request.
 package final class IncomingBody: AsyncSequence {
     package typealias Element = ByteBuffer
 
-    /// The number of bytes that the client promised, if it did.
+    /// The declared number of bytes: 0 without a body, nil for a chunked one.
     package let declaredLength: Int?
-    /// The number of bytes that arrived.
+    /// The number of bytes received so far.
     package private(set) var receivedLength = 0
-    /// Whether all of it has been read.
+    /// Whether the whole body has been read.
     package private(set) var isComplete = false
     /// Whether the connection ended before the body did.
     package private(set) var isBroken = false
-    /// Whether the client waits for a word before it sends the body, and has not had one.
+    /// Whether the client waits for `100 Continue` and has not received it.
     package var awaitsContinue = false
 
     private var firstChunk: ByteBuffer?
@@ -34,10 +34,9 @@ package final class IncomingBody: AsyncSequence {
         isComplete = declaredLength == 0
     }
 
-    /// Reads the next bytes.
+    /// Reads the next bytes, or returns nil at the end.
     ///
-    /// - Returns: The bytes, or nil at the end.
-    /// - Throws: ``HTTPError/aborted`` when the connection ends before the body does.
+    /// - Throws: ``HTTPError/aborted`` if the connection ends before the body does.
     package func next() async throws -> ByteBuffer? {
         if let chunk = firstChunk {
             firstChunk = nil
@@ -46,13 +45,13 @@ package final class IncomingBody: AsyncSequence {
         return try await receive()
     }
 
-    /// Passes on the unread part of the body, and nil at its end.
+    /// Passes the unread part of the body on, and nil at its end.
     ///
     /// - Parameters:
     ///   - isOver: Whether to stop. Call ``wake`` after its value changes.
     ///   - take: Receives a piece. Returns false to get no more.
-    /// - Returns: False if `take` did.
-    /// - Throws: ``HTTPError/aborted`` if the connection ends before the body does; errors of `take`.
+    /// - Returns: False if `take` returned false.
+    /// - Throws: ``HTTPError/aborted`` if the connection ends before the body does, or the error of `take`.
     @discardableResult package func pass(
         unless isOver: @Sendable () -> Bool, to take: @Sendable (ByteBuffer?) async throws -> Bool
     ) async throws -> Bool {
@@ -80,13 +79,14 @@ package final class IncomingBody: AsyncSequence {
         { [connection] in connection.parts.wake() }
     }
 
-    /// Starts to watch the body. Returns what lets the rest come only at the usual pace, safe to call from any task.
+    /// Starts to watch the body. Returns a function that requires the usual pace for the rest, safe to call from any
+    /// task.
     func watchForAnswer() -> @Sendable () -> Void {
         let ticket = watch()
         return { [transferTimeout] in transferTimeout.hurry(ticket) }
     }
 
-    /// Whether the body has no bytes at all. What is read to find out is not lost.
+    /// Whether the body is empty. Bytes read to find out are returned by the next read.
     package func isEmpty() async throws -> Bool {
         while firstChunk == nil {
             guard let chunk = try await receive() else { return true }
@@ -95,13 +95,13 @@ package final class IncomingBody: AsyncSequence {
         return false
     }
 
-    /// Reads all of the body.
+    /// Reads the whole body.
     ///
     /// Unless the body is small, its memory counts until the request is answered. A large body waits for its turn, and
     /// nothing more is read meanwhile.
-    /// - Parameter limit: The most bytes that are taken.
-    /// - Throws: ``HTTPError/bodyTooLarge`` when there are more, promised or sent; ``HTTPError/overloaded`` when there is
-    ///   no memory for it now; ``HTTPError/aborted``.
+    /// - Parameter limit: The maximum size in bytes.
+    /// - Throws: ``HTTPError/bodyTooLarge`` if the declared or received size exceeds the limit,
+    ///   ``HTTPError/overloaded`` if memory is full, or ``HTTPError/aborted``.
     package func collect(upTo limit: Int) async throws -> [UInt8] {
         if let declaredLength, declaredLength > limit { throw HTTPError.bodyTooLarge }
         var bytes: [UInt8] = []
@@ -122,11 +122,12 @@ package final class IncomingBody: AsyncSequence {
         return bytes
     }
 
-    /// Counts what is kept of a body that is passed on in parts, until the request is answered. When there is no room, it
-    /// waits for its turn; nothing more is read meanwhile.
+    /// Counts the memory of a body that is passed on in parts, until the request is answered. If memory is full, waits
+    /// for its turn, and nothing more is read meanwhile.
     ///
-    /// - Parameter most: The most bytes that are kept at a time.
-    /// - Throws: ``HTTPError/aborted`` when the connection is closed meanwhile.
+    /// - Parameter most: The maximum number of bytes held at a time.
+    /// - Throws: ``HTTPError/aborted`` if the connection is closed meanwhile, or ``HTTPError/overloaded`` if too many
+    ///   bodies wait.
     package func reserve(_ most: Int) async throws(HTTPError) {
         guard most > 0, receivedLength > Self.smallFile, !isCounted else { return }
         try await reserve(Swift.min(declaredLength ?? most, most), in: .files)
@@ -141,14 +142,14 @@ package final class IncomingBody: AsyncSequence {
         (isCounted, isReserved) = (true, true)
     }
 
-    /// Bytes that a collected body, and a file passed on in parts, may keep without counting toward the memory limit.
+    /// Bytes that a collected body, and a file passed on in parts, may hold without counting toward the memory limit.
     private static let (uncounted, smallFile) = (4096, 64 * 1024)
     /// The size from which a body waits for its turn, and from which it leaves room for others.
     private static let (large, giant) = (RequestQueue.hugeSize, RequestQueue.giantSize)
 
     private func count(_ bytes: Int, of most: Int) async throws(HTTPError) {
         guard !isReserved, bytes > Self.uncounted, let ticket else { return }
-        // A body of unknown length keeps what has come.
+        // A body of unknown length counts what has arrived.
         if let declaredLength, declaredLength > Self.large {
             return try await reserve(most, in: most > Self.giant ? .giant : .large)
         }
@@ -156,14 +157,14 @@ package final class IncomingBody: AsyncSequence {
         isCounted = true
     }
 
-    /// Counts the memory of the body no more: what was made of it is done with.
+    /// Stops counting the memory of the body, because the request no longer needs it.
     package func release() {
         if isComplete { endTicket() }
     }
 
-    /// Reads and forgets what is left, so that the next request on the connection can be read.
+    /// Reads and discards the rest, so that the next request on the connection can be read.
     ///
-    /// - Parameter limit: The most bytes that are worth it.
+    /// - Parameter limit: The maximum number of bytes to discard.
     /// - Returns: Whether the end was reached.
     package func drain(upTo limit: Int) async -> Bool {
         var drained = 0

@@ -1,13 +1,13 @@
 import Synchronization
 
-/// The connections that are open, so that idle ones can be closed, and all that are left when a shutdown takes
-/// too long.
+/// The open connections. Closes idle ones, and on shutdown all of them.
 final class OpenConnections: Sendable {
     private struct State {
         var connections: [ObjectIdentifier: HTTPConnection] = [:]
-        /// Connections that were accepted and are not closed; some of them are not in the list yet.
+        /// Accepted connections that are not closed. Some of them are not in the list yet.
         var count = 0
-        /// How long those without a request so far may take for one, now that no more are accepted; nil before.
+        /// How long connections without a request may take to send one after the server stopped accepting, or nil
+        /// before that.
         var finishing: Duration?
         var isClosed = false
     }
@@ -17,17 +17,17 @@ final class OpenConnections: Sendable {
     private let webSockets: WebSocketSlots
 
     /// - Parameters:
-    ///   - transferTimeout: Knows the transfers on the connections.
-    ///   - webSockets: Knows those of them that are WebSocket's.
+    ///   - transferTimeout: Finds the connections with the slowest transfers.
+    ///   - webSockets: Finds the WebSocket connections of unknown clients.
     init(transferTimeout: TransferTimeout, webSockets: WebSocketSlots) {
         self.transferTimeout = transferTimeout
         self.webSockets = webSockets
     }
 
-    /// How many were accepted and are not closed.
+    /// The number of accepted connections that are not closed.
     var count: Int { state.withLock { $0.count } }
 
-    /// How many of the open connections of HTTP wait for a request, and how many have one under way.
+    /// The numbers of open connections without and with a running request.
     var idleAndActive: (idle: Int, active: Int) {
         var idle = 0
         let all = list
@@ -35,7 +35,7 @@ final class OpenConnections: Sendable {
         return (idle, all.count - idle)
     }
 
-    /// Counts a connection that was accepted; returns how many there are now.
+    /// Counts an accepted connection. Returns the new count.
     func admit() -> Int {
         state.withLock { state in
             state.count += 1
@@ -43,12 +43,11 @@ final class OpenConnections: Sendable {
         }
     }
 
-    /// Counts a connection that was closed.
     func dismiss() {
         state.withLock { $0.count -= 1 }
     }
 
-    /// Closes every connection, whatever it is doing, and those that are still to come.
+    /// Closes all connections at once, including those accepted later.
     func closeAll() {
         let connections = state.withLock { state in
             state.isClosed = true
@@ -57,9 +56,9 @@ final class OpenConnections: Sendable {
         for connection in connections { connection.close() }
     }
 
-    /// Closes every connection when the requests under way on it are answered, and those that are still to come.
+    /// Closes each connection after its running requests, including those accepted later.
     ///
-    /// - Parameter firstRequest: How long a connection that had no request yet may take for one.
+    /// - Parameter firstRequest: How long a connection without any request so far may take to send one.
     func finishAll(firstRequest: Duration) {
         let connections = state.withLock { state in
             state.finishing = firstRequest
@@ -68,9 +67,9 @@ final class OpenConnections: Sendable {
         for connection in connections { connection.finish(firstRequest: firstRequest) }
     }
 
-    /// Closes connections without requests until the task is cancelled.
+    /// Closes idle connections until the task is cancelled.
     ///
-    /// - Parameter idleLimit: How long a connection may be without.
+    /// - Parameter idleLimit: The maximum time without a request.
     func closeIdle(after idleLimit: Duration) async {
         while (try? await Task.sleep(for: min(idleLimit / 4, .seconds(5)))) != nil {
             sweep(closingAfter: idleLimit, at: .now)
@@ -92,9 +91,8 @@ final class OpenConnections: Sendable {
         }
     }
 
-    /// Closes so many connections, to make room for others: those that have been without a request for the longest
-    /// time, and when there are not enough of them, those with the slowest transfers, and WebSocket's whose clients are
-    /// not known.
+    /// Closes connections to make room for others: first the longest idle ones. If these are fewer than `count`, also
+    /// those with the slowest transfers and the WebSocket connections of unknown clients.
     func closeUnused(_ count: Int) {
         let idle = list.compactMap { connection in
             connection.activity.withLock { $0.idleTime }.map { (since: $0, connection: connection) }
@@ -110,7 +108,7 @@ final class OpenConnections: Sendable {
         state.withLock { Array($0.connections.values) }
     }
 
-    /// Takes a connection into the list.
+    /// Adds a connection, and closes it if the server is shutting down.
     func insert(_ connection: HTTPConnection) {
         let (finishing, isClosed) = state.withLock { state in
             state.connections[ObjectIdentifier(connection)] = connection
@@ -123,7 +121,6 @@ final class OpenConnections: Sendable {
         }
     }
 
-    /// Takes a connection out of the list.
     func remove(_ connection: HTTPConnection) {
         state.withLock { _ = $0.connections.removeValue(forKey: ObjectIdentifier(connection)) }
     }

@@ -2,25 +2,25 @@ import Encoding
 import Logging
 import Logs
 
-/// What the log says of a request that was answered.
+/// The log fields of an answered request.
 package struct RequestFields: Sendable {
     let id: RequestID
     let method: String
     let path: String
-    /// nil for a client that left before its answer.
+    /// Nil if the client left before the response.
     let status: Int?
     let duration: Duration
-    /// The template of the path, where it is one of a route.
+    /// The template of the path, or nil for unrouted paths.
     var route: String?
-    /// The number of Parse's error.
+    /// The Parse error code.
     var code: Int?
-    /// The bytes of the content of the answer.
+    /// The size of the response's content in bytes.
     var bytes: Int?
     var caller = RequestRecord.Caller()
     var traceID: String?
 
-    /// Takes of a target what lines keep: the path, without the query string, which may hold secrets, without the host
-    /// of a whole URL, which may hold a password, and not all of one that is long.
+    /// Keeps only the path of the target, at most 256 bytes: the query string may contain secrets, and the host of an
+    /// absolute URL may contain a password.
     package init(id: RequestID, method: String, target: String, status: Int?, duration: Duration) {
         self.id = id
         self.method = method
@@ -42,7 +42,7 @@ package struct RequestFields: Sendable {
         return String(decoding: kept, as: UTF8.self)
     }
 
-    /// In bytes.
+    /// The maximum length in bytes.
     private static let longestPath = 256
 
     private static func withoutHost(_ target: Substring.UTF8View) -> Substring.UTF8View {
@@ -54,7 +54,7 @@ package struct RequestFields: Sendable {
             ?? authority.suffix(0)
     }
 
-    /// The path as lines have it. The name of a file opens it to everybody, and is left out.
+    /// The path for the log. The name of a file grants access to it, so it is left out.
     var shownPath: String {
         if let route, !route.hasPrefix("/files") { return path }
         guard let start = lengthToFile else { return path }
@@ -63,12 +63,12 @@ package struct RequestFields: Sendable {
         return String(decoding: shown, as: UTF8.self) + "\u{2026}"
     }
 
-    /// Length of the path before an app's file, or nil for other paths.
+    /// The length of the path before the name of a file, or nil for other paths.
     private var lengthToFile: Int? {
         var (matched, length) = (0, 0)
         for byte in path.utf8 {
             length += 1
-            // Names of routes may have capitals.
+            // Route names are case-insensitive.
             if byte.lowercasedASCII == Self.files[matched] {
                 matched += 1
             } else {
@@ -81,9 +81,9 @@ package struct RequestFields: Sendable {
 
     private static let files = Array("/files/".utf8)
 
-    /// How loudly the log says it.
+    /// Returns the log level.
     ///
-    /// - Parameter slow: From how long on a request is slow.
+    /// - Parameter slow: The duration from which a request counts as slow.
     package func level(isQuiet: Bool, slow: Duration) -> Logger.Level {
         if isQuiet { return .debug }
         if let status, status >= 500 { return .error }

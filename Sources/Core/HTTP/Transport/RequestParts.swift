@@ -4,24 +4,24 @@ import NIOCore
 import NIOHTTP1
 import Synchronization
 
-/// What the parser makes of a connection, on its way to the task that answers: the head of a request, pieces of its
-/// body, its end, the head of the next one.
+/// The parsed parts of a connection, on their way to the task that answers requests: head, body pieces and end of each
+/// request.
 ///
-/// One task takes the parts. It waits on the event loop that adds them, so that taking one is not a change of threads.
+/// One task consumes the parts. It waits on the event loop that adds them, so taking a part needs no thread switch.
 package final class RequestParts: Sendable {
     /// A part and its wire size in bytes.
     private struct Entry {
         var part: HTTPServerRequestPart
         var bytes: Int
 
-        /// Whether another piece of a body may be appended to it.
+        /// Whether another body piece may be appended.
         var mayGrow: Bool {
             if case .body(let data) = part { data.readableBytes < RequestParts.mostJoined } else { false }
         }
 
         mutating func join(_ piece: inout ByteBuffer, bytes count: Int) {
             guard case .body(var data) = part else { return }
-            // The buffer is not copied.
+            // Releases the entry's reference, so that the buffer isn't copied.
             part = .end(nil)
             data.writeBuffer(&piece)
             part = .body(data)
@@ -34,18 +34,18 @@ package final class RequestParts: Sendable {
         /// Wire size of the parts in bytes.
         private(set) var bytes = 0
         private(set) var heads = 0
-        /// What comes after the last part; nil while the connection is open.
+        /// How the connection ended, or nil if it is open.
         var end: Result<Void, any Error>?
         var consumer: CheckedContinuation<HTTPServerRequestPart?, any Error>?
-        /// Whether the consumer waits for a request, not for a part of one.
+        /// Whether the consumer waits for a request rather than for a part of one.
         var mayRest = false
         var isResting = false
         var waiter: CheckedContinuation<Void, Never>?
 
         var isReady: Bool { !entries.isEmpty || end != nil }
 
-        /// Adds a part behind the others. Pieces of a body become one: a client may send each byte as a piece of its
-        /// own, and to take a piece costs far more than a byte does.
+        /// Appends a part. Body pieces are joined, because a client may send each byte as a separate piece, and taking
+        /// a piece costs far more than a byte.
         mutating func append(_ part: HTTPServerRequestPart, bytes count: Int) {
             bytes += count
             if case .head = part { heads += 1 }
@@ -70,13 +70,13 @@ package final class RequestParts: Sendable {
 
     package init(_ input: HeldInput = HeldInput(nil)) { self.input = input }
 
-    /// Body pieces from this size, in bytes, are not joined.
+    /// The size in bytes from which body pieces are not joined.
     private static let mostJoined = 16 * 1024
-    /// Queued bytes at which reading from the connection pauses.
+    /// The number of queued bytes at which reading from the connection pauses.
     private static let mostBytes = 128 * 1024
 
-    /// Whether nothing more should be read: a request waits, much of a body does, or requests can no longer be separated,
-    /// and would be thrown away for as long as the requests before it take.
+    /// Whether reading should pause: a request or much of a body waits, or requests can no longer be separated, so that
+    /// further input would be dropped.
     package var isFull: Bool {
         state.withLock { state in
             if case .failure? = state.end { return true }
@@ -86,11 +86,11 @@ package final class RequestParts: Sendable {
 
     package var hasRequest: Bool { state.withLock { $0.heads > 0 } }
 
-    /// Takes the next part; waits until there is one.
+    /// Returns the next part, waiting until there is one.
     ///
     /// - Parameter mayRest: Whether ``rest()`` ends the wait.
     /// - Returns: The part, or nil after the last one or when the connection rests.
-    /// - Throws: What ended the connection, when it was an error; `HTTPParserError` for what is no HTTP.
+    /// - Throws: The error that ended the connection, such as `HTTPParserError` for invalid HTTP.
     package func next(mayRest: Bool = false) async throws -> HTTPServerRequestPart? {
         if let part = take() { return part }
         return try await withCheckedThrowingContinuation { continuation in
@@ -119,7 +119,7 @@ package final class RequestParts: Sendable {
     /// Whether the last wait for a request was ended by ``rest()``.
     package var isResting: Bool { state.withLock { $0.isResting } }
 
-    /// Waits until there is a part or the last one was taken.
+    /// Waits until a part is available or no more can come.
     package func waitUntilReady() async {
         await withCheckedContinuation { continuation in
             let isReady = state.withLock { state in
@@ -131,7 +131,7 @@ package final class RequestParts: Sendable {
         }
     }
 
-    /// Waits for the next part or the end.
+    /// Waits until a part is available, no more can come, or `isOver` returns true.
     ///
     /// - Parameter isOver: Whether to stop waiting. Call ``wake()`` after its value changes.
     package func waitUntilReady(unless isOver: @Sendable () -> Bool) async {
@@ -154,7 +154,7 @@ package final class RequestParts: Sendable {
         return next.part
     }
 
-    /// Adds a part and counts its bytes on the connection.
+    /// Appends a part that took `bytes` bytes of input, or hands it to the waiting consumer.
     package func append(_ part: HTTPServerRequestPart, bytes: Int) {
         let (consumer, waiter) = state.withLock { state in
             let consumer = state.consumer.take()
@@ -167,7 +167,7 @@ package final class RequestParts: Sendable {
         consumer.resume(returning: part)
     }
 
-    /// Notes that no more parts come; the first reason counts.
+    /// Records that no more parts come. Only the first reason counts.
     package func finish(_ end: Result<Void, any Error>) {
         let (consumer, waiter) = state.withLock { state in
             if state.end == nil { state.end = end }
@@ -178,8 +178,8 @@ package final class RequestParts: Sendable {
     }
 }
 
-/// A request that cannot be separated from what follows it, or could be understood otherwise by a proxy in front. The
-/// client hears why, and the connection is closed.
+/// A request that can't be separated from what follows, or that a proxy could interpret differently. The client gets
+/// the reason, and the connection is closed.
 struct MalformedRequest: Error, Equatable {
     let reason: String
 
@@ -202,7 +202,7 @@ struct MalformedRequest: Error, Equatable {
         }
     }
 
-    /// Checks what the parser lets pass; returns nil for a request that is in order.
+    /// Checks what the parser doesn't. Returns nil for a valid request.
     init?(_ headers: RequestHeaders, version: HTTPVersion) {
         switch headers.count(of: .host) {
         case 0 where version != .http1_0: self.init("The field Host is missing.")

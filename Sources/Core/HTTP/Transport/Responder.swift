@@ -12,14 +12,14 @@ import Telemetry
 struct Responder: Sendable {
     let handler: any HTTPHandler
     private let crossOrigin: CrossOrigin
-    /// Bytes of an unwanted body that are read to keep the connection.
+    /// The number of bytes of an unwanted body that are read to keep the connection.
     private let drainLimit: Int
     private let transferTimeout: TransferTimeout
     private let webSockets: WebSocketSlots
     let additions: HTTPServer.Additions
     private let metrics: RequestMetrics?
     private let drain: Drain
-    /// Whether connections speak TLS.
+    /// Whether connections use TLS.
     let isSecure: Bool
     private let logger: Logger
     private let requestIDs = RequestIDs()
@@ -45,9 +45,9 @@ struct Responder: Sendable {
     ///
     /// - Parameters:
     ///   - head: The request line and the header fields.
-    ///   - connection: Where the body comes from, and the answer goes.
+    ///   - connection: Provides the body and receives the response.
     /// - Returns: Whether the connection can carry another request.
-    /// - Throws: ``MalformedRequest``; the error of the connection when the answer cannot be sent.
+    /// - Throws: ``MalformedRequest``, or the connection's error if the response can't be sent.
     func respond(to head: HTTPRequestHead, on connection: HTTPConnection) async throws -> Bool {
         let headers = RequestHeaders(head.headers)
         if let malformed = MalformedRequest(headers, version: head.version) { throw malformed }
@@ -61,7 +61,7 @@ struct Responder: Sendable {
         metrics?.begin()
         record.begin(method: head.method.rawValue)
         var (status, sent, received) = (0, 0, 0)
-        // A client that leaves is answered with no status.
+        // Status 0 means that the client left before the response.
         defer {
             let duration = ContinuousClock.now - start
             metrics?.end(method: head.method, status: status, duration: duration)
@@ -130,8 +130,7 @@ struct Responder: Sendable {
         return false
     }
 
-    /// Starts the timeout of a long or streamed response. If there is no memory to hold it until the client has read
-    /// it, replaces it by an error.
+    /// Starts the timeout of a long or streamed response. If memory is full, replaces the response by an error.
     @inline(never)
     private func watch(_ reply: inout Reply, on connection: HTTPConnection) -> TransferTimeout.Ticket? {
         var (kind, held) = (TransferTimeout.Kind.answer, reply.body.bytesInMemory)
@@ -198,7 +197,7 @@ struct Responder: Sendable {
             try await stream.produce { try await send($0, on: connection, ticket) }
         case .bytes(let bytes):
             if bytes.count <= Self.pieceSize {
-                // One piece of memory and one write for all of an answer that is not large.
+                // A small response needs only one allocation and one write.
                 buffer.writeBytes(bytes)
                 try await sendSmall(buffer, on: connection)
                 break
@@ -218,8 +217,8 @@ struct Responder: Sendable {
         if stream.sendsHeadFirst { _ = connection.write(head) } else { connection.hold(head) }
     }
 
-    /// Sends content of unknown length in chunks (RFC 9112, 7.1). If it breaks off, the client notices the missing last
-    /// chunk.
+    /// Sends content of unknown length in chunks (RFC 9112, 7.1). If that fails, the client notices that the last chunk
+    /// is missing.
     private func sendUnmeasured(
         _ stream: Reply.ByteStream, on connection: HTTPConnection, _ ticket: TransferTimeout.Ticket?, isChunked: Bool
     ) async throws -> Int {
@@ -250,7 +249,7 @@ struct Responder: Sendable {
         if let ticket, isStreamed, piece.readableBytes > Self.streamedPiece {
             guard transferTimeout.hold(ticket, atLeast: piece.readableBytes) else { throw HTTPError.overloaded }
         }
-        // The next piece of a stream is made when this one has left.
+        // The next piece of a stream is created after this one has been sent.
         if !connection.write(piece) || isStreamed { try await connection.flush() }
         if let ticket { transferTimeout.moved(ticket, bytes: piece.readableBytes, pauses: isStreamed) }
     }
@@ -270,7 +269,7 @@ struct Responder: Sendable {
 
     /// Logs one request.
     ///
-    /// - Parameter status: nil if the client left before its answer.
+    /// - Parameter status: The response status, or nil if the client left before the response.
     @inline(never)
     private func log(
         _ request: IncomingRequest, status: Int?, code: Int? = nil, bytes: Int? = nil, duration: Duration

@@ -9,10 +9,10 @@ import Synchronization
     import Musl
 #endif
 
-/// The certificate and the key by which the server speaks TLS. They can be read anew: connections that come afterwards
-/// get the new ones, those that are open go on as they are.
+/// The TLS certificate and key of the server. After a reload, new connections use the new ones, and open connections
+/// continue unchanged.
 public final class ServerCertificate: Sendable {
-    /// Files that the server cannot use.
+    /// The error for files that the server can't use.
     public struct Unusable: Error, CustomStringConvertible {
         /// The message for the operator.
         public let description: String
@@ -32,15 +32,15 @@ public final class ServerCertificate: Sendable {
 
     private struct Loaded {
         let context: NIOSSLContext
-        /// When the certificate ends, in seconds since 1970.
+        /// When the certificate expires, in seconds since 1970.
         let end: Int
     }
 
     /// Reads the files.
     ///
     /// - Parameters:
-    ///   - certificateFile: The PEM file of the certificate and of those that lead to its authority.
-    ///   - keyFile: The PEM file of its key.
+    ///   - certificateFile: The PEM file of the certificate and its chain.
+    ///   - keyFile: The PEM file of the private key, not encrypted.
     /// - Throws: ``Unusable``.
     public init(certificateFile: String, keyFile: String) throws(Unusable) {
         self.certificateFile = certificateFile
@@ -48,7 +48,7 @@ public final class ServerCertificate: Sendable {
         current = Mutex(try Self.load(certificateFile, keyFile))
     }
 
-    /// Reads the files again. What cannot be used leaves the old ones in force.
+    /// Reads the files again. Keeps the old certificate if they are unusable.
     ///
     /// - Throws: ``Unusable``.
     public func reload() throws(Unusable) {
@@ -56,13 +56,13 @@ public final class ServerCertificate: Sendable {
         current.withLock { $0 = loaded }
     }
 
-    /// What a new connection speaks TLS by.
+    /// The TLS context for new connections.
     var context: NIOSSLContext { current.withLock { $0.context } }
 
-    /// When the certificate ends, in seconds since 1970.
+    /// When the certificate expires, in seconds since 1970.
     public var end: Int { current.withLock { $0.end } }
 
-    /// The warning about a certificate that clients refuse since its time is over; nil for another one.
+    /// A warning that the certificate has expired, or nil if it hasn't.
     public var warning: String? {
         let end = current.withLock { $0.end }
         guard end < Int(time(nil)) else { return nil }
@@ -83,7 +83,7 @@ public final class ServerCertificate: Sendable {
         guard let chain = try? NIOSSLCertificate.fromPEMFile(certificateFile), let own = chain.first else {
             throw Unusable("certificate", certificateFile, "no PEM certificate")
         }
-        // A server has no user who types a passphrase, which BoringSSL would ask the terminal for.
+        // A server has no user to type a passphrase, for which BoringSSL would ask on the terminal.
         guard let key = try? NIOSSLPrivateKey(file: keyFile, format: .pem, passphraseCallback: { $0([UInt8]()) }) else {
             throw Unusable("key", keyFile, "no unencrypted PEM key")
         }

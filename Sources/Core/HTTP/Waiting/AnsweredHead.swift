@@ -1,13 +1,13 @@
 import NIOHTTP1
 
 extension TransferTimeout {
-    /// Head bytes that don't count while the request is answered.
+    /// The size up to which the head of a request doesn't count, in bytes.
     private static let smallHead = 8 * 1024
 
-    /// Counts the head of a request that is answered now, unless it is small.
+    /// Counts the head of a request while it is answered, unless it is small.
     ///
     /// - Returns: The memory to release when the request is answered, or nil for a small head.
-    /// - Throws: ``HTTPError/overloaded`` if there is no memory for it.
+    /// - Throws: ``HTTPError/overloaded`` if memory is full.
     @inline(never)
     func hold(_ head: HTTPRequestHead, on connection: HTTPConnection) throws(HTTPError) -> Ticket? {
         let size = head.headers.reduce(head.uri.utf8.count) {

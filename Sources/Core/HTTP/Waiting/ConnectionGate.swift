@@ -9,11 +9,11 @@ import Telemetry
     import Darwin
 #endif
 
-/// Lets connections in, up to a limit, and waits where the system has no descriptor for one more. It belongs to one
-/// listening socket, on whose event loop it is used.
+/// Accepts connections up to a limit, and pauses if the system has no more descriptors. Belongs to one listening socket
+/// and runs on its event loop.
 ///
-/// SwiftNIO leaves a socket that failed to accept in the poll, which reports it again at once: it would spin. Here the
-/// socket is taken out of the poll for a moment, while idle connections are closed.
+/// If accepting fails, SwiftNIO keeps polling the socket, which reports it again immediately, so the loop would spin.
+/// The gate stops polling for a moment instead, while idle connections are closed.
 final class ConnectionGate: ChannelInboundHandler {
     typealias InboundIn = any Channel
     typealias InboundOut = any Channel
@@ -23,15 +23,15 @@ final class ConnectionGate: ChannelInboundHandler {
     private let meters: RequestMeters?
     private let logger: Logger
     private var isWaiting = false
-    /// Accepted connections on the way to their event loops.
+    /// Accepted connections that have not reached their event loops yet.
     private var underWay = 0
     private var lastWarning: NIODeadline?
 
-    /// Pause before the gate tries to accept again.
+    /// The pause before the gate tries to accept again.
     private static let pause: TimeAmount = .milliseconds(20)
     private static let warningInterval: TimeAmount = .minutes(1)
 
-    /// - Parameter limit: The most connections that are open at a time.
+    /// - Parameter limit: The maximum number of open connections.
     init(connections: OpenConnections, limit: Int, meters: RequestMeters?, logger: Logger) {
         self.meters = meters
         self.connections = connections
@@ -46,22 +46,23 @@ final class ConnectionGate: ChannelInboundHandler {
         context.fireChannelRead(data)
         underWay += 1
         let gate = NIOLoopBound(self, eventLoop: context.eventLoop)
-        // This comes back behind what sets up the connection.
+        // Runs after the connection has been set up.
         accepted.eventLoop.submit {}.hop(to: context.eventLoop).whenComplete { _ in gate.value.underWay -= 1 }
         if count >= limit { wait(context, because: "there are as many connections as there may be") }
     }
 
     func errorCaught(context: ChannelHandlerContext, error: any Error) {
-        // What the system cannot give now it gives later; a connection that broke off before it was accepted is gone.
+        // A lack of system resources is temporary. Other errors concern a connection that broke before it was accepted.
         guard let code = (error as? IOError)?.errnoCode else { return context.fireErrorCaught(error) }
         if [EMFILE, ENFILE, ENOBUFS, ENOMEM].contains(code) { wait(context, because: "\(error)") }
     }
 
-    /// Ends the listening when no connection is on the way to its event loop: SwiftNIO would close it.
+    /// Stops listening as soon as all accepted connections have reached their event loops. SwiftNIO would close the
+    /// others.
     ///
-    /// - Parameter deadline: When the listening ends in any case.
+    /// - Parameter deadline: When to stop listening in any case.
     static func end(_ channel: any Channel, before deadline: NIODeadline = .now() + .seconds(1)) {
-        // Later, and not in this turn of the loop: before it, all is accepted that the system has by then.
+        // Not in this turn of the loop, so that connections already queued by the system are accepted first.
         channel.eventLoop.scheduleTask(in: .microseconds(100)) {
             let gate = try? channel.pipeline.syncOperations.handler(type: ConnectionGate.self)
             guard let gate, gate.underWay > 0, NIODeadline.now() < deadline else { return channel.close(promise: nil) }
@@ -87,7 +88,7 @@ final class ConnectionGate: ChannelInboundHandler {
     private func makeRoom(_ context: ChannelHandlerContext) {
         let count = max(16, limit / 32)
         let gate = NIOLoopBound((self, context), eventLoop: context.eventLoop)
-        // To look through all connections takes longer than an event loop should.
+        // Going through all connections takes too long for an event loop.
         NIOThreadPool.singleton.runIfActive(eventLoop: context.eventLoop) { [connections] in
             connections.closeUnused(count)
         }
@@ -109,20 +110,19 @@ final class ConnectionGate: ChannelInboundHandler {
     }
 }
 
-/// How many descriptors this process may have: for connections of clients and of the database, and for files.
+/// The limit on open file descriptors of the process, shared by client connections, database connections and files.
 public enum DescriptorLimit {
     #if canImport(Glibc)
         private static let resource = __rlimit_resource_t(RLIMIT_NOFILE.rawValue)
-        /// More than any connection table needs. Systems without a limit report far larger numbers.
+        /// More than any server needs. Systems without a limit report far larger numbers.
         private static let most: rlim_t = 1_048_576
     #else
         private static let resource = RLIMIT_NOFILE
-        /// macOS takes no more.
+        /// The maximum that macOS accepts.
         private static let most = rlim_t(OPEN_MAX)
     #endif
 
-    /// Raises the limit in force to what the process may have at most. Shells begin with 1,024, for the sake of
-    /// programs that use `select`.
+    /// Raises the soft limit to the hard limit. Shells start with 1,024, for programs that use `select`.
     public static func raise() {
         var limit = rlimit()
         guard getrlimit(resource, &limit) == 0 else { return }
@@ -138,11 +138,11 @@ public enum DescriptorLimit {
         return Int(min(limit.rlim_cur, most))
     }
 
-    /// How many connections of clients there may be beside those of the database: each may read a file, too.
+    /// Returns the number of client connections for which descriptors are left, assuming that each also reads a file.
     ///
     /// - Parameters:
-    ///   - wanted: How many the deployment wants at most.
-    ///   - database: How many connections of the database there may be.
+    ///   - wanted: The configured maximum.
+    ///   - database: The maximum number of database connections.
     package static func connections(wanted: Int, database: Int) -> Int {
         max(16, min(wanted, (current - database - reserve) / 2))
     }

@@ -2,9 +2,9 @@ import NIOCore
 import Synchronization
 import Tasks
 
-/// Input of a connection that no request has consumed yet: unparsed bytes, heads, and pieces of bodies.
+/// Input of a connection that no request has consumed yet: unparsed bytes, heads and pieces of bodies.
 ///
-/// A few bytes per connection are free. More count as transfer memory.
+/// The first 4 KB per connection are free. Everything above counts as transfer memory.
 package final class HeldInput: Sendable {
     private struct State {
         var bytes = 0
@@ -21,7 +21,7 @@ package final class HeldInput: Sendable {
     package static let uncounted = 4096
     /// The estimated bytes that a parsed line of a head takes beyond its text.
     package static let line = 128
-    /// Bytes given back at a time, except for the last ones.
+    /// The step in which bytes are released, except for the last ones.
     private static let step = 16 * 1024
 
     private let state = Mutex(State())
@@ -33,7 +33,7 @@ package final class HeldInput: Sendable {
     @inline(never)
     package func add(_ count: Int) { state.withLock { $0.bytes += count } }
 
-    /// Counts the waiting bytes. Returns false if there is no memory for them.
+    /// Counts the waiting bytes. Returns false if memory is full.
     @inline(never)
     package func hold(on channel: any Channel, of network: Sender) -> Bool {
         state.withLock { state in
@@ -50,7 +50,7 @@ package final class HeldInput: Sendable {
         }
     }
 
-    /// Excuses the client while it waits for memory.
+    /// Exempts the input from the memory limit while the client waits for memory.
     @inline(never)
     package func excuse(_ isExcused: Bool) {
         state.withLock { state in
@@ -92,7 +92,7 @@ package final class HeldInput: Sendable {
         }
     }
 
-    /// The size in bytes of the part that the parser produces now.
+    /// Returns the size in bytes of the part that the parser is producing, and resets it.
     @inline(never)
     package func takePassed(ofHead isHead: Bool = false) -> Int {
         state.withLock { state in

@@ -3,11 +3,11 @@ import NIOPosix
 import Synchronization
 import Tasks
 
-/// Threads for requests that take longer than an event loop may be kept from the others: those with large bodies.
+/// Threads for requests that would block an event loop for too long, such as those with large bodies.
 ///
-/// The task of such a request runs on them instead of on the event loop of its connection, all through: reading the
-/// body, checking it, building statements from it, and freeing it. The server's own work runs first, then that of the
-/// sender that has used the least time.
+/// The whole task of such a request runs here instead of on its connection's event loop: reading, checking and freeing
+/// the body, and building statements from it. The server's own work runs first, then that of the sender that has used
+/// the least time.
 package final class LongWork: TaskExecutor {
     /// For bodies of ordinary size, and for work of similar cost.
     package static let medium = LongWork(threads: max(1, System.coreCount / 2))
@@ -21,10 +21,10 @@ package final class LongWork: TaskExecutor {
     /// For backups, which read and write for minutes.
     package static let backups = LongWork(threads: 1)
 
-    /// For changes that are compared with what clients of live queries want to know.
+    /// For matching changes with live queries.
     package static let changes = LongWork(threads: max(2, System.coreCount / 2))
 
-    /// For changes between processes: they do not wait behind the comparisons.
+    /// For exchanging changes between processes, which must not wait behind the matching.
     package static let relay = LongWork(threads: 1)
 
     private struct Line {
@@ -51,7 +51,7 @@ package final class LongWork: TaskExecutor {
         pool.start()
     }
 
-    /// Has the current task run there for the time of `body`.
+    /// Runs `body` in the current task on these threads.
     package func carryOut<R: Sendable>(_ body: () async throws -> R) async rethrows -> R {
         do {
             let result = try await withTaskExecutorPreference(executor(for: .current)) {
@@ -67,12 +67,12 @@ package final class LongWork: TaskExecutor {
         }
     }
 
-    /// The same threads, for the work of one sender.
+    /// Returns an executor that runs the work of one sender on these threads.
     package func executor(for sender: Sender) -> any TaskExecutor {
         sender == .server ? self : SenderExecutor(threads: self, sender: sender)
     }
 
-    /// Does one piece of work there.
+    /// Runs one function on these threads.
     package func run<R: Sendable>(_ work: @escaping @Sendable () -> R) async -> R {
         await withCheckedContinuation { continuation in
             submit(of: .current) { continuation.resume(returning: work()) }

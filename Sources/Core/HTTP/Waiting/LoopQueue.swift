@@ -12,7 +12,8 @@ import Tasks
 
 /// Defers work of an event loop until the loop has polled its sockets again: one piece per turn, round robin by sender.
 ///
-/// SwiftNIO runs everything added to a loop before it polls the sockets. A byte in a pipe arrives after their input.
+/// SwiftNIO runs all tasks of a loop before it polls the sockets. So each turn is triggered by a byte in a pipe, which
+/// arrives after the input of the sockets.
 package final class LoopQueue: Sendable {
     private struct State {
         var waiting = SenderQueue<() -> Void>()
@@ -31,7 +32,7 @@ package final class LoopQueue: Sendable {
 
     /// The maximum read time per poll. Later reads wait for the next poll.
     private static let mostTime = TimeAmount.milliseconds(1)
-    /// The duration of a turn if there is no pipe.
+    /// The interval between turns if the system provided no pipe.
     private static let pause = TimeAmount.milliseconds(1)
 
     private let eventLoop: any EventLoop
@@ -65,8 +66,8 @@ package final class LoopQueue: Sendable {
         call()
     }
 
-    /// Returns whether a read should wait for a later turn because the reads before it took too long. Call it on the event
-    /// loop, once per read.
+    /// Returns whether a read should wait for a later turn because the reads before it took too long. Call it on the
+    /// event loop, once per read.
     package func isLate() -> Bool {
         let now = NIODeadline.now()
         if let first = state.value.firstRead { return now - first >= Self.mostTime }

@@ -10,35 +10,35 @@ import Tasks
     import Glibc
 #endif
 
-/// Hands what a client sends to the handlers behind it in small slices, one each time that they ask for more.
+/// Passes client input to the later handlers in small slices, one for each read that they request.
 ///
-/// A parser makes all it can of the bytes that it gets. The shortest requests take ten times their bytes once they are
-/// parsed: a client that sends thousands of them at once would fill the memory with requests whose turn has not come.
-/// So a slice contains one head. Bodies don't grow, so they are passed on as they arrive. If parsing takes long, on this
-/// connection or on those before it, other connections get a turn.
+/// The parser parses everything it gets, and parsed requests can take ten times their size. A client that sends
+/// thousands of requests at once would fill the memory with waiting requests, so a slice contains one head. Bodies
+/// don't grow, so they are passed on as they arrive. If parsing takes long, on this connection or on those before it,
+/// other connections get a turn.
 package final class ReadPacer: ChannelDuplexHandler {
     package typealias InboundIn = ByteBuffer
     package typealias InboundOut = ByteBuffer
     package typealias OutboundIn = ByteBuffer
 
-    /// The events that the handlers behind get besides.
+    /// Additional events for the later handlers.
     package enum Event {
-        /// The client sends no more than what waits. The end itself is passed on behind the last of that.
+        /// The client has finished sending, but input is still queued. SwiftNIO's own event follows the last slice.
         case inputEnds
     }
 
-    /// The kind of input that the handlers behind expect next.
+    /// The kind of input that the later handlers expect next.
     package enum Expected {
         case head
-        /// A number of bytes of a body.
+        /// A body with this many bytes left.
         case body(Int)
         /// A body of unknown length.
         case chunks
-        /// The frames of another protocol.
+        /// Frames of another protocol, such as WebSocket.
         case frames
     }
 
-    /// The bytes of a slice that is not all of a body. Most requests fit into one.
+    /// The size of a slice in bytes, except for bodies of known length. Most requests fit into one.
     package static let sliceSize = 4096
     /// The maximum number of empty lines in a slice of a body of unknown length, since heads may follow the body.
     package static let mostBlocks = 8
@@ -50,16 +50,16 @@ package final class ReadPacer: ChannelDuplexHandler {
     private let later: (@escaping () -> Void) -> Void
     private let isLate: () -> Bool
     private let expected: () -> Expected
-    /// Received bytes that no handler has asked for yet.
+    /// Received bytes that no handler has requested yet.
     private var waiting = Deque<ByteBuffer>()
     /// Whether the client has finished sending while bytes are still queued.
     private var hidesEnd = false
     /// Whether the connection is closing. Later input no longer continues what was passed on.
     private var isRefused = false
-    /// Whether later handlers have asked for more since the last delivery.
+    /// Whether later handlers have requested more since the last delivery.
     private var isAsked = false
     private var isDelivering = false
-    /// Whether it is yielding to other connections.
+    /// Whether delivery is paused to let other connections run.
     private var isPaused = false
 
     /// - Parameters:
@@ -128,7 +128,7 @@ package final class ReadPacer: ChannelDuplexHandler {
             isAsked = false
             context.fireChannelRead(wrapInboundOut(slice))
             context.fireChannelReadComplete()
-            // Begins behind the last handler, so that each of them decides whether it can take more.
+            // Starts at the last handler, so that each of them decides whether it can take more.
             context.channel.read()
             isLong = !waiting.isEmpty && ContinuousClock.now - begin >= Self.mostTime
         }
@@ -170,7 +170,7 @@ package final class ReadPacer: ChannelDuplexHandler {
         }
     }
 
-    /// The bytes and lines up to `most` empty lines, which end heads.
+    /// Returns the length and number of lines up to `most` empty lines, which end heads.
     private static func blocks(
         _ most: Int, in bytes: UnsafeRawBufferPointer, upTo end: Int
     ) -> (length: Int, lines: Int) {

@@ -1,11 +1,11 @@
 import NIOCore
 
-/// Buffers for the bytes of one connection. Only the smallest stays with the connection while nothing is read.
+/// Allocates the receive buffers of one connection. Only the smallest one is kept while nothing is read.
 ///
-/// SwiftNIO reuses the first buffer of a connection unless the next one may be larger. What a client sends ahead stays
-/// with the operating system, so only large bodies get large buffers.
+/// SwiftNIO reuses the first buffer of a connection unless the next one may be larger. Input that a client sends ahead
+/// stays in the operating system, so only large bodies get large buffers.
 package struct ReceiveBuffers: RecvByteBufferAllocator {
-    /// The size of the buffer that is reused, the maximum size, and that for large bodies.
+    /// The size of the reused buffer, the usual maximum and the maximum for large bodies, in bytes.
     package static let (smallest, usual, largest) = (2048, ReadPacer.sliceSize, 64 * 1024)
 
     private let receivesLargeBody: @Sendable () -> Bool
@@ -32,7 +32,7 @@ package struct ReceiveBuffers: RecvByteBufferAllocator {
 }
 
 extension ReadPacer.Expected {
-    /// Whether it is a body that doesn't fit into a few buffers of the usual size.
+    /// Whether this is a body larger than two buffers of the usual size.
     var isLargeBody: Bool {
         if case .body(let length) = self { length > 2 * ReceiveBuffers.usual } else { false }
     }

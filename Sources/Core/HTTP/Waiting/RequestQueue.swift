@@ -1,11 +1,11 @@
 import Tasks
 
-/// Where and when requests are carried out, by the sizes of their bodies.
+/// Schedules requests by the size of their bodies.
 ///
-/// Small requests run at once on the event loop of their connection. Larger ones take a slot among those of their size,
-/// and those that would block an event loop run on separate threads (``LongWork``), so small bodies never wait for
-/// large ones. The values and statements made of a body take ten times its size, so an unbounded wave of batches would
-/// fill the memory without speeding up the database.
+/// Small requests run at once on the event loop of their connection. Larger ones need a slot for their size, and those
+/// that would block an event loop run on separate threads (``LongWork``), so small bodies never wait for large ones.
+/// The values and statements created from a body take ten times its size, so unlimited batches would fill the memory
+/// without speeding up the database.
 ///
 /// The sender that has used the least time goes first, and no sender gets all slots. A request releases its slot while
 /// cloud code runs for it (``HeldPlace``).
@@ -17,22 +17,22 @@ package final class RequestQueue: Sendable {
 
     package init() {}
 
-    /// The maximum bytes of medium and of large bodies at a time, and the maximum number of medium ones.
+    /// The maximum total size of running medium and large bodies in bytes, and the maximum number of medium ones.
     private static let (mediumBytes, largeBytes) = (2 * 1024 * 1024, 2 * 1024 * 1024)
     private static let mostMedium = 32
 
-    /// From how many bytes on a body takes a place.
+    /// The size in bytes from which a body needs a slot.
     package static let mediumSize = 8 * 1024
-    /// From how many bytes on reading a body takes longer than an event loop should.
+    /// The size in bytes from which reading a body takes too long for an event loop.
     package static let longSize = HeavyWork.size
-    /// The sizes from which bodies wait in separate queues.
+    /// The sizes in bytes from which bodies wait in separate queues.
     package static let largeSize = 128 * 1024
     package static let hugeSize = 1024 * 1024
     package static let giantSize = 4 * 1024 * 1024
 
-    /// Carries out a request with a body of so many bytes.
+    /// Runs a request with a body of this size as soon as it gets a slot.
     ///
-    /// - Throws: What `body` throws; `CancellationError` when the caller left before it was its turn.
+    /// - Throws: The error of `body`, or `CancellationError` if the caller left while waiting.
     package func take<R: Sendable>(bytes: Int, _ body: () async throws -> R) async throws -> R {
         let weight = max(bytes, Self.mediumBytes / Self.mostMedium)
         return switch bytes {

@@ -1,55 +1,55 @@
 import NIOCore
 import Tasks
 
-/// The transfers that are being watched, the memory that they keep, and those who wait for some.
+/// The watched transfers, the memory that they hold, and the bodies that wait for memory.
 package struct TransferState {
     struct Transfer: Sendable {
         var channel: any Channel
         var network: Sender
         var begin: ContinuousClock.Instant
         var kind: TransferTimeout.Kind
-        /// How long it may stand still.
+        /// The maximum time without progress.
         var stallThreshold: Duration
-        /// When it is closed unless it moves on.
+        /// When the connection is closed unless the transfer makes progress.
         var deadline: ContinuousClock.Instant
-        /// The slowest pace, in bytes a second, at which it counts as moving.
+        /// The slowest pace that counts as progress, in bytes per second.
         var slowestPace = 512
-        /// The bytes that went over the connection.
+        /// The bytes transferred so far.
         var moved = 0
-        /// The bytes that it keeps in memory.
+        /// The bytes held in memory.
         var held = 0
-        /// Whether the client has done its part.
+        /// Whether the transfer is complete and only its memory still counts.
         var isResting = false
-        /// Whether the client waits for memory, so it makes room only for networks that keep far less.
+        /// Whether the client waits for memory. It is then closed only for networks that hold far less.
         var isExcused = false
         /// The sender and lane that the memory is reserved for, or nil without a reservation.
         var reserver: (sender: Sender, lane: Lane)?
-        /// What names the wait for memory.
+        /// The position of its wait for memory.
         var wait: (ticket: SenderQueue<Waiter>.Ticket, lane: Lane)?
-        /// Since when the client waits for the server, which is no time of the client's.
+        /// When the client began to wait for the server. That time doesn't count against the client.
         var pausedSince: ContinuousClock.Instant?
 
-        /// Whether it may not go on for ever.
+        /// Whether the total time is limited.
         var isBounded: Bool { kind == .body || kind == .answer }
         var isMessage: Bool { kind == .message }
 
-        /// How long the client has had.
+        /// Returns the time that counts against the client.
         func age(at now: ContinuousClock.Instant) -> Duration { (pausedSince ?? now) - begin }
 
-        /// Lets it stand still for no longer than so long, counted from when it moved last.
+        /// Reduces the maximum time without progress, counted from the last progress.
         mutating func shorten(to threshold: Duration) {
             guard stallThreshold > threshold else { return }
             deadline -= stallThreshold - threshold
             stallThreshold = threshold
         }
 
-        /// Bytes a second since it began.
+        /// Returns the average pace in bytes per second.
         func pace(at now: ContinuousClock.Instant) -> Double {
             Double(moved) / max(0.001, age(at: now) / .seconds(1))
         }
     }
 
-    /// A body that waits for memory, and gets whether it has it.
+    /// A body that waits for memory. Resumed with whether it got some.
     struct Waiter: Sendable {
         let number: UInt64
         let bytes: Int
@@ -61,7 +61,7 @@ package struct TransferState {
         /// Bodies of a few megabytes.
         case large
         case files
-        /// Bodies of many megabytes, which leave room for others.
+        /// Bodies of many megabytes, which must leave room for others.
         case giant
     }
 
@@ -78,9 +78,10 @@ package struct TransferState {
             if bySender[sender] == 0 { bySender[sender] = nil }
         }
 
-        /// Whether the bytes can be reserved. A quarter is left for bodies that don't wait, half for bodies that aren't
+        /// Decides whether bytes can be reserved (`take`), only this sender must wait (`skip`) or the whole lane must
+        /// wait (`stop`). A quarter of the memory is left for bodies that don't wait, half for bodies that aren't
         /// giant, and a quarter for giants that wait. A body that is alone always has room. A sender gets at most three
-        /// times as much as is left free, so the next sender finds room however many of its bodies are slow.
+        /// times as much as is left free, so the next sender finds room even if all its bodies are slow.
         func fits(
             _ count: Int, of sender: Sender, in lane: Lane, _ memory: Int, besides held: Int
         ) -> SenderQueue<Waiter>.Choice {
@@ -94,12 +95,12 @@ package struct TransferState {
     }
 
     var transfers: [UInt64: Transfer] = [:]
-    /// Those that keep memory.
+    /// The transfers that hold memory.
     var holders: Set<UInt64> = []
     private(set) var held = 0
-    /// The time of the next search for transfers that make room.
+    /// The time of the next search for slow transfers to close.
     var nextSearch = ContinuousClock.now
-    /// The released bytes that aren't reported yet.
+    /// The released bytes that were not reported yet.
     var freed = 0
     private var reserved = Reserved()
     private var queues: [Lane: SenderQueue<Waiter>] = [:]
@@ -109,7 +110,7 @@ package struct TransferState {
     /// Waiters whose transfer has ended.
     private var withdrawn: [CheckedContinuation<Bool, Never>] = []
     var lastNumber: UInt64 = 0
-    /// Whether the server waits for the end of the requests that are under way.
+    /// Whether the server is shutting down and waits for running requests.
     var isEnding = false
 
     var waiting: Int { queues.values.reduce(0) { $0 + $1.count } }
@@ -126,7 +127,7 @@ package struct TransferState {
         return transfer
     }
 
-    /// Adds to the memory that a transfer keeps; negative for released memory.
+    /// Changes the memory that a transfer holds. Negative values release memory.
     mutating func add(_ bytes: Int, to number: UInt64) {
         guard let network = transfers[number]?.network else { return }
         transfers[number]?.held += bytes
@@ -147,33 +148,32 @@ package struct TransferState {
         messagesByNetwork[network] = sum > 0 ? sum : nil
     }
 
-    /// Whether another body of a sender may wait for memory: each that waits keeps what came of it.
+    /// Whether another body of a sender may wait for memory. Limited, because each waiting body keeps what has arrived.
     func mayWait(_ sender: Sender) -> Bool {
         waiting < Self.mostWaiting && queues.values.reduce(0) { $0 + $1.count(of: sender) } < Self.mostWaiting / 4
     }
 
     private static let mostWaiting = 1024
 
-    /// The network that keeps the most memory, or nil if it keeps less than twice what the given one would with the
-    /// bytes.
+    /// Returns the network that holds the most memory, or nil if that is less than twice what the given one would hold
+    /// with the additional bytes.
     func heaviest(beside network: Sender, with bytes: Int) -> Sender? {
         let own = heldByNetwork[network, default: 0] + bytes
         return heldByNetwork.max { $0.value < $1.value }.flatMap { $0.value >= 2 * own ? $0.key : nil }
     }
 
-    /// Puts a body into the queue.
     mutating func append(_ waiter: Waiter, of sender: Sender, in lane: Lane) {
         guard transfers[waiter.number] != nil else { return withdrawn.append(waiter.continuation) }
         transfers[waiter.number]?.wait = (queues[lane, default: SenderQueue()].append(waiter, of: sender), lane)
     }
 
-    /// Takes a body out of the queue, if it waits there.
+    /// Removes a body from its queue, if it waits there.
     mutating func withdraw(_ number: UInt64) {
         guard let wait = transfers[number]?.wait, let waiter = queues[wait.lane]?.remove(wait.ticket) else { return }
         withdrawn.append(waiter.continuation)
     }
 
-    /// Takes those out of the queue whose turn it is, and those whose transfers are over.
+    /// Dequeues the bodies that get memory now, and those whose transfers have ended.
     mutating func takeReady(_ memory: Int) -> [(continuation: CheckedContinuation<Bool, Never>, hasRoom: Bool)] {
         var ready = withdrawn.map { (continuation: $0, hasRoom: false) }
         withdrawn = []
@@ -195,8 +195,8 @@ package struct TransferState {
         return queues[lane]?.popFirst { reserved.fits($0.bytes, of: $1, in: lane, memory, besides: held) }
     }
 
-    /// Whose memory would make room for the one whose turn it is: that of all senders, or, where all that wait have as
-    /// much as a sender may have, what they have themselves. Empty when nothing waits for memory.
+    /// Returns the transfers that hold the memory for which the next body waits. If every waiting sender has reached
+    /// its limit, these are only the transfers of those senders. Empty if nothing waits.
     mutating func obstacles(_ memory: Int) -> [UInt64] {
         let (reserved, held) = (reserved, held)
         var waitsForOthers = false
@@ -213,10 +213,10 @@ package struct TransferState {
         }
     }
 
-    /// Bytes per second from which a transfer needn't make room for others.
+    /// The pace in bytes per second from which a transfer counts as fast.
     private static let fastPace = 1024.0 * 1024
 
-    /// Transfers that are past their grace period and still slow, slowest first.
+    /// Returns transfers that are past their grace period and slower than `most` bytes per second, slowest first.
     func slowest(
         of numbers: some Sequence<UInt64>, at now: ContinuousClock.Instant, after grace: Duration,
         below most: Double = fastPace, sparesExcused: Bool = true

@@ -3,26 +3,26 @@ import Synchronization
 import Tasks
 import Telemetry
 
-/// Watches transfers: bodies that arrive, and answers that leave.
+/// Watches transfers: request bodies that arrive, and responses that leave.
 ///
-/// It closes connections on which a transfer does not move: clients that send a body byte by byte, or that do not read
-/// what they asked for. And it counts the memory that transfers keep. When there is no room for more, those that are
-/// slow make room, and requests that come while there is none to be had are refused. Bodies that are passed on in parts
-/// reserve what they need and wait for it, round robin by sender, while nothing more of them is read.
+/// It closes connections whose transfers make no progress, because the client sends a body byte by byte or doesn't read
+/// its response. It also counts the memory that transfers hold. If memory is full, slow transfers are closed, and
+/// requests that still get no memory are rejected. Bodies that are passed on in parts reserve memory and wait for it,
+/// round robin by sender, while the server reads nothing more of them.
 ///
-/// What begins and ends a transfer is never inlined: in an async function that does both, Swift 6.3 keeps where the id of
-/// the first thread is, and a lock that is taken on another one is then taken in the wrong thread's name.
+/// Functions that begin or end a transfer are never inlined: in an async function that does both, Swift 6.3 caches the
+/// id of the first thread, and a lock taken on another thread would then be taken in the wrong thread's name.
 package final class TransferTimeout: Sendable {
     package enum Kind {
-        /// A body that a client sends.
+        /// A request body.
         case body
         /// Input that waits for the server.
         case input
         /// An incomplete WebSocket message.
         case message
-        /// An answer that waits in memory until the client has read it.
+        /// A response that stays in memory until the client has read it.
         case answer
-        /// An answer that is made while it is sent, such as a file: one piece of it waits for the client at a time.
+        /// A response that is generated while it is sent, such as a file. One piece at a time waits for the client.
         case file
     }
 
@@ -37,7 +37,7 @@ package final class TransferTimeout: Sendable {
 
     /// Bytes per second at which a transfer may go on indefinitely.
     private static let usualPace = 64 * 1024
-    /// Divisor of the memory for one network's messages.
+    /// The fraction of the memory for incomplete messages of one network, as a divisor.
     private static let share = 4
     /// Pause after a search that found no transfers to close.
     private static let searchPause = Duration.milliseconds(50)
@@ -47,7 +47,7 @@ package final class TransferTimeout: Sendable {
         self.meters = meters
     }
 
-    /// The bytes that all transfers keep in memory.
+    /// The bytes that all transfers hold in memory.
     package var heldBytes: Int { state.withLock { $0.held } }
 
     package var waiting: Int { state.withLock { $0.waiting } }
@@ -55,9 +55,9 @@ package final class TransferTimeout: Sendable {
     /// How long a client may read nothing.
     var stall: Duration { limits.stall }
 
-    /// Begins to watch a transfer.
+    /// Starts to watch a transfer.
     ///
-    /// - Parameter bytes: How many are sent at once, so that no news of them comes while they leave.
+    /// - Parameter bytes: The number of bytes that are sent at once, without reports of their progress.
     @inline(never)
     package func begin(_ kind: Kind, on channel: any Channel, bytes: Int = 0, of network: Sender = .current) -> Ticket {
         let now = ContinuousClock.now
@@ -77,12 +77,12 @@ package final class TransferTimeout: Sendable {
         switch kind {
         case .body: limits.idle
         case .answer, .file: limits.stall
-        // Other parts bound the time that these take.
+        // The duration of these is limited elsewhere.
         case .input, .message: .seconds(365 * 86_400)
         }
     }
 
-    /// Counts memory that a transfer keeps from now on; returns whether there is room; if not, nothing is counted.
+    /// Counts additional memory of a transfer. Returns false, and counts nothing, if memory is full.
     package func hold(_ ticket: Ticket, bytes: Int) -> Bool {
         let now = ContinuousClock.now
         let (hasRoom, victims) = change { state in
@@ -90,7 +90,7 @@ package final class TransferTimeout: Sendable {
                 return (false, [any Channel]())
             }
             let victims = makeRoom(for: bytes, of: ticket.number, in: &state, at: now)
-            // One that is alone has room, however large it is.
+            // A transfer that is alone gets memory, however large it is.
             guard state.held + bytes <= limits.transferMemory || state.held == transfer.held else {
                 return (false, victims)
             }
@@ -110,14 +110,14 @@ package final class TransferTimeout: Sendable {
         return kind == .message && sum > 0 && sum + bytes > limits.transferMemory / Self.share
     }
 
-    /// Counts so much in all for a transfer, where it is not counted yet; returns whether there is room.
+    /// Raises a transfer's counted memory to a total. Returns false if memory is full.
     @inline(never)
     func hold(_ ticket: Ticket, atLeast bytes: Int) -> Bool {
         let held = state.withLock { $0.transfers[ticket.number]?.held ?? 0 }
         return bytes <= held || hold(ticket, bytes: bytes - held)
     }
 
-    /// Sets a transfer's counted memory, even if there is no room: the client has done its part.
+    /// Raises a transfer's counted memory to a total, even if memory is full: the client has done its part.
     @inline(never)
     func excuse(_ ticket: Ticket, atLeast bytes: Int) {
         state.withLock { state in
@@ -130,10 +130,9 @@ package final class TransferTimeout: Sendable {
     @inline(never)
     func unexcuse(_ ticket: Ticket) { state.withLock { $0.transfers[ticket.number]?.isExcused = false } }
 
-    /// Whether another body of a sender may wait for memory.
     func mayWait(_ sender: Sender = .current) -> Bool { state.withLock { $0.mayWait(sender) } }
 
-    /// Releases memory that a transfer no longer keeps.
+    /// Releases memory that a transfer no longer holds.
     package func release(_ ticket: Ticket, bytes: Int) {
         change { state in
             guard let held = state.transfers[ticket.number]?.held, held >= bytes else { return }
@@ -141,11 +140,11 @@ package final class TransferTimeout: Sendable {
         }
     }
 
-    /// Counts memory that a body will keep, as soon as there is room for it: round robin by sender, and of a sender in
-    /// the order in which they ask.
+    /// Counts memory for a body as soon as there is room. Senders get memory round robin, and the bodies of one sender
+    /// in order.
     ///
-    /// - Parameter lane: The queue in which it waits.
-    /// - Returns: Whether it is counted; false when the connection was closed, the task cancelled or the caller left.
+    /// - Parameter lane: The queue in which the body waits.
+    /// - Returns: False if the connection was closed, the task was cancelled or the caller left.
     package func reserve(
         _ ticket: Ticket, bytes: Int, of sender: Sender = .current, in lane: TransferState.Lane = .files
     ) async -> Bool {
@@ -159,7 +158,7 @@ package final class TransferTimeout: Sendable {
                     state.append(
                         TransferState.Waiter(number: ticket.number, bytes: bytes, continuation: continuation),
                         of: sender, in: lane)
-                    // A caller that left before it waited did not find it.
+                    // The callback of a caller that left earlier didn't find the body in the queue.
                     if Task.isCancelled || caller?.hasLeft == true { state.withdraw(ticket.number) }
                 }
             }
@@ -181,7 +180,7 @@ package final class TransferTimeout: Sendable {
         return result
     }
 
-    /// Ends transfers until the bytes fit: the slowest first, then those of a network that keeps far more.
+    /// Ends transfers until the bytes fit: the slowest first, then those of a network that holds far more.
     ///
     /// - Returns: The connections to close.
     private func makeRoom(
@@ -217,7 +216,7 @@ package final class TransferTimeout: Sendable {
         return slow.prefix(1).compactMap { state.remove($0)?.channel }
     }
 
-    /// Closes the connections of the slowest transfers, at most so many.
+    /// Closes the connections of the slowest transfers, at most `count`.
     func closeSlowest(_ count: Int) {
         let now = ContinuousClock.now
         let victims = change { state in
@@ -227,7 +226,7 @@ package final class TransferTimeout: Sendable {
         for channel in victims { channel.abort() }
     }
 
-    /// Grants a transfer the time that so many bytes may take.
+    /// Extends a transfer's deadline by the time that the transferred bytes may take.
     ///
     /// - Parameter pauses: Whether the client waits for the server from now on, until ``resume(_:)``.
     @inline(never)
@@ -247,7 +246,7 @@ package final class TransferTimeout: Sendable {
         }
     }
 
-    /// Notes that the server waits for the client again.
+    /// Ends a pause: the server waits for the client again.
     @inline(never)
     package func resume(_ ticket: Ticket) {
         let now = ContinuousClock.now
@@ -259,7 +258,7 @@ package final class TransferTimeout: Sendable {
         }
     }
 
-    /// Lets a body go on only while the client sends it at the usual pace: its request has been answered.
+    /// Requires the usual pace for the rest of a body, because its request was already answered.
     @inline(never)
     package func hurry(_ ticket: Ticket) {
         let now = ContinuousClock.now
@@ -272,7 +271,7 @@ package final class TransferTimeout: Sendable {
         }
     }
 
-    /// Closes bodies that stand still for longer than the grace period from now on: the server waits for nothing else.
+    /// From now on, closes bodies that make no progress for the grace period, because the server is shutting down.
     @inline(never)
     package func endStalledBodies() {
         state.withLock { state in
@@ -283,7 +282,7 @@ package final class TransferTimeout: Sendable {
         }
     }
 
-    /// Notes that a transfer is over, and keeps counting the memory that it still takes.
+    /// Marks a transfer as complete, and keeps counting the memory that it still holds.
     package func rest(_ ticket: Ticket) {
         change { state in
             guard let held = state.transfers[ticket.number]?.held else { return }

@@ -2,10 +2,10 @@ import NIOCore
 import NIOWebSocket
 import Tasks
 
-/// Reads frames (RFC 6455, 5), answers pings, and assembles messages.
+/// Reads frames (RFC 6455, 5), answers pings and assembles messages.
 ///
-/// After a few frames, other connections of the event loop get a turn. A client that sends too many is closed. An
-/// incomplete message counts as transfer memory and must be completed in time.
+/// After a few frames, other connections of the event loop get a turn. A client that sends too many frames is
+/// disconnected. An incomplete message counts as transfer memory and must be completed in time.
 package final class MessageAssembler: ChannelDuplexHandler {
     package typealias InboundIn = ByteBuffer
     package typealias InboundOut = WebSocketFrame
@@ -18,7 +18,7 @@ package final class MessageAssembler: ChannelDuplexHandler {
     static let mostAtOnce = 16
     /// The maximum burst of frames, and the sustained rate per second.
     package static let (mostFrames, framesPerSecond) = (2048, 128)
-    /// Message bytes that don't count.
+    /// The size up to which an incomplete message doesn't count, in bytes.
     private static let uncounted = 4096
     /// Consumed bytes, in a receive buffer, from which it is compacted.
     private static let mostRead = 64 * 1024
@@ -78,14 +78,14 @@ package final class MessageAssembler: ChannelDuplexHandler {
         var bytes = unwrapInboundIn(data)
         input.remove(input.takePassed())
         guard !hasEnded else { return }
-        // A buffer keeps the bytes that were read from it.
+        // A buffer keeps the bytes already read from it, so the rest is copied.
         if received.readerIndex > Self.mostRead { received = ByteBuffer(received.readableBytesView) }
         received.writeBuffer(&bytes)
         deliver(context)
     }
 
     package func userInboundEventTriggered(context: ChannelHandlerContext, event: Any) {
-        // Frames that came before the end of the input are passed on before it.
+        // Frames that arrived before the end of the input are passed on first.
         if case .inputClosed? = event as? ChannelEvent, !hasEnded, isPaused || !isAsked || isDelivering {
             hidesInputEnd = true
         } else {
@@ -151,7 +151,7 @@ package final class MessageAssembler: ChannelDuplexHandler {
 
     /// The close code for an invalid frame, or nil if it is valid.
     private func fault(of header: FrameHeader) -> WebSocketErrorCode? {
-        // No extension is negotiated that gives the reserved bits a meaning (5.2).
+        // No negotiated extension uses the reserved bits (5.2).
         guard header.maskKey != nil, !header.hasReservedBits else { return .protocolError }
         switch header.opcode {
         case .text, .binary: guard partial == nil else { return .protocolError }
@@ -186,7 +186,7 @@ package final class MessageAssembler: ChannelDuplexHandler {
         case .text, .binary, .continuation:
             if partial == nil, frame.fin { return pass(frame, context) }
             var message = partial ?? Partial(opcode: frame.opcode)
-            // The buffer is not copied.
+            // Releases the other reference, so that the buffer isn't copied.
             partial = nil
             message.pieces += 1
             var bytes = frame.unmaskedData
@@ -259,6 +259,6 @@ package final class MessageAssembler: ChannelDuplexHandler {
 }
 
 extension WebSocketErrorCode {
-    /// Try again later: there is no room for the message.
+    /// Try again later: memory is full.
     fileprivate static let tryAgainLater = WebSocketErrorCode(codeNumber: 1013)
 }

@@ -3,7 +3,7 @@ import NIOWebSocket
 
 /// An open WebSocket connection.
 public struct WebSocketConnection: Sendable {
-    /// How it was opened.
+    /// The request that opened the connection.
     public let request: WebSocketRequest
     private let frames: NIOAsyncChannelInboundStream<WebSocketFrame>
     private let writer: NIOAsyncChannelOutboundWriter<WebSocketFrame>
@@ -26,30 +26,29 @@ public struct WebSocketConnection: Sendable {
         self.writer = writer
     }
 
-    /// Notes who the client is: the connection need not make room for others any more.
+    /// Marks the client as authenticated, so that its connection is no longer closed to make room for others.
     public func noteKnown() { known() }
 
-    /// Sends a text; returns when the connection can take more. A client that does not read is closed.
+    /// Sends a text, and waits until the connection can take more. A client that doesn't read is disconnected.
     ///
-    /// - Throws: What ended the connection.
+    /// - Throws: The error that ended the connection.
     public func send(_ text: String) async throws {
         let transfer = transferTimeout.begin(.answer, on: channel, bytes: text.utf8.count)
         defer { transferTimeout.end(transfer) }
         try await writer.write(WebSocketFrame(fin: true, opcode: .text, data: ByteBuffer(string: text)))
     }
 
-    /// The texts that the client sends, until it closes the connection. One task reads them, once. Pings are answered
-    /// while it waits for the next.
+    /// The client's texts, until it closes the connection. They can be read once, by one task. Pings are answered while
+    /// it waits for the next text.
     public var texts: Texts { Texts(frames: frames, writer: writer) }
 
-    /// Asks the client again and again whether it is there, while another task reads its texts. Returns when nothing came
-    /// from it between two questions.
+    /// Pings the client repeatedly while another task reads its texts. Returns if nothing arrived between two pings.
     ///
-    /// - Parameter pause: How long it has for an answer.
+    /// - Parameter pause: The time between two pings.
     /// - Throws: `CancellationError`.
     public func watch(every pause: Duration) async throws {
         while client.wasHeard() {
-            // Not by the writer, which waits for a client that reads nothing.
+            // Not through the writer, which waits for a client that doesn't read.
             channel.writeAndFlush(WebSocketFrame(fin: true, opcode: .ping, data: ByteBuffer()), promise: nil)
             try await Task.sleep(for: pause)
         }
@@ -58,7 +57,7 @@ public struct WebSocketConnection: Sendable {
     /// Time for a slow client to receive the close reason.
     private static let timeToClose = Duration.seconds(2)
 
-    /// Says why the connection ends, unless the client does not read; nothing may be sent after it.
+    /// Sends the reason for closing, unless the client doesn't read. Nothing can be sent afterwards.
     func close(_ code: WebSocketErrorCode) async {
         await withTaskGroup(of: Void.self) { group in
             group.addTask { try? await Self.close(code, writer) }
@@ -76,24 +75,21 @@ public struct WebSocketConnection: Sendable {
         try await writer.write(WebSocketFrame(fin: true, opcode: .connectionClose, data: data))
     }
 
-    /// The texts of a connection.
     public struct Texts: AsyncSequence, Sendable {
         fileprivate let frames: NIOAsyncChannelInboundStream<WebSocketFrame>
         fileprivate let writer: NIOAsyncChannelOutboundWriter<WebSocketFrame>
 
-        /// Begins to read.
         public func makeAsyncIterator() -> Iterator {
             Iterator(frames: frames.makeAsyncIterator(), writer: writer)
         }
 
-        /// Reads one text after the other.
         public struct Iterator: AsyncIteratorProtocol {
             fileprivate var frames: NIOAsyncChannelInboundStream<WebSocketFrame>.AsyncIterator
             fileprivate let writer: NIOAsyncChannelOutboundWriter<WebSocketFrame>
 
-            /// The next text; nil when the client has closed the connection, or breaks the protocol.
+            /// Returns the next text, or nil if the client closed the connection or violated the protocol.
             ///
-            /// - Throws: What ended the connection.
+            /// - Throws: The error that ended the connection.
             public mutating func next() async throws -> String? {
                 while let frame = try await frames.next(isolation: #isolation) {
                     switch frame.opcode {

@@ -1,22 +1,21 @@
 public import Tasks
 
-/// Serves the WebSocket connections that clients open on the port of the server (RFC 6455).
+/// Serves WebSocket connections on the server's port (RFC 6455).
 public protocol WebSocketHandler: Sendable {
-    /// Whether the handler serves connections that are opened like this. What it does not want is answered as any other
-    /// request.
+    /// Whether the handler serves a connection opened by this request. Other requests are answered as usual.
     func accepts(_ request: WebSocketRequest) -> Bool
 
-    /// Whether clients say who they are by what they send: until the handler calls ``WebSocketConnection/noteKnown()``,
-    /// a connection makes room for others. Without a word of the handler's, no connection does.
+    /// Whether clients authenticate after connecting. If so, a connection is the first to be closed for others until
+    /// the handler calls ``WebSocketConnection/noteKnown()``. If not, all clients count as authenticated.
     var knowsClientsLater: Bool { get }
 
-    /// On whose behalf a connection is opened: no network has most of the slots.
+    /// Returns the sender for which a connection counts, so that no network gets most of the slots.
     func sender(of request: WebSocketRequest) -> Sender
 
-    /// Serves a connection. It is closed when the function returns, and ends when the client closes it or the server is
-    /// shut down.
+    /// Serves a connection, which is closed when this returns. The connection also ends if the client closes it or the
+    /// server shuts down.
     ///
-    /// - Throws: Anything; the connection is then closed as one that failed (1011).
+    /// - Throws: Any error. The connection is then closed with code 1011.
     func serve(_ connection: WebSocketConnection) async throws
 }
 
@@ -25,20 +24,20 @@ extension WebSocketHandler {
     public func sender(of request: WebSocketRequest) -> Sender { Sender(address: request.peer) }
 }
 
-/// What a client says when it opens a WebSocket connection.
+/// The request that opens a WebSocket connection.
 public struct WebSocketRequest: Sendable {
-    /// The path, as it was sent, without a query.
+    /// The path as sent, without the query string.
     public let path: String
-    /// The origin of the page that opens it; nil where no browser does.
+    /// The origin of the web page, or nil if the client isn't a browser.
     public let origin: String?
-    /// The IP address of the other end.
+    /// The IP address of the other end of the connection.
     public let peer: String
-    /// What proxies say of where the client is (`X-Forwarded-For`), the client first; nil where none says anything.
+    /// The header `X-Forwarded-For`, with the client first, or nil if missing.
     public let forwardedFor: String?
-    /// The name and port by which the client sees the server (`Host`); nil where it does not say.
+    /// The header `Host`: name and port under which the client reaches the server, or nil if missing.
     public let host: String?
-    /// The same as proxies say it (`X-Forwarded-Host`); nil where none says anything.
+    /// The header `X-Forwarded-Host`, or nil if missing.
     public let forwardedHost: String?
-    /// By what the client speaks, as proxies say it (`X-Forwarded-Proto`); nil where none says anything.
+    /// The header `X-Forwarded-Proto`, or nil if missing.
     public let forwardedProtocol: String?
 }

@@ -2,21 +2,21 @@ import NIOCore
 import Synchronization
 import Tasks
 
-/// The slots of WebSocket connections among all connections. They stay for as long as their clients like, so that they
-/// may not have all: requests need some, too. One network has at most half of these slots.
+/// The slots for WebSocket connections, a part of all connections. WebSocket connections are long-lived, and requests
+/// need connections as well. A network gets at most half of the slots.
 final class WebSocketSlots: Sendable {
     private struct Place {
         let sender: Sender
-        /// The connection of a client that is not known yet; nil once it is.
+        /// The connection of a client that has not authenticated, or nil once it has.
         var unknown: (any Channel)?
     }
 
     private struct State {
-        /// The slots that are taken, by their numbers; the later was taken later.
+        /// The taken slots by number. Higher numbers were taken later.
         var taken: [Int: Place] = [:]
         var count: [Sender: Int] = [:]
         var lastNumber = 0
-        /// No client that is not known has a smaller number.
+        /// No unauthenticated client has a lower number.
         var firstUnknown = 1
 
         mutating func free(_ number: Int) -> (any Channel)? {
@@ -26,7 +26,7 @@ final class WebSocketSlots: Sendable {
             return slot.unknown
         }
 
-        /// Frees the slot of the client that has not been known for the longest time, of one network or of any.
+        /// Evicts the oldest unauthenticated client, optionally only within one network, and returns its connection.
         mutating func freeUnknown(of sender: Sender? = nil) -> (any Channel)? {
             if let sender {
                 let own = taken.lazy.filter { $0.value.unknown != nil && $0.value.sender == sender }
@@ -45,18 +45,18 @@ final class WebSocketSlots: Sendable {
     private let most: Int
     private let share: Int
 
-    /// - Parameter most: How many there are.
+    /// - Parameter most: The number of slots.
     init(most: Int) {
         self.most = most
         share = max(1, most / 2)
     }
 
-    /// Takes a slot; where there is none, that of a client that is not known yet, whose connection is closed.
+    /// Takes a slot. If none is free, evicts an unauthenticated client and closes its connection.
     ///
     /// - Parameters:
     ///   - sender: The network of the client.
-    ///   - isUnknown: Whether the client is not known yet.
-    /// - Returns: The number of the slot; nil when there is none.
+    ///   - isUnknown: Whether the client has yet to authenticate.
+    /// - Returns: The slot number, or nil if no slot is available.
     func take(_ channel: any Channel, of sender: Sender, isUnknown: Bool) -> Int? {
         let (number, victim) = state.withLock { state -> (Int?, (any Channel)?) in
             var victim: (any Channel)?
@@ -75,14 +75,14 @@ final class WebSocketSlots: Sendable {
         return number
     }
 
-    /// Notes that the client at a slot is known: it keeps it.
+    /// Marks the client of a slot as authenticated, so that it isn't evicted.
     func know(_ number: Int) { state.withLock { state in state.taken[number]?.unknown = nil } }
 
     var taken: Int { state.withLock { $0.taken.count } }
 
     func leave(_ number: Int) { state.withLock { state in _ = state.free(number) } }
 
-    /// Closes so many connections whose clients are not known, those that have been there for the longest time.
+    /// Closes the connections of unauthenticated clients, oldest first, at most `count`.
     func closeUnknown(_ count: Int) {
         for _ in 0..<count {
             guard let channel = state.withLock({ $0.freeUnknown() }) else { return }

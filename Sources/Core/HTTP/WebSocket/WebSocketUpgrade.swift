@@ -5,8 +5,8 @@ import NIOWebSocket
 import ServiceLifecycle
 
 extension HTTPRequestHead {
-    /// Whether the client offers to leave HTTP: it names another protocol, and says that this is meant for the
-    /// connection.
+    /// Whether the client offers to switch to another protocol: it sends `Upgrade`, and `Connection` with the value
+    /// `upgrade`.
     var offersUpgrade: Bool {
         headers.contains(name: "Upgrade")
             && headers[canonicalForm: "Connection"].contains { $0.asciiLowercased == "upgrade" }
@@ -16,13 +16,13 @@ extension HTTPRequestHead {
     var endsParsing: Bool { method == .CONNECT || offersUpgrade }
 }
 
-/// A request that turns its connection into one of WebSocket.
+/// A request to switch its connection to WebSocket.
 struct WebSocketUpgrade {
     private let request: WebSocketRequest
     private let head: HTTPRequestHead
     private let handler: any WebSocketHandler
 
-    /// - Returns: nil for a request that asks for nothing of that kind, or for what the handler does not serve.
+    /// - Returns: Nil if the request doesn't ask for WebSocket or the handler doesn't accept it.
     init?(_ head: HTTPRequestHead, peer: String, handler: any WebSocketHandler) {
         guard head.method == .GET, head.offersUpgrade,
             head.headers[canonicalForm: "Upgrade"].contains(where: { $0.asciiLowercased == "websocket" })
@@ -41,16 +41,16 @@ struct WebSocketUpgrade {
     /// Answers the request, and serves the connection until it ends.
     ///
     /// - Parameters:
-    ///   - slots: The slots, of which the connection takes one; where none is free, the client gets 503.
-    ///   - transferTimeout: Watches what is sent.
-    ///   - drain: How the server ends: connections that are open then are closed one after the other.
-    /// - Returns: The status of the answer.
-    /// - Throws: The error of the connection.
+    ///   - slots: Provides the connection's slot. If none is available, the client gets 503.
+    ///   - transferTimeout: Watches the messages sent to the client.
+    ///   - drain: Determines when the open connection is closed on shutdown.
+    /// - Returns: The response status.
+    /// - Throws: The error of the connection or the handler.
     func serve(
         on connection: HTTPConnection, _ slots: WebSocketSlots, _ transferTimeout: TransferTimeout, _ drain: Drain
     ) async throws -> Int {
         let channel = connection.channel
-        // The upgrader of SwiftNIO checks the request, and computes the answer to its key.
+        // SwiftNIO's upgrader checks the request and computes the response to its key.
         let upgrader = NIOWebSocketServerUpgrader(
             shouldUpgrade: { channel, _ in channel.eventLoop.makeSucceededFuture([:]) },
             upgradePipelineHandler: { channel, _ in channel.eventLoop.makeSucceededVoidFuture() })
@@ -65,7 +65,7 @@ struct WebSocketUpgrade {
         }
         let client = WebSocketClient(sender: handler.sender(of: request), isKnown: !handler.knowsClientsLater)
         connection.caller.sender = client.sender
-        // A client that comes now goes elsewhere.
+        // During the drain, new clients must go to another server.
         guard !drain.hasBegun, let slot = slots.take(channel, of: client.sender, isUnknown: !client.isKnown)
         else {
             _ = connection.write(Self.unavailable)
@@ -126,7 +126,7 @@ struct WebSocketUpgrade {
                 ]
                 try pipeline.addHandlers(handlers, position: .before(reader))
                 let frames = try NIOAsyncChannel<WebSocketFrame, WebSocketFrame>(wrappingChannelSynchronously: channel)
-                // The last read was of HTTP. Without another one, the end of the input would stay unnoticed.
+                // The last read was consumed by HTTP. Without another one, the end of the input would go unnoticed.
                 channel.read()
                 return frames
             }

@@ -1,6 +1,6 @@
-/// Base64 as Node reads it: both alphabets, padding optional, everything else skipped.
+/// Decodes Base64 like Node.js: both alphabets, optional padding, other characters skipped.
 package enum Base64 {
-    /// Decodes text; characters that belong to neither alphabet are skipped, and `=` ends it.
+    /// Decodes text up to the first `=`.
     package static func decode(_ text: some Sequence<UInt8>) -> [UInt8] {
         var result: [UInt8] = []
         result.reserveCapacity(text.underestimatedCount / 4 * 3)

@@ -1,19 +1,19 @@
 import JSON
 import OrderedCollections
 
-/// Names of a query string that say where in an object or a list a value stands, as in `where[tags][$in][]=a`.
+/// Query-string names whose brackets place a value inside an object or array, as in `where[tags][$in][]=a`.
 ///
-/// The rules are those of the library `qs`, which parse-server reads query strings with.
+/// Follows the rules of the library `qs`, with which parse-server reads query strings.
 final class BracketedNames {
-    /// Brackets that count. What follows them names a member.
+    /// The number of brackets that are parsed. The rest of the name becomes a single member name.
     private static let maximumDepth = 5
-    /// The greatest list index. A greater number names a member.
+    /// The largest array index. A larger number becomes a member name.
     private static let maximumIndex = 20
 
     private var values: [JSONValue] = []
     private var members: OrderedDictionary<Name, BracketedNames> = [:]
 
-    /// The way to the value of a name; nil for a name without brackets.
+    /// Returns the path to a value, or nil for a name without brackets.
     static func place(_ name: String) -> [String]? {
         let bytes = name.utf8
         guard let start = bytes.firstIndex(of: UInt8(ascii: "[")), start > bytes.startIndex else { return nil }
@@ -30,7 +30,7 @@ final class BracketedNames {
         return place
     }
 
-    /// Puts a value where its name says.
+    /// Adds a value at a path.
     func add(_ value: JSONValue, at place: [String]) {
         var node = self
         for step in place {
@@ -45,7 +45,7 @@ final class BracketedNames {
         node.values.append(value)
     }
 
-    /// Everything that was put here, as an object.
+    /// All added values as an object.
     var object: JSONObject { members.mapValues(\.value) }
 
     private var value: JSONValue {
@@ -54,7 +54,7 @@ final class BracketedNames {
         return values.isEmpty ? inside : .array(values + [inside])
     }
 
-    /// The members as a list if all of their names are list indexes or empty.
+    /// The members as an array if all their names are array indexes or empty.
     private var list: JSONValue? {
         var elements: [(place: Int, values: [JSONValue])] = []
         for (name, member) in members {

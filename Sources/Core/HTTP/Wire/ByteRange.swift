@@ -1,19 +1,16 @@
 import Encoding
 
-/// The part of a file that a request asks for with `Range`.
+/// The part of a file that the header `Range` requests.
 package enum ByteRange: Equatable {
-    /// All of it: no range was asked for, or one that is not understood, or several at once.
+    /// The whole file: the header is missing or invalid, or requests several ranges.
     case whole
-    /// Some bytes.
     case part(Range<Int64>)
-    /// Bytes that the file does not have.
+    /// A range outside the file.
     case unsatisfiable
 
-    /// Reads the header field.
+    /// Parses the header.
     ///
-    /// - Parameters:
-    ///   - header: Its value.
-    ///   - size: The size of the file.
+    /// - Parameter size: The size of the file in bytes.
     package init(_ header: String?, size: Int64) {
         self = header.flatMap { Self.parse($0.trimmingSpaces(), size: size) } ?? .whole
     }

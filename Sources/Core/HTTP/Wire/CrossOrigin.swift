@@ -1,11 +1,11 @@
 import JSON
 
-/// The header fields that let pages of other origins call the interface (CORS).
+/// The CORS header fields, which allow web pages of other origins to call the API.
 package struct CrossOrigin: Sendable {
     private let byOrigin: [Name: [UInt8]]
     private let fallback: [UInt8]
 
-    /// No fields: no page of another origin reads the answers.
+    /// No CORS fields, so that pages of other origins can't read responses.
     package static let none = CrossOrigin(byOrigin: [:], fallback: [])
 
     private init(byOrigin: [Name: [UInt8]], fallback: [UInt8]) {
@@ -13,11 +13,11 @@ package struct CrossOrigin: Sendable {
         self.fallback = fallback
     }
 
-    /// Works the fields out for every allowed origin.
+    /// Prepares the fields for every allowed origin.
     ///
     /// - Parameters:
-    ///   - origins: The origins whose pages may call; the first one is named to pages of others.
-    ///   - extraHeaders: Header fields that pages may send besides Parse's own.
+    ///   - origins: The allowed origins. Pages of other origins get the fields of the first one.
+    ///   - extraHeaders: Header fields that pages may send in addition to Parse's.
     package init(origins: [String], extraHeaders: [String]) {
         let headers = ([Self.parseHeaders] + extraHeaders).joined(separator: ", ")
         func lines(_ origin: String) -> [UInt8] {
@@ -34,7 +34,9 @@ package struct CrossOrigin: Sendable {
         fallback = lines(origins.first ?? "*")
     }
 
-    /// The fields for an answer to a page of `origin`, as they go on the wire; nil for callers that are no pages.
+    /// Returns the fields for a response, in wire format.
+    ///
+    /// - Parameter origin: The origin of the web page, or nil if the caller isn't a page.
     package func lines(origin: String?) -> [UInt8] {
         origin.flatMap { byOrigin[$0] } ?? fallback
     }

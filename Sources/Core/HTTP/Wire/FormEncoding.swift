@@ -2,15 +2,15 @@ import Encoding
 import JSON
 import OrderedCollections
 
-/// Names and values in the form `name=value&name=value`: query strings and form bodies.
+/// Parses query strings and form bodies: `name=value&name=value`.
 package enum FormEncoding {
-    /// Reads every value as a string. A repeated name gives an array, a name without `=` the empty string.
+    /// Returns all values as strings. A repeated name becomes an array, a name without `=` an empty string.
     package static func strings(_ text: some StringProtocol) -> JSONObject {
         read(pairs(text)) { .string($0) }
     }
 
-    /// Reads every value as JSON if it is JSON, else as a string. A repeated name gives an array, one in brackets a
-    /// member: `where[score][$gt]=3`.
+    /// Returns values that are valid JSON as JSON, others as strings. A repeated name becomes an array, a name with
+    /// brackets a member: `where[score][$gt]=3`.
     package static func values(_ text: some StringProtocol) -> JSONObject {
         let pairs = pairs(text)
         guard pairs.contains(where: { BracketedNames.place($0.name) != nil }) else { return read(pairs, value) }

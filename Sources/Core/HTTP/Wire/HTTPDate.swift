@@ -9,9 +9,9 @@ import Synchronization
     import Musl
 #endif
 
-/// Dates as HTTP writes them: `Sun, 06 Nov 1994 08:49:37 GMT`.
+/// Formats dates for HTTP: `Sun, 06 Nov 1994 08:49:37 GMT`.
 package enum HTTPDate {
-    /// The present time; the text is made once a second.
+    /// The current time, formatted once a second.
     package static var now: String {
         let seconds = Int(time(nil))
         return cache.withLock { cached in
@@ -20,7 +20,7 @@ package enum HTTPDate {
         }
     }
 
-    /// The time that lies `seconds` after 1970 began.
+    /// Returns the date for a number of seconds since 1970.
     package static func string(seconds: Int) -> String {
         let (days, rest) = floorDivide(seconds, 86400)
         let date = CivilDate(daysSince1970: days)

@@ -1,25 +1,23 @@
 import Encoding
 
-/// An error that has an HTTP status but none of Parse's numbers: `{"error": message}`.
+/// An error with an HTTP status but without a Parse error code. Its body is `{"error": message}`.
 public struct HTTPError: Error, Sendable, Equatable {
-    /// The HTTP status.
     public var status: Int
-    /// The exact text.
+    /// The message, sent to the client unchanged.
     public var message: String
 
-    /// Makes an error with a status and an exact text.
     public init(status: Int, message: String) {
         self.status = status
         self.message = message
     }
 
-    /// The keys of the request are not good enough.
+    /// The keys of the request don't grant access.
     public static let unauthorized = HTTPError(status: 403, message: "unauthorized")
 
-    /// The body is larger than the server takes.
+    /// The body exceeds the size limit.
     public static let bodyTooLarge = HTTPError(status: 413, message: "request entity too large")
 
-    /// There is no memory for a body or an answer now.
+    /// Memory is full for request bodies or responses.
     package static let overloaded = HTTPError(status: 503, message: "The server is busy. Please try again later.")
 
     /// The connection ended before the body did.

@@ -1,10 +1,10 @@
-/// The header fields that Roost reads or writes. Their names are the same whatever the case of their letters.
+/// The header fields that Roost reads or writes. Their names are case-insensitive.
 package enum HeaderName: UInt8, CaseIterable, Sendable {
     case acceptLanguage
     case authorization, contentEncoding, contentLength, contentType, entityTag, expect, host, ifModifiedSince
     case ifNoneMatch, ifRange, origin, range, transferEncoding, forwardedFor, forwardedProtocol, forwardedHost
     case requestedWith, pageLocale, requestID, traceParent, traceState
-    // Those that Parse clients send.
+    // Sent by Parse clients.
     case parseApplicationID, parseSessionToken, parseMasterKey, parseMaintenanceKey, parseInstallationID
     case parseClientKey, parseJavascriptKey, parseWindowsKey, parseRESTAPIKey, parseClientVersion, parseCloudContext
     case parseRequestID, parseUploadMode, parseFileMaximumUploadSize, parseFileDirectory, parseFileMetadata
@@ -56,7 +56,7 @@ package enum HeaderName: UInt8, CaseIterable, Sendable {
         }
     }
 
-    /// The name that a field of a request has; nil for one that Roost does not read.
+    /// Finds the name of a request's header field. Returns nil if Roost doesn't use the field.
     package init?(field name: String) {
         let length = name.utf8.count
         guard length < Self.byLength.count, let found = Self.byLength[length].first(where: { $0.matches(name) }) else {
@@ -65,7 +65,7 @@ package enum HeaderName: UInt8, CaseIterable, Sendable {
         self = found
     }
 
-    /// Whether `other` is this name. Most clients write names as Roost does.
+    /// Whether `other` is this name, ignoring case. Most clients write names in the same case as Roost.
     package func matches(_ other: String) -> Bool {
         let text = text
         guard text.utf8.count == other.utf8.count else { return false }

@@ -3,12 +3,12 @@ import JSON
 
 /// A header field of the form `value; name=value; name="value"`.
 package struct HeaderParameters: Equatable {
-    /// What stands before the first semicolon, in lower case.
+    /// The part before the first semicolon, in lower case.
     package let value: String
-    /// The parameters; their names in lower case.
+    /// The parameters, by name in lower case.
     package let parameters: [Name: String]
 
-    /// Reads a field; nil when it does not have the form, or names a parameter twice.
+    /// Parses a field. Returns nil if it is malformed or repeats a parameter.
     package init?(_ bytes: some Sequence<UInt8>) {
         var reader = Reader(bytes: Array(bytes))
         guard let value = reader.text(until: [UInt8(ascii: ";")])?.trimmingSpaces(), !value.isEmpty else { return nil }
@@ -45,14 +45,14 @@ package struct HeaderParameters: Equatable {
             while skip(UInt8(ascii: " ")) || skip(UInt8(ascii: "\t")) {}
         }
 
-        /// The text up to one of some bytes, or the end; nil when it is no UTF-8.
+        /// Returns the text up to one of the bytes or the end, or nil if it isn't UTF-8.
         mutating func text(until ends: [UInt8]) -> String? {
             let start = position
             while position < bytes.count, !ends.contains(bytes[position]) { position += 1 }
             return String(validating: bytes[start..<position], as: UTF8.self)
         }
 
-        /// A value with or without quotation marks; nil when there is none.
+        /// Returns a quoted or unquoted value, or nil if it is missing or malformed.
         mutating func parameterValue() -> String? {
             guard skip(UInt8(ascii: "\"")) else {
                 let text = text(until: [UInt8(ascii: ";"), UInt8(ascii: " "), UInt8(ascii: "\t")])
@@ -63,7 +63,7 @@ package struct HeaderParameters: Equatable {
                 let byte = bytes[position]
                 position += 1
                 if byte == UInt8(ascii: "\"") { return String(validating: content, as: UTF8.self) }
-                // Some clients send paths of Windows: a backslash stands for itself unless it has to protect.
+                // Some clients send Windows paths, so a backslash escapes only a quotation mark or another backslash.
                 let isProtecting =
                     byte == UInt8(ascii: "\\") && position < bytes.count
                     && [UInt8(ascii: "\""), UInt8(ascii: "\\")].contains(bytes[position])
@@ -77,7 +77,7 @@ package struct HeaderParameters: Equatable {
 
 /// A `Cookie` field: `name=value; name=value`.
 package enum Cookies {
-    /// Returns the values of all cookies of a name, in their order.
+    /// Returns the values of all cookies with a name, in order.
     package static func values(of name: String, in field: String) -> [String] {
         let start = name + "="
         return field.utf8.split(separator: UInt8(ascii: ";")).compactMap { cookie in

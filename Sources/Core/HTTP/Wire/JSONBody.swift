@@ -1,18 +1,19 @@
 import Encoding
 import JSON
 
-/// Turns the bytes of a request body into a JSON object, whatever its content type says.
+/// Parses request bodies into JSON objects. JSON is recognized regardless of the content type.
 package enum JSONBody {
-    /// How deep a body may be nested.
+    /// The maximum nesting depth of a body.
     package static let maximumDepth = JSONValue.greatestDepthFromOutside
 
-    /// Reads a body.
+    /// Parses a body.
     ///
     /// - Parameters:
     ///   - bytes: The whole body.
-    ///   - contentType: The content type; a form is read as one unless it is JSON in disguise.
-    /// - Returns: The object; an array as an object with the keys `0`, `1`, ...; nothing as an empty object.
-    /// - Throws: ``HTTPError`` 400 when the body is not JSON, too deep, neither object nor array, or has NUL characters.
+    ///   - contentType: The content type. A form is parsed as a form unless its body looks like JSON.
+    /// - Returns: The object. An array becomes an object with the keys `0`, `1`, …, and an empty body an empty object.
+    /// - Throws: ``HTTPError`` 400 if the body isn't JSON, is nested too deeply, is neither an object nor an array, or
+    ///   contains NUL characters.
     package static func parse(_ bytes: [UInt8], contentType: String?) throws(HTTPError) -> JSONObject {
         let bytes = withoutByteOrderMark(bytes)
         if bytes.isEmpty { return [:] }
@@ -34,14 +35,15 @@ package enum JSONBody {
         return object(value)
     }
 
-    /// An object that was sent without bytes, as it would be if it had been a body: the same limits and refusals hold.
+    /// Returns an object of an internal request as it would be if it had been parsed from a body, with the same limits
+    /// and errors.
     ///
-    /// It is written and read only where that may refuse or change it, which is rare.
+    /// Serializes and parses the object only if that could reject or change it, which is rare.
     ///
     /// - Parameters:
-    ///   - size: About how many bytes it has (`roughSize`).
-    ///   - limit: The most bytes of a body.
-    /// - Throws: ``HTTPError/bodyTooLarge``; what ``parse(_:contentType:)`` throws.
+    ///   - size: The approximate size of the object in bytes (`roughSize`).
+    ///   - limit: The maximum size of a body in bytes.
+    /// - Throws: ``HTTPError/bodyTooLarge``, or the errors of ``parse(_:contentType:)``.
     package static func taken(_ object: JSONObject, size: Int, upTo limit: Int) throws(HTTPError) -> JSONObject {
         if size <= limit / 6, JSONValue.object(object).isAsRead(levels: maximumDepth) { return object }
         let bytes = object.serialized()
@@ -49,7 +51,7 @@ package enum JSONBody {
         return try parse(bytes, contentType: nil)
     }
 
-    /// Whether a query string or form holds a NUL character, which PostgreSQL cannot store.
+    /// Whether a query string or form contains a NUL character, which PostgreSQL can't store.
     package static func containsNull(_ object: JSONObject) -> Bool {
         JSONValue.object(object).containsNUL
     }
@@ -77,13 +79,12 @@ package enum JSONBody {
         MediaType(contentType ?? "")?.essence == "application/x-www-form-urlencoded"
     }
 
-    /// Text without the mark that some editors put before UTF-8.
+    /// Removes the byte order mark that some editors put before UTF-8 text.
     package static func withoutByteOrderMark(_ bytes: [UInt8]) -> [UInt8] {
         bytes.starts(with: [0xEF, 0xBB, 0xBF]) ? Array(bytes[3...]) : bytes
     }
 
-    /// Whether JSON text holds the escape sequence of a NUL character. A backslash that is itself escaped does not
-    /// begin one.
+    /// Whether JSON text contains an escaped NUL character. A backslash that is itself escaped doesn't start one.
     package static func containsEscapedNull(_ bytes: [UInt8]) -> Bool {
         var index = 0
         while index < bytes.count {

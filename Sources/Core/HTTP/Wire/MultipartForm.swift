@@ -1,10 +1,10 @@
 import Encoding
 import JSON
 
-/// The parts of a body of the type `multipart/form-data` (RFC 7578), read strictly: a body that two readers could
-/// understand in two ways is refused.
+/// The parts of a `multipart/form-data` body (RFC 7578). A body that two parsers could interpret differently is
+/// rejected.
 package struct MultipartForm {
-    /// The parts without a file name, as the texts that they are.
+    /// The parts without a file name, as strings.
     package private(set) var fields: JSONObject = [:]
     /// The parts with a file name.
     package private(set) var files: [Name: FormFile] = [:]
@@ -15,12 +15,12 @@ package struct MultipartForm {
     private let bytes: [UInt8]
     private var position = 0
 
-    /// Reads a body.
+    /// Parses a body.
     ///
     /// - Parameters:
     ///   - bytes: The whole body.
     ///   - contentType: The content type with the boundary.
-    /// - Throws: ``HTTPError`` 400 for a body that is malformed, cut off, has two parts of one name, or too many.
+    /// - Throws: ``HTTPError`` 400 if the body is malformed or truncated, repeats a name or has too many parts.
     package init(_ bytes: [UInt8], contentType: String) throws(HTTPError) {
         self.bytes = bytes
         let delimiter = Self.dashes + (try Self.boundary(of: contentType))
@@ -70,7 +70,7 @@ package struct MultipartForm {
         throw Self.malformed("it ends before its last boundary")
     }
 
-    /// Reads what follows a delimiter: two dashes after the last part, else the end of the line.
+    /// Returns whether a delimiter is the last one, followed by two dashes. Skips the line end after any other.
     private mutating func isLastDelimiter() throws(HTTPError) -> Bool {
         if bytes[position...].starts(with: Self.dashes) { return true }
         while position < bytes.count, bytes[position] == UInt8(ascii: " ") || bytes[position] == UInt8(ascii: "\t") {
@@ -123,7 +123,7 @@ package struct MultipartForm {
     }
 
     private mutating func line(upTo end: Int) throws(HTTPError) -> ArraySlice<UInt8> {
-        // The whole end of the line has to lie before the limit, or the next line would begin beyond it.
+        // The whole line end must be before the limit, or the next line would begin after it.
         guard let carriageReturn = bytes[position..<end].firstIndex(of: UInt8(ascii: "\r")),
             bytes[carriageReturn..<end].starts(with: Self.lineEnd)
         else { throw Self.malformed("a part has no end of its header, or one that is too long") }
@@ -152,19 +152,16 @@ package struct MultipartForm {
 
 /// A file in a form (`multipart/form-data`).
 public struct FormFile: Sendable, Equatable {
-    /// The name that the client gave it, without folders; empty for none.
+    /// The file name that the client sent, without folders. May be empty.
     public let filename: String
-    /// Its type as `type/subtype`, in lower case.
+    /// The media type as `type/subtype`, in lower case.
     public let contentType: String
-    /// The bytes.
     public let bytes: [UInt8]
 
-    /// The type of a file for which the form names none.
+    /// The media type of files without a declared one.
     package static let unknownType = "application/octet-stream"
 
-    /// Puts a file together.
-    ///
-    /// - Parameter path: The name with the folders that some clients put before it.
+    /// - Parameter path: The file name, with the folders that some clients include.
     package init(path: String, contentType: String = unknownType, bytes: [UInt8]) {
         let separator = path.utf8.lastIndex { $0 == UInt8(ascii: "/") || $0 == UInt8(ascii: "\\") }
         filename = separator.map { String(path[path.utf8.index(after: $0)...]) } ?? path

@@ -1,20 +1,17 @@
 public import JSON
 public import NIOCore
 
-/// The answer to one request.
+/// The response to a request.
 public struct Reply: Sendable {
-    /// What an answer carries.
+    /// The content of a response.
     public enum Body: Sendable {
-        /// JSON text.
+        /// JSON text in UTF-8.
         case json([UInt8])
-        /// Plain text of some type.
         case text(String, contentType: String)
-        /// Nothing.
         case empty
-        /// Bytes that are made while they are sent.
         case stream(ByteStream)
 
-        /// The bytes that it keeps in memory until they are sent.
+        /// The number of bytes held in memory until they are sent.
         package var bytesInMemory: Int {
             switch self {
             case .json(let bytes): bytes.count
@@ -25,26 +22,25 @@ public struct Reply: Sendable {
         }
     }
 
-    /// Bytes that are made while they are sent, so that they never sit in memory together.
+    /// Bytes that are generated while they are sent, so that they needn't be in memory at the same time.
     public struct ByteStream: Sendable {
-        /// Takes the next bytes; returns when the connection can take more.
+        /// Sends the next bytes. Returns when the connection can take more.
         public typealias Sink = @Sendable (ByteBuffer) async throws -> Void
 
-        /// How many bytes will come; nil where that is known at the end.
+        /// The total number of bytes, or nil if it is unknown until the end.
         public var length: Int?
-        /// Whether all of them are in memory from the beginning.
+        /// Whether all bytes are in memory from the beginning.
         public var isInMemory: Bool
-        /// How many of them are in memory at most, where it is more than a piece of 64 KiB; 0 where it is not.
+        /// The maximum number of bytes in memory if larger than a piece of 64 KiB, otherwise 0.
         public var mostHeld = 0
-        /// Receives the rest of the request body while the bytes are sent or after them, and nil at its end. Returns false to
-        /// get no more.
+        /// Receives the rest of the request body while the bytes are sent or after them, and nil at its end. Returns
+        /// false to get no more.
         package var takeRest: (@Sendable (ByteBuffer?) async -> Bool)?
         /// Whether to send the head at once instead of with the first bytes.
         package var sendsHeadFirst = false
-        /// Gives the bytes to the sink, piece by piece.
+        /// Generates the bytes and passes them to the sink, piece by piece.
         public var produce: @Sendable (@escaping Sink) async throws -> Void
 
-        /// A stream of `length` bytes that `produce` makes.
         public init(
             length: Int?, isInMemory: Bool = false, produce: @escaping @Sendable (@escaping Sink) async throws -> Void
         ) {
@@ -54,40 +50,36 @@ public struct Reply: Sendable {
         }
     }
 
-    /// The HTTP status.
     public var status: Int
-    /// Header fields beyond those that every answer has.
+    /// Header fields in addition to those of every response.
     public var headers: [(String, String)]
-    /// The content.
     public var body: Body
-    /// The number of Parse's error, where it is one, for the log.
+    /// The Parse error code for the log, or nil if the response isn't a Parse error.
     var code: Int?
-    /// Whether it is for pages of the server's own origin alone.
+    /// Whether the response has no CORS fields, so that only pages of the server's own origin can read it.
     package var isForOwnOrigin = false
 
-    /// Whether another server made it, whose header fields go to the client as they are.
+    /// Whether another server created the response, whose header fields are passed on unchanged.
     package var isRelayed = false
 
-    /// Makes an answer.
     public init(status: Int = 200, headers: [(String, String)] = [], body: Body) {
         self.status = status
         self.headers = headers
         self.body = body
     }
 
-    /// The same answer, whose line in the log has the number of Parse's error.
+    /// Returns the same response with a Parse error code for the log.
     package func noting(code: Int?) -> Reply {
         var reply = self
         reply.code = code
         return reply
     }
 
-    /// An answer with JSON text that is already written.
+    /// Returns a response with JSON text that is already serialized.
     public static func json(_ bytes: [UInt8], status: Int = 200) -> Reply {
         Reply(status: status, body: .json(bytes))
     }
 
-    /// An answer with a JSON object.
     public static func object(_ object: JSONObject, status: Int = 200) -> Reply {
         Reply(status: status, body: .json(JSONValue.object(object).serialized()))
     }

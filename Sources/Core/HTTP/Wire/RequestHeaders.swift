@@ -1,8 +1,8 @@
 import Encoding
 import NIOHTTP1
 
-/// The header fields of a request as they came, with the positions of those that Roost knows: a request is asked for
-/// two dozen fields, of which it has a handful.
+/// The header fields of a request, with the positions of the known ones, because Roost looks up two dozen fields of
+/// which a request has only a few.
 package struct RequestHeaders: Sendable {
     private let fields: HTTPHeaders
     /// For each known name, the one-based position of its first field, or zero. There are at most 64 names, and at most
@@ -24,13 +24,12 @@ package struct RequestHeaders: Sendable {
         }
     }
 
-    /// The header fields of a request that did not come by HTTP.
+    /// Creates the header fields of a request that was not sent by HTTP.
     package init(_ fields: [(name: String, value: String)]) {
         self.init(HTTPHeaders(fields.map { ($0.name, $0.value) }))
     }
 
-    /// The value of a field; those of several fields of one name with commas between them (RFC 9110, 5.3); nil when
-    /// there is none.
+    /// The value of a field, or nil if missing. The values of repeated fields are joined with commas (RFC 9110, 5.3).
     package subscript(name: HeaderName) -> String? {
         let position = Int(positions[Int(name.rawValue)])
         guard position > 0 else { return nil }
@@ -47,7 +46,7 @@ package struct RequestHeaders: Sendable {
             .count
     }
 
-    /// All fields in the order in which they came.
+    /// All fields in the order of the request.
     package var all: some Sequence<(name: String, value: String)> {
         fields.lazy.map { (name: $0.name, value: Self.withoutTrailingSpaces($0.value)) }
     }

@@ -2,27 +2,27 @@ import Encoding
 
 /// The path and query string of a request, relative to the mount path.
 package struct RequestTarget: Sendable, Equatable {
-    /// The path below the mount as it came; empty or beginning with a slash.
+    /// The path below the mount path, not decoded. Empty, or beginning with a slash.
     package let path: Substring
-    /// What follows the question mark, if there is one.
+    /// The query string, or nil if missing.
     package let query: Substring?
-    /// The components of the path as they came, without the empty ones of double and trailing slashes.
+    /// The path components, not decoded, without the empty ones of double and trailing slashes.
     package let components: [Substring]
 
     /// Finds a request target below a mount path.
     ///
-    /// It works on bytes: what it looks for is ASCII, and every request passes here.
+    /// Works on bytes, because it runs for every request and looks only for ASCII characters.
     ///
     /// - Parameters:
-    ///   - target: What the request line says: a path, or a whole URL.
-    ///   - mount: The mount path without trailing slash; empty for the root.
-    /// - Returns: The target, or nil if it lies outside the mount.
+    ///   - target: The target in the request line: a path or an absolute URL.
+    ///   - mount: The mount path without a trailing slash, or an empty string for the root.
+    /// - Returns: The target, or nil if it is outside the mount path.
     package init?(_ target: String, mount: String) {
         let bytes = Self.withoutOrigin(target).utf8
         let slash = UInt8(ascii: "/")
         let fragment = bytes.firstIndex(of: UInt8(ascii: "#")) ?? bytes.endIndex
         let end = bytes[..<fragment].firstIndex(of: UInt8(ascii: "?")) ?? fragment
-        // Of slashes at the front, the last one counts.
+        // Of several leading slashes, only the last one counts.
         let first = bytes[..<end].firstIndex { $0 != slash } ?? end
         let start = first == bytes.startIndex ? first : bytes.index(before: first)
         guard let below = bytes.index(start, offsetBy: mount.utf8.count, limitedBy: end),
@@ -44,20 +44,20 @@ package struct RequestTarget: Sendable, Equatable {
 }
 
 extension UInt8 {
-    /// The byte of the small letter, where this is that of a capital of ASCII.
+    /// The byte, with ASCII capitals converted to lower case.
     package var lowercasedASCII: UInt8 {
         (UInt8(ascii: "A")...UInt8(ascii: "Z")).contains(self) ? self | 0x20 : self
     }
 }
 
-/// What a request wants to do with the thing that its path names.
+/// The kinds of request methods that Roost distinguishes.
 public enum Method: String, Sendable {
     case get = "GET"
     case post = "POST"
     case put = "PUT"
     case delete = "DELETE"
 
-    /// Reads a method name in any case. `PATCH` counts as `PUT`, `HEAD` as `GET`; nil for anything else.
+    /// Parses a method name in any case. `PATCH` counts as `PUT`, and `HEAD` as `GET`. Returns nil for other methods.
     public init?(name: String) {
         switch name {
         case "GET", "HEAD": self = .get

@@ -3,9 +3,8 @@ import JSON
 import NIOCore
 import NIOHTTP1
 
-/// The status, header fields and content that go on the wire for a reply.
+/// The status, header fields and content of a response.
 struct ResponseHead {
-    /// What follows the header fields.
     enum Content {
         case none
         case bytes([UInt8])
@@ -14,16 +13,16 @@ struct ResponseHead {
 
     var status: Int
     var content: Content
-    /// Whether it goes over TLS, and clients are required to use it (`Strict-Transport-Security`).
+    /// Whether the response is sent over TLS and tells clients to require TLS (`Strict-Transport-Security`).
     var isSecure = false
     private var fields: [(name: String, value: String)]
     /// The CORS fields in wire format.
     private let crossOrigin: [UInt8]
 
-    /// Adds what every answer has: the fields for other origins, the length, the date, the tag of a JSON answer, and
-    /// that caches must not keep it. Leaves the content out where HTTP does: after `HEAD`, and when nothing changed.
+    /// Adds the fields of every response: CORS, length, date, `Cache-Control` and a tag for JSON. Omits the content if
+    /// HTTP requires that: after `HEAD`, and if nothing changed.
     ///
-    /// - Parameter tag: The tag of the content, where it is known already.
+    /// - Parameter tag: The entity tag of the content, or nil to compute it.
     init(reply: Reply, request: IncomingRequest, tag: String? = nil, crossOrigin: CrossOrigin) {
         status = reply.status
         self.crossOrigin =
@@ -64,8 +63,8 @@ struct ResponseHead {
         if request.isHead { content = .none }
     }
 
-    /// Says whether another request will be answered on the connection; clients of HTTP/1.1 take that for
-    /// granted, those of HTTP/1.0 do not.
+    /// Adds the fields that show whether the connection stays open. HTTP/1.1 clients assume that it does, HTTP/1.0
+    /// clients that it doesn't.
     mutating func announce(keepsConnection: Bool, to version: HTTPVersion) {
         if isUnmeasured, version != .http1_0 { fields.append(("Transfer-Encoding", "chunked")) }
         if !keepsConnection {
@@ -75,9 +74,9 @@ struct ResponseHead {
         }
     }
 
-    /// Writes all that comes before the content (RFC 9112).
+    /// Writes everything before the content (RFC 9112).
     func write(to buffer: inout ByteBuffer) {
-        // A buffer of NIO checks its ends and its owner at each of so many small pieces.
+        // A NIO buffer would check its bounds and ownership for each of these small pieces.
         var head: [UInt8] = []
         head.reserveCapacity(headSize)
         head.append(contentsOf: "HTTP/1.1 \(status) ".utf8)
@@ -99,12 +98,12 @@ struct ResponseHead {
         crossOrigin.count + 112 + fields.reduce(0) { $0 + $1.name.utf8.count + $1.value.utf8.count + 4 }
     }
 
-    /// The bytes that the head and the content take, roughly; without those that are made while they are sent.
+    /// The approximate size of the head and the content in bytes, not counting streams.
     var size: Int {
         if case .bytes(let bytes) = content { headSize + bytes.count } else { headSize }
     }
 
-    /// A value that cannot end its line, from any source: line breaks and NUL become spaces.
+    /// Replaces line breaks and NUL characters by spaces, so that a value can't end its line.
     static func singleLine(_ value: String) -> String {
         func breaks(_ byte: UInt8) -> Bool { byte == 0x0D || byte == 0x0A || byte == 0 }
         guard value.utf8.contains(where: breaks) else { return value }
@@ -126,7 +125,7 @@ struct ResponseHead {
         fields.first { name.matches($0.name) }?.value
     }
 
-    /// The bytes that follow the header fields.
+    /// The size of the content in bytes.
     var contentLength: Int { length }
 
     private var length: Int {
@@ -137,27 +136,27 @@ struct ResponseHead {
         }
     }
 
-    /// Whether the content ends where it says so itself, or the connection does.
+    /// Whether the length of the content is unknown, so that its last chunk or the end of the connection marks its end.
     var isUnmeasured: Bool {
         if case .stream(let stream) = content { stream.length == nil } else { false }
     }
 }
 
-/// Tags that show whether an answer is the same as before (`ETag`, `If-None-Match`).
+/// Entity tags, which show whether a response has changed (`ETag`, `If-None-Match`).
 package enum EntityTag {
-    /// A weak tag for some bytes: a hash of them and of their number. It is the same in every process.
+    /// Returns a weak tag: a hash of the bytes and their number, which is the same in every process.
     package static func weak(_ bytes: [UInt8]) -> String { "W/\"" + ContentHash.text(of: bytes) + "\"" }
 
-    /// The tag of an answer too long to hash on the event loop, or nil for all others.
+    /// Returns the tag of a response that takes too long to hash on the event loop, or nil for others.
     static func long(of reply: Reply, to request: IncomingRequest) async -> String? {
         guard case .json(let bytes) = reply.body, bytes.count > quicklyHashed, request.isConditional else { return nil }
         return await LongWork.medium.run { weak(bytes) }
     }
 
-    /// Bytes that can be hashed within 0.1 ms.
+    /// The number of bytes that can be hashed within 0.1 ms.
     private static let quicklyHashed = 1024 * 1024
 
-    /// Whether a tag is among those that the caller already has. `*` stands for any; weak tags equal strong ones.
+    /// Whether a tag matches `If-None-Match`. `*` matches any tag, and a weak tag equals a strong one.
     package static func matches(_ ifNoneMatch: String, _ tag: String) -> Bool {
         if ifNoneMatch.trimmingSpaces() == "*" { return true }
         return ifNoneMatch.split(separator: ",").contains { opaque($0.trimmingSpaces()) == opaque(Substring(tag)) }

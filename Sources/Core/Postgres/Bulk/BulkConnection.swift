@@ -1,18 +1,18 @@
 import CLibpq
 public import Logging
 
-/// A connection of its own that loads many rows with COPY.
+/// A connection outside the pools that loads rows with COPY.
 ///
-/// It waits in its calls: sending waits for the server to take what was sent, so that a fast sender does not fill memory.
-/// So it belongs to one thread that may wait, and is no part of the pools.
+/// Its calls block the thread. Sending blocks until the server accepts the data, so that a fast sender doesn't fill
+/// memory.
 public final class BulkConnection {
     private let handle: OpaquePointer
     private let notices: NoticeLog
 
-    /// Connects.
+    /// Connects to the server. Blocks until the session is set up.
     ///
-    /// - Parameter connectionString: As libpq takes it.
-    /// - Throws: `PostgresError` with the server's own words.
+    /// - Parameter connectionString: A libpq URI or connection string.
+    /// - Throws: `PostgresError` with the server's message.
     public init(connectionString: String, logger: Logger) throws {
         var configuration = PostgresConfiguration(connectionString: connectionString)
         configuration.statementTimeout = .zero
@@ -31,7 +31,7 @@ public final class BulkConnection {
         guard PQstatus(handle) == CONNECTION_OK else {
             throw PostgresError(.unavailable, message)
         }
-        // Some poolers take the server's options and forget them.
+        // Some poolers accept the server options but ignore them.
         if isRefused || parameters.path != nil, let settings = parameters.settings { try query(settings) }
     }
 
@@ -45,13 +45,13 @@ public final class BulkConnection {
 
     private var message: String { PQerrorMessage(handle).map { String(cString: $0).trimmed } ?? "out of memory" }
 
-    /// Runs one statement, and waits for its result.
+    /// Runs one statement. Blocks until the result has arrived.
     ///
     /// - Throws: `PostgresError`.
     @discardableResult
     public func query(_ sql: String, _ parameters: [PostgresParameter] = []) throws -> PostgresResult {
         let statement = try EncodedStatement(Statement(sql, parameters))
-        // The addresses are those of the buffer, which is held for the whole call.
+        // The pointers refer to the buffer, which stays alive during the call.
         let result = statement.bytes.withUnsafeBytes { bytes -> OpaquePointer? in
             let start = bytes.assumingMemoryBound(to: CChar.self).baseAddress
             let values = statement.slots.map { slot in slot.offset < 0 ? nil : start.map { $0 + Int(slot.offset) } }
@@ -62,9 +62,9 @@ public final class BulkConnection {
         return try take(result, expecting: [PGRES_TUPLES_OK, PGRES_COMMAND_OK, PGRES_EMPTY_QUERY])
     }
 
-    /// Runs `body` in a transaction, and commits it; what `body` throws undoes everything.
+    /// Runs `body` in a transaction and commits it, or rolls it back if `body` throws.
     ///
-    /// - Throws: What `body` throws; `PostgresError`.
+    /// - Throws: `PostgresError`, or the error of `body`.
     public func transaction<R>(_ body: () throws -> R) throws -> R {
         try query("BEGIN")
         do {
@@ -77,13 +77,14 @@ public final class BulkConnection {
         }
     }
 
-    /// Sends rows by a COPY statement.
+    /// Sends rows with a COPY statement.
     ///
     /// - Parameters:
     ///   - sql: `COPY … FROM STDIN (FORMAT binary)`.
-    ///   - send: Is given what sends bytes, which it calls as often as it likes; what it throws breaks the COPY off.
-    /// - Returns: How many rows the server took.
-    /// - Throws: `PostgresError`; what `send` throws.
+    ///   - send: Receives a function that sends a buffer and can be called repeatedly. An error thrown here aborts the
+    ///     COPY.
+    /// - Returns: The number of rows stored.
+    /// - Throws: `PostgresError`, or the error of `send`.
     @discardableResult
     public func copy(_ sql: String, _ send: ((CopyBuffer) throws -> Void) throws -> Void) throws -> Int {
         _ = try take(PQexec(handle, sql), expecting: [PGRES_COPY_IN])
@@ -102,7 +103,7 @@ public final class BulkConnection {
     }
 
     private func put(_ buffer: CopyBuffer) throws {
-        // libpq copies what it cannot send at once; in chunks, so that this is never much.
+        // libpq buffers what it can't send immediately. Chunks keep that buffer small.
         var start = 0
         while start < buffer.count {
             let end = min(start + 65_536, buffer.count)
@@ -137,25 +138,23 @@ public final class BulkConnection {
     }
 }
 
-/// Rows in the binary form that COPY takes, put together in memory until they are sent.
+/// A buffer for rows in COPY's binary format.
 public struct CopyBuffer: Sendable {
-    /// The rows so far.
     public private(set) var bytes: [UInt8] = []
 
-    /// Makes an empty buffer.
     public init() {}
 
-    /// How many bytes the rows take.
+    /// The buffer's size in bytes.
     public var count: Int { bytes.count }
 
-    /// Begins: what stands before the first row.
+    /// Appends COPY's header, which precedes the first row.
     public mutating func begin() {
         bytes.append(contentsOf: [0x50, 0x47, 0x43, 0x4F, 0x50, 0x59, 0x0A, 0xFF, 0x0D, 0x0A, 0x00])
-        // No flags, and no extension of the header.
+        // No flags and no header extension.
         bytes.append(contentsOf: [0, 0, 0, 0, 0, 0, 0, 0])
     }
 
-    /// Adds a row: a value for each column, in the columns' order.
+    /// Appends a row with one value per column, in column order.
     public mutating func append(_ values: [PostgresParameter]) {
         ParameterEncoding.append(Int16(clamping: values.count), to: &bytes)
         for value in values {
@@ -167,9 +166,9 @@ public struct CopyBuffer: Sendable {
         }
     }
 
-    /// Ends: what stands behind the last row.
+    /// Appends COPY's trailer, which follows the last row.
     public mutating func end() { bytes.append(contentsOf: [0xFF, 0xFF]) }
 
-    /// Forgets the rows, and keeps the memory for others.
+    /// Removes the rows but keeps the allocated memory.
     public mutating func removeAll() { bytes.removeAll(keepingCapacity: true) }
 }

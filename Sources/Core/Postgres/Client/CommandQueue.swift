@@ -9,25 +9,25 @@ import Tasks
     import Glibc
 #endif
 
-/// The commands of callers to the I/O thread, with a way to wake the thread from its sleep.
+/// Commands from callers to the I/O thread, with a way to wake it.
 package final class CommandQueue: Sendable {
-    /// What the I/O thread is asked to do.
+    /// A command for the I/O thread.
     package enum Command: Sendable {
-        /// Report how the first connection goes.
+        /// Report when the first connection is ready.
         case start(WaitRequest)
-        /// Send on any shared connection.
+        /// Send a request on any shared connection.
         case submit(Request)
         /// Lend an exclusive connection.
         case lease(LeaseRequest)
-        /// The caller of a lease waits no longer.
+        /// Remove a lease request whose caller no longer waits.
         case abandon(LeaseRequest)
-        /// Send on a lent connection.
+        /// Send a request on a lent connection.
         case submitLeased(Request, lease: Int)
         /// Stop a request on a lent connection.
         case cancel(Request, lease: Int)
-        /// The server was asked to cancel what runs on a connection.
+        /// Continue after a cancel request was sent to the server.
         case cancelSent(ServerCancellations.Target, lease: Int)
-        /// Take a lent connection back.
+        /// Return a lent connection to its pool.
         case release(lease: Int, WaitRequest?)
         case listen(id: Int, channels: [EncodedStatement], EventBuffer)
         case unlisten(id: Int)
@@ -48,10 +48,10 @@ package final class CommandQueue: Sendable {
 
     package init() {}
 
-    /// What the I/O thread polls, beside its sockets.
+    /// The file descriptor that the I/O thread polls for wake-ups.
     package var descriptor: Int32 { wakeUp.descriptor }
 
-    /// Hands in a command; false when the thread has ended.
+    /// Enqueues a command. Returns false if the thread has ended.
     package func send(_ command: Command) -> Bool {
         let (isOpen, mustWake) = state.withLock { state in
             guard !state.isClosed else { return (false, false) }
@@ -64,7 +64,7 @@ package final class CommandQueue: Sendable {
         return isOpen
     }
 
-    /// How the client stood when the I/O thread last went to sleep, and what was handed in since.
+    /// The statistics of the time when the I/O thread last went to sleep, plus the commands enqueued since then.
     var statistics: PostgresStatistics {
         state.withLock { state in
             var statistics = state.statistics
@@ -73,7 +73,7 @@ package final class CommandQueue: Sendable {
         }
     }
 
-    /// Waits until the I/O thread has done all its work.
+    /// Waits until the I/O thread has ended.
     func waitForEnd() async {
         await withUnsafeContinuation { continuation in
             let isClosed = state.withLock { state in
@@ -84,15 +84,15 @@ package final class CommandQueue: Sendable {
         }
     }
 
-    // MARK: The I/O thread's side
+    // MARK: For the I/O thread
 
-    /// Exchanges the commands for an empty list, whose storage is used again.
+    /// Swaps the enqueued commands with an empty list, whose storage is reused.
     package func take(_ commands: inout [Command]) {
         commands.removeAll(keepingCapacity: true)
         state.withLock { swap(&$0.commands, &commands) }
     }
 
-    /// Says that the thread goes to sleep, and what it wakes up for; false when there are commands.
+    /// Marks the thread as asleep. Returns false if commands are waiting, so that it must not sleep.
     package func fallAsleep(_ statistics: PostgresStatistics, _ wakeCondition: WakeCondition) -> Bool {
         state.withLock { state in
             state.statistics = statistics
@@ -102,13 +102,13 @@ package final class CommandQueue: Sendable {
         }
     }
 
-    /// Says that the thread is awake, so that no command wakes it any more.
+    /// Marks the thread as awake, so that commands don't signal it.
     func awake(wasSignalled: Bool) {
         state.withLock { $0.isAsleep = false }
         if wasSignalled { wakeUp.clear() }
     }
 
-    /// Takes no more commands, and gives back the commands that the thread did not take.
+    /// Closes the queue. Returns the commands that the thread did not take.
     func close() -> [Command] {
         state.withLock { state in
             state.isClosed = true
@@ -120,7 +120,7 @@ package final class CommandQueue: Sendable {
         }
     }
 
-    /// Resumes the tasks that wait for the end.
+    /// Resumes the callers of ``waitForEnd()``.
     func reportEnd() {
         let waiters = state.withLock { state in
             defer { state.endWaiters = [] }
@@ -130,32 +130,32 @@ package final class CommandQueue: Sendable {
     }
 }
 
-/// A task that waits for the first connection, or until a lent one is clean again.
+/// A task that waits for the first connection, or until a returned connection is clean.
 package final class WaitRequest: Sendable {
     let promise = OneShotPromise<Void>()
 }
 
-/// A task that wants a connection of its own.
+/// A task that waits for an exclusive connection.
 ///
-/// `@unchecked Sendable`: what changes is touched by the I/O thread alone.
+/// `@unchecked Sendable`: only the I/O thread uses the mutable properties.
 package final class LeaseRequest: @unchecked Sendable {
-    /// Gives the lease's number.
+    /// Fulfilled with the lease number.
     package let promise = OneShotPromise<Int>()
-    /// What is sent before the first statement, in the same go.
+    /// A statement to send together with the caller's first one.
     let prelude: EncodedStatement?
     let purpose: PoolPurpose
-    /// A name for what it locks first, where that is known: no other request with that name gets a connection
-    /// meanwhile.
+    /// Identifies the row that the caller locks first, or nil if unknown. One request per key gets a connection at a
+    /// time.
     let conflictKey: ConflictKey?
-    /// Until when it may have the connection; nil for as long as it likes.
+    /// The time at which the lease expires, or nil if it doesn't.
     let end: MonotonicInstant?
-    /// On whose behalf: the queue is fair to senders.
+    /// The sender, for fair queueing.
     let sender = Sender.current
-    /// The time since which it has waited for a connection.
+    /// When the request was enqueued.
     var arrival: MonotonicInstant?
-    /// Until when it waits for a connection.
+    /// When the request fails if it got no connection.
     var deadline: MonotonicInstant?
-    /// Its place in the queue, while it has one.
+    /// The position in the queue, or nil if the request isn't in it.
     var ticket: SenderQueue<LeaseRequest>.Ticket?
 
     package init(
@@ -169,16 +169,16 @@ package final class LeaseRequest: @unchecked Sendable {
     }
 }
 
-/// Which requests the I/O thread wakes up for.
+/// The kinds of requests that wake the I/O thread.
 ///
-/// A request that nothing can be done about before an answer comes may lie until then: the answer wakes the thread, and
-/// it finds all that came meanwhile. To wake a thread costs both sides more than to hand in a request.
+/// A request that can't be sent before the next response waits for that response, which wakes the thread anyway. Waking
+/// a thread costs more than enqueueing a request.
 package struct WakeCondition {
-    /// Whether requests that only read can be sent.
+    /// Whether reads can be sent.
     package var reads = true
     /// Whether reads that may take long can be sent.
     package var searches = true
-    /// Whether requests that change one row each can be sent.
+    /// Whether single-row changes can be sent.
     package var changes = true
 
     package init(reads: Bool = true, searches: Bool = true, changes: Bool = true) {
@@ -187,7 +187,7 @@ package struct WakeCondition {
         self.changes = changes
     }
 
-    /// Whether to wake up, now that a command was handed in.
+    /// Whether a new command must wake the thread.
     package func isMet(by command: CommandQueue.Command) -> Bool {
         guard case .submit(let request) = command else { return true }
         if request.isReadOnly { return request.isSearch ? searches || request.isUnknown : reads }
@@ -195,9 +195,9 @@ package struct WakeCondition {
     }
 }
 
-/// What gets a thread out of `poll`: a pipe, as every system has it.
+/// Wakes a thread that blocks in `poll`, by means of a pipe.
 final class WakeUp: Sendable {
-    /// What to poll for reading; -1 when the system gave no pipe.
+    /// The file descriptor to poll for reading, or -1 if the system provided no pipe.
     let descriptor: Int32
     private let writer: Int32
 
@@ -220,7 +220,7 @@ final class WakeUp: Sendable {
     /// Makes the descriptor readable.
     func signal() {
         var byte: UInt8 = 1
-        // A full pipe is as good: it is readable.
+        // If the pipe is full, the descriptor is readable anyway.
         _ = write(writer, &byte, 1)
     }
 

@@ -1,10 +1,10 @@
 import DequeModule
 import Synchronization
 
-/// The events of a listening connection until their consumer takes them.
+/// The events of a listening connection that its consumer has not read yet.
 ///
-/// It holds a limited number of bytes. When more come than a slow consumer takes, all of them are dropped, and the
-/// consumer is notified as if the connection had been made anew: what was announced meanwhile is lost.
+/// Bounded in bytes. On overflow all events are dropped, and the consumer gets `disconnected` and `connected` as if the
+/// connection had been reopened, so that it knows notifications were lost.
 package final class EventBuffer: Sendable {
     private struct State {
         var events: Deque<PostgresEvent> = []
@@ -12,7 +12,6 @@ package final class EventBuffer: Sendable {
         var isFinished = false
         var consumer: UnsafeContinuation<PostgresEvent?, Never>?
 
-        /// The next event; nil where none is there.
         mutating func take() -> PostgresEvent? {
             guard let event = events.popFirst() else { return nil }
             bytes -= event.size
@@ -23,9 +22,7 @@ package final class EventBuffer: Sendable {
     private let capacity: Int
     private let state = Mutex(State())
 
-    /// Makes an empty buffer.
-    ///
-    /// - Parameter capacity: How many bytes of events it holds.
+    /// - Parameter capacity: The maximum total size of the events in bytes.
     package init(capacity: Int = 4 * 1024 * 1024) { self.capacity = capacity }
 
     package func append(_ event: PostgresEvent) {
@@ -47,7 +44,7 @@ package final class EventBuffer: Sendable {
         consumer?.resume(returning: event)
     }
 
-    /// Ends the events: the consumer gets those that are there, and then nil.
+    /// Ends the stream. The consumer still gets the buffered events, then nil.
     package func finish() {
         let consumer = state.withLock { state in
             state.isFinished = true
@@ -57,7 +54,7 @@ package final class EventBuffer: Sendable {
         consumer?.resume(returning: nil)
     }
 
-    /// The next event, which is waited for; nil at the end, and when the task is cancelled. There is one consumer.
+    /// Waits for the next event. Returns nil at the end of the stream or on cancellation. Supports a single consumer.
     package func next() async -> PostgresEvent? {
         await withTaskCancellationHandler {
             await withUnsafeContinuation { wait(with: $0) }
@@ -77,7 +74,7 @@ package final class EventBuffer: Sendable {
     }
 }
 
-/// What a consumer of events holds on to; listening ends with it.
+/// Owned by a consumer of events. Listening ends when it is freed.
 final class Listening: Sendable {
     let events = EventBuffer()
     private let end: @Sendable () -> Void
@@ -95,13 +92,12 @@ extension PostgresEvent {
     }
 }
 
-/// What a listening connection reports.
+/// An event of a listening connection.
 public enum PostgresEvent: Sendable {
-    /// The connection stands and listens, for the first time or again, or more was announced than its listener took:
-    /// what was announced in between is lost, so that caches must be dropped.
+    /// The connection listens, for the first time or again, or a slow consumer's buffer overflowed. Earlier
+    /// notifications may be lost, so caches must be dropped.
     case connected
-    /// A notification came.
     case notification(channel: String, payload: String)
-    /// The connection broke; it is being made anew.
+    /// The connection broke and is being reopened.
     case disconnected
 }

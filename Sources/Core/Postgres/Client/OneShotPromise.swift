@@ -1,8 +1,8 @@
 import Synchronization
 
-/// A value that one task waits for. The first call fulfills it; later values are dropped.
+/// A value that one task waits for. Only the first call of ``fulfill(_:)`` counts.
 package struct OneShotPromise<Value: Sendable>: ~Copyable, Sendable {
-    // Not private: Swift 6.3 breaks off compiling other files that embed the mutex.
+    // Not private: otherwise Swift 6.3 fails to compile other files that embed the mutex.
     enum State {
         case open
         case awaited(UnsafeContinuation<Value, any Error>)
@@ -13,7 +13,7 @@ package struct OneShotPromise<Value: Sendable>: ~Copyable, Sendable {
 
     private let state = Mutex(State.open)
 
-    /// Whether it has its value already, so that no task waits any longer.
+    /// Whether the promise has its value, so that no task waits for it any more.
     package var isFulfilled: Bool {
         state.withLock {
             switch $0 {
@@ -23,7 +23,7 @@ package struct OneShotPromise<Value: Sendable>: ~Copyable, Sendable {
         }
     }
 
-    /// Fulfills it; false when it was fulfilled before.
+    /// Sets the value. Returns false if the promise already had one.
     @discardableResult
     func fulfill(_ result: Result<Value, PostgresError>) -> Bool {
         let (isFirst, continuation) = state.withLock { state -> (Bool, UnsafeContinuation<Value, any Error>?) in
@@ -42,7 +42,7 @@ package struct OneShotPromise<Value: Sendable>: ~Copyable, Sendable {
         return isFirst
     }
 
-    /// Makes a continuation wait for it; false when it was fulfilled before, and the continuation is resumed with the value.
+    /// Lets a continuation wait for the value. If the value is already set, resumes the continuation and returns false.
     package func wait(with continuation: UnsafeContinuation<Value, any Error>) -> Bool {
         let result = state.withLock { state -> Result<Value, PostgresError>? in
             guard case .fulfilled(let result) = state else {
@@ -57,7 +57,7 @@ package struct OneShotPromise<Value: Sendable>: ~Copyable, Sendable {
         return false
     }
 
-    // Unsafe continuations, for their speed: the states above see to it that each is resumed exactly once.
+    // Unsafe continuations are faster. The states ensure that each is resumed exactly once.
     private static func resume(
         _ continuation: UnsafeContinuation<Value, any Error>, _ result: Result<Value, PostgresError>
     ) {

@@ -4,10 +4,10 @@ import Tasks
 
 /// A client of one PostgreSQL database.
 ///
-/// Short statements of all callers share a few pipelined connections; transactions and statements that can be slow have
-/// connections of their own, so that a slow one never stands in front of a fast one.
+/// Short statements of all callers share a few pipelined connections. Transactions and potentially slow statements use
+/// separate connections, so that they never delay a fast one.
 ///
-/// An answer to ``query(_:_:readOnly:)`` or ``group(_:readOnly:conflictKey:)`` comes after the commit.
+/// ``query(_:_:readOnly:)`` and ``group(_:readOnly:conflictKey:)`` return after the commit.
 public final class PostgresClient: Sendable {
     private enum Life {
         case new
@@ -24,10 +24,10 @@ public final class PostgresClient: Sendable {
     private let isStarted = Atomic(false)
     private let lastListener = Atomic(0)
     private let channels: AppChannels
-    /// The schema in which everything lies, as the connection string names it; nil where that is left to the role.
+    /// The schema of all tables, from the connection string, or nil if the role's default applies.
     public let schema: String?
 
-    /// Makes a client. Nothing is connected before ``start()`` or the first request.
+    /// Creates a client. It connects with ``start()`` or with the first request.
     public init(configuration: PostgresConfiguration, logger: Logger) {
         self.configuration = configuration
         self.logger = logger
@@ -43,11 +43,11 @@ public final class PostgresClient: Sendable {
         }
     }
 
-    /// Connects to the server.
+    /// Connects to the server, waiting if the server is still starting up.
     ///
-    /// A server that is still starting up is waited for. When it throws, the client goes on trying all the same.
+    /// If this throws, the client keeps trying to connect.
     ///
-    /// - Throws: `PostgresError` with the server's own words when the first connection cannot be made.
+    /// - Throws: `PostgresError` with the server's message if the first connection fails.
     public func start() async throws {
         let request = WaitRequest()
         try await withTaskCancellationHandler {
@@ -61,8 +61,8 @@ public final class PostgresClient: Sendable {
         }
     }
 
-    /// Finishes what is under way (for ten seconds at most), closes all connections and ends the thread. What is asked
-    /// later throws a `PostgresError` of the kind `shutdown`.
+    /// Finishes running work for at most 10 seconds, closes all connections and ends the thread. Later requests throw a
+    /// `PostgresError` of the kind `shutdown`.
     public func shutdown() async {
         let thread = life.withLock { life -> OSThread? in
             defer { life = .ended }
@@ -78,17 +78,18 @@ public final class PostgresClient: Sendable {
         thread?.join()
     }
 
-    /// How the client stands.
     public var statistics: PostgresStatistics { commandQueue.statistics }
 
     // MARK: Shared connections
 
-    /// Runs one statement in a transaction of its own; it is committed when the answer comes. What takes long is stopped and
-    /// carried out again elsewhere: a function that acts beside its transaction belongs into ``exclusively(_:)``.
+    /// Runs one statement in its own transaction, and returns after the commit.
+    ///
+    /// A statement that takes too long is stopped and runs again on a separate connection. Functions with effects
+    /// outside their transaction must therefore be called with ``exclusively(_:)``.
     ///
     /// - Parameters:
     ///   - sql: The statement, with `$1`, `$2`… for the parameters.
-    ///   - readOnly: Whether it changes nothing, and so may be sent again when its answer was lost.
+    ///   - readOnly: Whether the statement changes nothing, so that it can be resent if its response was lost.
     /// - Throws: `PostgresError`.
     public func query(_ sql: String, _ parameters: [PostgresParameter] = [], readOnly: Bool = false) async throws
         -> PostgresResult
@@ -96,9 +97,9 @@ public final class PostgresClient: Sendable {
         try await query(Statement(sql, parameters), readOnly: readOnly)
     }
 
-    /// Runs one statement in a transaction of its own; it is committed when the answer comes.
+    /// Runs one statement in its own transaction, and returns after the commit.
     ///
-    /// - Parameter readOnly: Whether it changes nothing, and so may be sent again when its answer was lost.
+    /// - Parameter readOnly: Whether the statement changes nothing, so that it can be resent if its response was lost.
     /// - Throws: `PostgresError`.
     public func query(_ statement: Statement, readOnly: Bool = false) async throws -> PostgresResult {
         let results = try await perform(Request(Self.content([statement]), isReadOnly: readOnly), [statement])
@@ -106,12 +107,12 @@ public final class PostgresClient: Sendable {
         return result
     }
 
-    /// Runs statements in one transaction and one round trip: all of them are kept, or none.
+    /// Runs statements in one transaction and one round trip. Either all of them take effect or none.
     ///
-    /// - Parameter conflictKey: A name for the one row that they change, where it is one. Requests for a row that
-    ///   another transaction has locked wait where they keep no others waiting.
-    /// - Returns: A result for each statement.
-    /// - Throws: `PostgresError`, the first one.
+    /// - Parameter conflictKey: A name for the row if they change only one. If another transaction has locked that row,
+    ///   the request waits on a separate connection.
+    /// - Returns: One result per statement.
+    /// - Throws: The first `PostgresError`.
     public func group(
         _ statements: [Statement], readOnly: Bool = false, conflictKey: String? = nil
     ) async throws -> [PostgresResult] {
@@ -123,14 +124,14 @@ public final class PostgresClient: Sendable {
             Request(Self.content(statements), isReadOnly: readOnly, conflictKey: conflictKey), statements)
     }
 
-    /// Runs statements that add or change one row in a transaction that those of other callers may share.
+    /// Runs statements that add or change one row, in a transaction that may include changes of other callers.
     ///
-    /// For rows that must be unique in more than their key ``group(_:readOnly:conflictKey:)`` is better: there no
-    /// request that shares a transaction stands in the way of others that do.
+    /// For rows that must be unique in more than their key, prefer ``group(_:readOnly:conflictKey:)``, so that changes
+    /// of several callers don't block each other.
     ///
     /// - Parameter conflictKey: A name for the row.
-    /// - Returns: A result for each statement.
-    /// - Throws: `PostgresError`, the first one; then none of the statements was carried out.
+    /// - Returns: One result per statement.
+    /// - Throws: The first `PostgresError`. No statement takes effect then.
     public func change(conflictKey: String, _ statements: [Statement]) async throws -> [PostgresResult] {
         guard !statements.isEmpty else { return [] }
         return try await perform(
@@ -145,26 +146,26 @@ public final class PostgresClient: Sendable {
             })
     }
 
-    /// Announces something to all listeners of a channel.
+    /// Sends a notification to all listeners of a channel.
     ///
     /// - Throws: `PostgresError`.
     public func notify(channel: String, payload: String) async throws {
         _ = try await query("SELECT pg_notify($1, $2)", [.text(channels.stored(channel)), .text(payload)])
     }
 
-    /// Announces several things, in their order, in one round trip.
+    /// Sends several notifications, in order and in one round trip.
     ///
-    /// - Throws: `PostgresError`; then none is announced.
+    /// - Throws: `PostgresError`. No notification is sent then.
     public func notify(channel: String, payloads: [String]) async throws {
         _ = try await query(
             "SELECT pg_notify($1, payload) FROM unnest($2::text[]) WITH ORDINALITY AS list(payload, place) ORDER BY place",
             [.text(channels.stored(channel)), .textArray(payloads)])
     }
 
-    /// Has statements carried out on a shared connection. Those that wait for a lock or take long there, and writes that are
-    /// large, are carried out on a connection of their own, where they keep no others waiting.
+    /// Runs a request on a shared connection. If it waits for a lock there or takes too long, it runs again on a
+    /// separate connection. Large writes use a separate connection from the start.
     ///
-    /// - Parameter statements: Those of the request, which only that other connection needs.
+    /// - Parameter statements: The statements of the request, evaluated only for a separate connection.
     func perform(_ request: Request, _ statements: @autoclosure () -> [Statement]) async throws -> [PostgresResult] {
         var purpose = request.isReadOnly ? PoolPurpose.slowReads : .slowWrites
         let size = request.statements.reduce(0) { $0 + $1.bytes.count }
@@ -178,7 +179,7 @@ public final class PostgresClient: Sendable {
             }
         }
         let statements = statements()
-        // The server stops a read that waits for a lock, too, when its caller leaves.
+        // If the caller leaves, the server stops a read even if it waits for a lock.
         guard !request.isReadOnly else { return try await read(statements, in: purpose).results }
         return try await exclusively(in: purpose, conflictKey: request.conflictKey) { try await $0.group(statements) }
     }
@@ -195,14 +196,14 @@ public final class PostgresClient: Sendable {
 
     // MARK: Notifications
 
-    /// Listens to channels, on a connection of its own that is made anew whenever it breaks.
+    /// Listens to channels on a separate connection, which is reopened whenever it breaks.
     ///
-    /// - Returns: What is announced, from the first ``PostgresEvent/connected`` on. The stream ends with the client.
-    ///   One that is read so slowly that megabytes wait loses them, and gives ``PostgresEvent/connected`` once more.
+    /// - Returns: The events, beginning with ``PostgresEvent/connected``. The stream ends with the client. If the
+    ///   consumer falls behind by more than 4 MB, the events are dropped and it gets ``PostgresEvent/connected`` again.
     public func listen(channels: [String]) -> AsyncStream<PostgresEvent> {
         let id = lastListener.add(1, ordering: .relaxed).newValue
         let listening = Listening { [commandQueue] in _ = commandQueue.send(.unlisten(id: id)) }
-        // Quoted identifiers hold no NUL and have no parameters, so that encoding them cannot fail.
+        // Quoted identifiers contain no NUL and there are no parameters, so encoding them can't fail.
         let names = self.channels
         let statements = channels.compactMap {
             try? EncodedStatement(Statement("LISTEN \(SQL.identifier(names.stored($0)))"))
@@ -217,7 +218,7 @@ public final class PostgresClient: Sendable {
 
     // MARK: The thread
 
-    /// Hands in a command, and starts the thread with the first; false when the client has ended.
+    /// Enqueues a command, and starts the thread with the first one. Returns false if the client has ended.
     func send(_ command: CommandQueue.Command) -> Bool {
         if !isStarted.load(ordering: .acquiring), !startThread() { return false }
         return commandQueue.send(command)
@@ -244,17 +245,17 @@ public final class PostgresClient: Sendable {
     }
 }
 
-/// How the client stands at one moment.
+/// Connections and requests of a client at one moment.
 public struct PostgresStatistics: Sendable {
-    /// Open connections.
+    /// Open connections of all pools.
     public var connections = 0
-    /// Requests that were sent and not answered yet.
+    /// Requests that were sent and have no response yet.
     public var inFlight = 0
     /// Requests that wait for a connection.
     public var waiting = 0
     /// Prepared statements on all connections.
     public var preparedStatements = 0
-    /// Connections that broke, or could not be made, since the client started.
+    /// Connections that broke or could not be opened since the client started.
     public var reconnects = 0
     /// Counts per pool. SIMD vectors avoid an allocation whenever the I/O thread sleeps.
     private var openByPool = SIMD16<Int32>()
@@ -264,24 +265,23 @@ public struct PostgresStatistics: Sendable {
 
     package init() {}
 
-    /// Counts of one pool.
+    /// The counts of one pool.
     public struct Pool: Sendable {
-        /// The pool's purpose.
+        /// The pool's purpose, such as `slowReads`.
         public var name: String
         /// Open connections.
         public var connections: Int
-        /// Those of them that nothing is asked of.
+        /// Open connections without a request.
         public var idle: Int
         /// Waiting requests.
         public var waiting: Int
-        /// Requests that have waited for one in vain, since the client started.
+        /// Requests that timed out waiting for a connection, since the client started.
         public var timeouts: Int
     }
 
     /// In the order of the I/O thread's pools.
     private static let names = ["shared"] + PoolPurpose.allCases.map { "\($0)" } + ["listeners"]
 
-    /// All pools.
     public var pools: [Pool] {
         Self.names.enumerated().map { index, name in
             Pool(
@@ -290,7 +290,7 @@ public struct PostgresStatistics: Sendable {
         }
     }
 
-    /// Notes how a pool stands, by its place among all.
+    /// Records the counts of a pool by its index.
     mutating func note(_ index: Int, connections: Int, idle: Int, waiting: Int, timeouts: Int) {
         (openByPool[index], idleByPool[index], waitingByPool[index], timeoutsByPool[index]) = (
             Int32(clamping: connections), Int32(clamping: idle), Int32(clamping: waiting), Int32(clamping: timeouts)

@@ -1,14 +1,13 @@
-/// What probes ask of a server.
+/// Health checks for probes.
 extension PostgresClient {
-    /// Asks the server for an answer.
+    /// Checks that the server responds to a query.
     ///
-    /// - Throws: `PostgresError` when there is none.
+    /// - Throws: `PostgresError` if it doesn't.
     public func ping() async throws {
         _ = try await query("SELECT 1", readOnly: true)
     }
 
-    /// By how many seconds a replica is behind; 0 for a server that is none, and for one that has applied all that it
-    /// received, as long as its primary sends it more.
+    /// Returns a replica's lag in seconds. 0 for a primary, and for a connected replica that has replayed everything.
     ///
     /// - Throws: `PostgresError`.
     public func replayLag() async throws -> Double {

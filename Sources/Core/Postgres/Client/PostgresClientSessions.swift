@@ -2,9 +2,9 @@ public import Logging
 import Tasks
 
 extension PostgresClient {
-    /// Runs `body` with connections that are opened for it and closed after it.
+    /// Runs `body` with a new client, which is shut down afterwards.
     ///
-    /// - Throws: What `body` throws; `PostgresError` of the kind `unavailable` when the server cannot be reached.
+    /// - Throws: The error of `body`, or `PostgresError` of the kind `unavailable` if the server can't be reached.
     public static func opened<R: Sendable>(
         _ configuration: PostgresConfiguration, logger: Logger, _ body: (PostgresClient) async throws -> R
     ) async throws -> R {
@@ -22,18 +22,18 @@ extension PostgresClient {
 
     /// Lends a connection that no other caller uses meanwhile.
     ///
-    /// It is given back in any case: a transaction left open is rolled back, a broken connection is closed. What was
-    /// SET in the session, or is held as a lock of the session, is for `body` to undo.
+    /// Afterwards, an open transaction is rolled back and a broken connection is closed. `body` must undo its SET
+    /// commands and release its session locks.
     ///
-    /// - Throws: What `body` throws; `PostgresError` of the kind `unavailable` when no connection could be had in time.
+    /// - Throws: The error of `body`, or `PostgresError` of the kind `busy` or `unavailable` if it got no connection in
+    ///   time.
     public func exclusively<R: Sendable>(_ body: @Sendable (PostgresSession) async throws -> R) async throws -> R {
         try await exclusively(in: .administration, body)
     }
 
     /// Lends a connection of a pool.
     ///
-    /// - Parameter conflictKey: The row that the caller waits for: of several callers that do, one at a time has a
-    ///   connection.
+    /// - Parameter conflictKey: The row that the caller waits for. One caller per key gets a connection at a time.
     func exclusively<R: Sendable>(
         in purpose: PoolPurpose, conflictKey: ConflictKey? = nil, _ body: @Sendable (PostgresSession) async throws -> R
     ) async throws -> R {
@@ -48,48 +48,45 @@ extension PostgresClient {
         }
     }
 
-    /// Whether a lent connection is a session of the server, and no more than a transaction of one, as behind a pooler of
-    /// transactions.
+    /// Whether connections lent by ``exclusively(_:)`` keep their server session. False behind a transaction pooler if
+    /// the server's own address is unknown.
     public var hasSessions: Bool { configuration.hasSessions }
 
-    /// Runs statements that change one row and may take long in one transaction, on a connection that keeps no other
-    /// callers waiting.
+    /// Runs statements that change one row and may take long, in one transaction on a separate connection.
     ///
     /// - Parameter conflictKey: A name for the row.
-    /// - Returns: A result for each statement.
-    /// - Throws: `PostgresError`, the first one; then none of the statements was carried out.
+    /// - Returns: One result per statement.
+    /// - Throws: The first `PostgresError`. No statement takes effect then.
     public func changeAside(conflictKey: String, _ statements: [Statement]) async throws -> [PostgresResult] {
         try await exclusively(in: .slowWrites, conflictKey: ConflictKey(conflictKey)) { try await $0.group(statements) }
     }
 
-    /// Runs statements in a transaction with a beginning and an end of its own: the servers that Citus sends them to begin
-    /// and end with it, which they do not with what is merely sent together, or stopped and sent again.
+    /// Runs statements in an explicit transaction. Citus needs it to begin and end transactions on its worker servers,
+    /// which it doesn't do for statements that are merely sent together, or stopped and resent.
     ///
-    /// - Parameter conflictKey: A name for the one row that they change, where it is one.
-    /// - Returns: A result for each statement.
-    /// - Throws: `PostgresError`, the first one; then none of the statements was carried out.
+    /// - Parameter conflictKey: A name for the row if they change only one.
+    /// - Returns: One result per statement.
+    /// - Throws: The first `PostgresError`. No statement takes effect then.
     public func block(conflictKey: String? = nil, _ statements: [Statement]) async throws -> [PostgresResult] {
         try await transaction(conflictKey: conflictKey) { try await $0.group(statements) }
     }
 
-    /// How long a transaction may take as a whole, with all its attempts.
+    /// The time limit of a transaction, including all attempts.
     public var transactionTimeout: Duration { configuration.transactionTimeout }
 
-    /// Runs `body` in a transaction and commits it; what `body` throws undoes everything.
+    /// Runs `body` in a transaction and commits it, or rolls it back if `body` throws.
     ///
-    /// When the server broke the transaction off for the sake of another one (40001, 40P01), or takes no writes any more
-    /// (25006), nothing of it was kept, and `body` is run again, after a short pause of random length. It must not leave
-    /// traces elsewhere.
+    /// If the server aborts the transaction because of another one (40001, 40P01) or is read-only (25006), `body` runs
+    /// again after a short random pause. It must not have other side effects.
     ///
     /// - Parameters:
-    ///   - isolation: How much of other transactions it sees.
-    ///   - retries: How often it is run again at most.
-    ///   - purpose: What it is for. But for administration and exports ``PostgresConfiguration/transactionTimeout`` holds for it
-    ///     with all its attempts.
-    ///   - conflictKey: A name for what it locks first, where that is known: of several transactions that do, one at a
-    ///     time has a connection.
-    /// - Throws: What `body` throws, or `PostgresError`. The kind `connectionLost` says that it is not known whether
-    ///   the transaction was committed. SQLSTATE 57014 says that it took too long.
+    ///   - retries: The maximum number of further attempts.
+    ///   - purpose: The kind of work. Except for administration and exports,
+    ///     ``PostgresConfiguration/transactionTimeout`` limits the total time of all attempts.
+    ///   - conflictKey: A name for the row that it locks first, or nil if unknown. One transaction per key gets a
+    ///     connection at a time.
+    /// - Throws: The error of `body`, or `PostgresError`. The kind `connectionLost` means that the transaction may have
+    ///   been committed. SQLSTATE 57014 means that it took too long.
     public func transaction<R: Sendable>(
         isolation: Isolation = .readCommitted, retries: Int = 5, purpose: TransactionPurpose = .request,
         conflictKey: String? = nil,
@@ -123,20 +120,20 @@ extension PostgresClient {
         }
     }
 
-    /// Runs a statement that reads and can take long, on a connection of its own. It is stopped on the server when the
-    /// task is cancelled, or when the ``CallerPresence`` of the task leaves.
+    /// Runs a read that can take long, on a separate connection. The server stops it if the task is cancelled or the
+    /// task's ``CallerPresence`` leaves.
     ///
-    /// - Parameter timeLimit: How long it may take, where that is less than
-    ///   ``PostgresConfiguration/statementTimeout``; such statements have connections of their own.
+    /// - Parameter timeLimit: A time limit shorter than ``PostgresConfiguration/statementTimeout``. Reads with such a
+    ///   limit have separate connections.
     /// - Throws: `PostgresError`.
     public func slowQuery(_ statement: Statement, timeLimit: Duration? = nil) async throws -> PostgresResult {
         guard let timeLimit else { return try await last(of: [statement], in: .slowReads) }
         return try await last(of: [.limitingTime(to: timeLimit), statement], in: .limitedReads)
     }
 
-    /// Runs a statement that reads, and may keep a processor of the server busy for as long as it takes. A few run at
-    /// the same time (``PostgresConfiguration/heavyConnections``), the others wait their turn, so that there are
-    /// processors left for all other callers. It is stopped like those of ``slowQuery(_:)``.
+    /// Runs a read that may keep one CPU of the server busy until it is done. At most
+    /// ``PostgresConfiguration/heavyConnections`` run at a time and the others wait, so that CPUs are left for other
+    /// callers. The server stops it like ``slowQuery(_:timeLimit:)``.
     ///
     /// - Throws: `PostgresError`.
     public func heavyQuery(_ statement: Statement) async throws -> PostgresResult {
@@ -147,10 +144,10 @@ extension PostgresClient {
         try Self.last(of: try await read(statements, in: purpose).results)
     }
 
-    /// Runs statements in one round trip. What only reads is asked once more when its connection is lost.
+    /// Runs reads in one round trip, and repeats them once if the connection is lost.
     ///
-    /// - Parameter sizeLimit: How many bytes of a result may come before they are stopped as a detour.
-    /// - Returns: Also whether the server took so long that others should not wait behind such a statement.
+    /// - Parameter sizeLimit: The size in bytes at which a result is stopped as a detour.
+    /// - Returns: The results, and whether the server took so long that others should not wait behind such a read.
     func read(_ statements: [Statement], in purpose: PoolPurpose, sizeLimit: Int = .max) async throws
         -> (results: [PostgresResult], isSlow: Bool)
     {
@@ -175,19 +172,19 @@ extension PostgresClient {
         return try await caller.whilePresent(ask)
     }
 
-    /// Runs several statements without parameters, as those that define tables; all of them or none, unless they begin
-    /// and commit transactions of their own.
+    /// Runs several statements without parameters as one script, such as table definitions. Either all of them take
+    /// effect or none, unless the script begins and commits transactions itself.
     ///
-    /// What they do to their session, as with SET, ends with them.
+    /// Changes to the session, such as SET, are undone afterwards.
     ///
-    /// - Parameter isTimeLimited: Whether the time limit of statements holds for them.
-    /// - Throws: `PostgresError`, the first one.
+    /// - Parameter isTimeLimited: Whether the statement timeout applies.
+    /// - Throws: The first `PostgresError`.
     public func execute(script: String, isTimeLimited: Bool = true) async throws {
         guard !script.utf8.contains(0) else {
             throw PostgresError(.server, "a script cannot contain NUL", sqlState: "42601")
         }
         try await exclusively { session in
-            // Not as a part of the script, in which a statement that must stand alone could not stand alone.
+            // Not part of the script, because some statements must be sent alone.
             if !isTimeLimited, hasSessions {
                 _ = try await session.query("SET statement_timeout = 0", [])
             }
@@ -209,21 +206,20 @@ extension PostgresClient {
     }
 }
 
-/// What a transaction is for. Each purpose has connections of its own, so that none starves another.
+/// The purpose of a transaction. Each has its own connections, so that none starves another.
 public enum TransactionPurpose: Sendable {
-    /// One request does several things at once.
+    /// A request that does several things at once.
     case request
-    /// A caller sent several requests that are to be one.
+    /// Several requests of a caller that must take effect together.
     case batch
-    /// Classes are changed; there is no limit of time for that.
+    /// Class changes. Not limited in time.
     case administration
-    /// A client reads all of something, as slowly as it likes; there is no limit of time for that either.
+    /// A read of a whole data set, as slow as the client. Not limited in time.
     case export
 
-    /// Whether it may take as long as it likes.
+    /// Whether the transaction is not limited in time.
     var isEndless: Bool { self == .administration || self == .export }
 
-    /// The connections that it may have.
     var poolPurpose: PoolPurpose {
         switch self {
         case .request: .transactions
@@ -234,12 +230,12 @@ public enum TransactionPurpose: Sendable {
     }
 }
 
-/// How much a transaction sees of others.
+/// The isolation level of a transaction.
 public enum Isolation: String, Sendable {
     /// Each statement sees what was committed before it began.
     case readCommitted = "READ COMMITTED"
     /// All statements see what was committed before the first one began.
     case repeatableRead = "REPEATABLE READ"
-    /// As if transactions ran one after the other.
+    /// Transactions behave as if they ran one after the other.
     case serializable = "SERIALIZABLE"
 }

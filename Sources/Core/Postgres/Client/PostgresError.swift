@@ -1,32 +1,30 @@
 import CLibpq
 
-/// Why a request to PostgreSQL failed.
+/// The failure of a request to PostgreSQL.
 public struct PostgresError: Error, Sendable {
-    /// What kind of failure it was.
     public enum Kind: Sendable {
-        /// The server refused the statement; nothing of it was kept.
+        /// The server rejected the statement, which had no effect.
         case server
-        /// The connection broke after the statement was sent: whether it was carried out is not known.
+        /// The connection broke after the statement was sent. The statement may or may not have taken effect.
         case connectionLost
-        /// No connection could be had in time; the statement was never sent.
+        /// No connection could be opened in time. The statement was not sent.
         case unavailable
-        /// Others had all connections for this kind of work for as long as it may wait; it was never sent.
+        /// All connections for this kind of work stayed in use for the whole waiting time. The statement was not sent.
         case busy
-        /// The result took more memory than one may; the statement was stopped.
+        /// The result exceeded the memory limit. The statement was stopped.
         case tooLarge
-        /// The task that asked was cancelled.
+        /// The calling task was cancelled.
         case cancelled
-        /// The client is being shut down.
+        /// The client is shutting down or has ended.
         case shutdown
     }
 
-    /// What kind of failure it was.
     public var kind: Kind
-    /// The five characters of SQLSTATE; empty when the server did not speak.
+    /// The SQLSTATE, or an empty string if the error doesn't come from the server.
     public var sqlState: String
-    /// The server's words, or the driver's.
+    /// The message of the server or of the driver.
     public var message: String
-    /// More of the server's words.
+    /// The server's detail message.
     public var detail: String?
     /// The violated constraint or unique index.
     public var constraint: String?
@@ -34,13 +32,12 @@ public struct PostgresError: Error, Sendable {
     public var table: String?
     /// The column that the error is about.
     public var column: String?
-    /// Whether the error says that a prepared statement no longer fits, so that preparing it again helps.
+    /// Whether a prepared statement is outdated, so that preparing it again helps.
     package var isStaleStatement = false
-    /// Whether a read was stopped, or not sent, because it has no place where it was sent: it is asked for in another
-    /// way.
+    /// Whether a read was stopped or not sent, because it must not use that connection. It is repeated on another kind
+    /// of connection.
     package var isDetour = false
 
-    /// Makes an error.
     public init(_ kind: Kind, _ message: String, sqlState: String = "") {
         self.kind = kind
         self.message = message
@@ -58,57 +55,55 @@ public struct PostgresError: Error, Sendable {
         constraint = field("n")
         table = field("t")
         column = field("c")
-        // The message may be in any language; the function that raised it is not.
+        // The message may be in any language, unlike the name of the function that raised the error.
         let function = field("R")
         isStaleStatement =
             sqlState == "26000" || (sqlState == "0A000" && function == "RevalidateCachedQuery")
-            // Rows of a table that was dropped and made again: PostgreSQL calls that an internal error.
+            // PostgreSQL reports an internal error for rows of a table that was dropped and created again.
             || (sqlState == "XX000" && function == "expandRTE")
     }
 
-    /// The error for a caller that went away.
     package static let cancelled = PostgresError(.cancelled, "the task was cancelled")
-    /// The error for a request that changes a row which others wait for already.
+    /// The error for a change of a row for which other requests already wait.
     static let rowIsLocked = PostgresError(.server, "too many transactions already wait for the row", sqlState: "55P03")
-    /// What a caller gets whose transaction is broken off because of its time limit.
+    /// The error for a transaction that exceeded its time limit.
     static let tookTooLong = PostgresError(.server, "the transaction took too long", sqlState: "57014")
-    /// What a caller gets whose result takes more memory than one may.
+    /// The error for a result that exceeded the memory limit.
     static let tooLarge = PostgresError(.tooLarge, "the result takes too much memory")
-    /// The error for a read that has no place on its connection.
+    /// The error for a read that must not use its connection.
     package static let detour: PostgresError = {
         var error = PostgresError(.server, "the statement is not allowed on this connection", sqlState: "57014")
         error.isDetour = true
         return error
     }()
     static let noResult = PostgresError(.server, "the statement returned no result")
-    /// The error for a request after the end of the client.
     static let shutDown = PostgresError(.shutdown, "the PostgreSQL client is shut down")
 
-    /// Whether a pooler refused a parameter of the connection, as the server's options.
+    /// Whether a pooler rejected a connection parameter, such as the server options.
     var isRefusedParameter: Bool { sqlState == "08P01" && message.contains("startup parameter") }
 
-    /// Whether it waited for a lock in vain; nothing of the statement was kept.
+    /// Whether the statement timed out waiting for a lock. It had no effect.
     package var isLockTimeout: Bool { kind == .server && sqlState == "55P03" }
 
-    /// Whether the server stopped it because of its time limit, or was asked to; nothing of the statement was kept.
+    /// Whether the server stopped the statement because of its time limit or a cancel request. It had no effect.
     var isOverdue: Bool { kind == .server && sqlState == "57014" && !isDetour }
 
-    /// Whether the server takes no writes, as one that became a standby; nothing of the statement was kept.
+    /// Whether the server is read-only, such as a primary that became a standby. The statement had no effect.
     var isFromReadOnlyServer: Bool { sqlState == "25006" }
 
-    /// Whether the server undid the transaction for the sake of another one, so that doing it again can help.
+    /// Whether the server rolled the transaction back because of another one, so that a retry can help.
     var isConflict: Bool { kind == .server && (sqlState == "40001" || sqlState == "40P01") }
 }
 
 extension PostgresError: CustomStringConvertible {
-    /// The error in one line, without values of rows.
+    /// The error in one line, without row values.
     public var description: String {
         sqlState.isEmpty ? "PostgreSQL, \(kind): \(message)" : "PostgreSQL, \(kind), \(sqlState): \(message)"
     }
 }
 
 extension String {
-    /// The text without white space at its end, as libpq's messages end with a new line.
+    /// The text without trailing white space. libpq's messages end with a newline.
     var trimmed: String {
         var view = self[...]
         while let last = view.last, last.isWhitespace { view.removeLast() }
@@ -117,10 +112,10 @@ extension String {
 }
 
 extension PostgresError {
-    /// Why a connection could not be made, from libpq's words.
+    /// Returns the error for a failed connection, from libpq's message.
     ///
-    /// libpq gives no fields of the error here, but asked for verbose messages it writes
-    /// `FATAL:  3D000: database "x" does not exist`, followed by a line that says where in the server's source.
+    /// libpq provides no error fields here, but its verbose message is `FATAL:  3D000: database "x" does not exist`,
+    /// followed by a line with the location in the server's source.
     static func unavailable(_ verbose: String) -> PostgresError {
         var message = ""
         var state = ""
@@ -128,7 +123,7 @@ extension PostgresError {
             var line = line
             if let found = stateRange(in: line) {
                 state = String(line[found])
-                // The code goes, with the colon and the space after it.
+                // Removes the code and the colon and space after it.
                 line = line[..<found.lowerBound] + line[found.upperBound...].dropFirst(2)
             }
             message += (message.isEmpty ? "" : "\n") + line

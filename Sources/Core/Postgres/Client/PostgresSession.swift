@@ -1,12 +1,13 @@
 import Synchronization
 
-/// A connection that one caller has alone, for as long as the closure runs that was given it.
+/// A connection that one caller has exclusively, as long as the closure runs that received it.
 public final class PostgresSession: Sendable {
     private struct Failures {
-        /// What broke the transaction off, if it was another transaction or a statement whose plan no longer fits.
+        /// The error that aborted the transaction, if the cause was another transaction or an outdated prepared
+        /// statement.
         var conflict: PostgresError?
         var first: PostgresError?
-        /// Whether the server refused to write at all.
+        /// Whether the server is read-only.
         var isReadOnly = false
     }
 
@@ -20,14 +21,14 @@ public final class PostgresSession: Sendable {
         self.commandQueue = commandQueue
     }
 
-    /// Runs one statement. Cancelling the task stops it on the server.
+    /// Runs one statement. The server stops it if the task is cancelled.
     ///
     /// - Throws: `PostgresError`.
     public func query(_ sql: String, _ parameters: [PostgresParameter] = []) async throws -> PostgresResult {
         try await query(Statement(sql, parameters))
     }
 
-    /// Runs one statement. Cancelling the task stops it on the server.
+    /// Runs one statement. The server stops it if the task is cancelled.
     ///
     /// - Throws: `PostgresError`.
     public func query(_ statement: Statement) async throws -> PostgresResult {
@@ -36,42 +37,42 @@ public final class PostgresSession: Sendable {
         return result
     }
 
-    /// Runs statements in one round trip. Outside of a transaction, all of them are kept or none.
+    /// Runs statements in one round trip. Outside a transaction, either all of them take effect or none.
     ///
-    /// - Returns: A result for each statement.
-    /// - Throws: `PostgresError`, the first one.
+    /// - Returns: One result per statement.
+    /// - Throws: The first `PostgresError`.
     public func group(_ statements: [Statement]) async throws -> [PostgresResult] {
         guard !statements.isEmpty else { return [] }
         return try await perform(.statements(statements.map { try EncodedStatement($0) }))
     }
 
-    /// Runs `body`, whose statements on this connection may take as long as they like.
+    /// Runs `body` without a time limit for its statements on this connection.
     ///
-    /// - Throws: What `body` throws; `PostgresError`.
+    /// - Throws: The error of `body`, or `PostgresError`.
     public func withoutTimeLimit<R: Sendable>(_ body: @Sendable () async throws -> R) async throws -> R {
         _ = try await query("SET statement_timeout = 0")
         isUnlimited.store(true, ordering: .relaxed)
         let result: Result<R, any Error>
         do { result = .success(try await body()) } catch { result = .failure(error) }
         isUnlimited.store(false, ordering: .relaxed)
-        // Also when the task was cancelled.
+        // Even if the task was cancelled.
         await Task { _ = try? await query("RESET statement_timeout") }.value
         return try result.get()
     }
 
     // MARK: For the client
 
-    /// Runs statements that read in one round trip, and stops them when so many bytes of a result come.
+    /// Runs reads in one round trip, and stops them if a result exceeds `sizeLimit` bytes.
     func group(_ statements: [Statement], sizeLimit: Int) async throws -> [PostgresResult] {
         try await perform(.statements(statements.map { try EncodedStatement($0) }), sizeLimit: sizeLimit)
     }
 
-    /// Runs several statements in one text, and resets the session.
+    /// Runs a script, then resets the session.
     func execute(script: String) async throws { _ = try await perform(.script(script)) }
 
-    /// Commits the transaction that the lease was made with.
+    /// Commits the transaction of the lease.
     ///
-    /// - Throws: `PostgresError`, also when the server rolled back because an error before was not passed on.
+    /// - Throws: `PostgresError`, also if the server rolled back because of an earlier error that the caller ignored.
     func commit() async throws {
         let results = try await perform(.commit(Self.commitStatement))
         guard let result = results.first, result.commandTag == "ROLLBACK" else { return }
@@ -79,16 +80,16 @@ public final class PostgresSession: Sendable {
             ?? PostgresError(.server, "the transaction was rolled back", sqlState: "25P02")
     }
 
-    /// Whether the transaction was broken off so that running it again can help.
+    /// Whether the transaction was aborted by the server and a retry can help.
     var wasUndoneForOthers: Bool { failures.withLock { $0.conflict != nil } }
 
-    /// Whether the server takes no writes, so that a new connection can help.
+    /// Whether the server is read-only, so that a new connection can help.
     var metReadOnlyServer: Bool { failures.withLock { $0.isReadOnly } }
 
-    /// Gives the connection back and waits until nothing is left of what was done on it and not committed.
+    /// Returns the connection to its pool, and waits until it is clean: uncommitted work is rolled back.
     func release() async {
         let request = WaitRequest()
-        // It is only ever given success.
+        // The promise never fails.
         try? await withUnsafeThrowingContinuation { continuation in
             if request.promise.wait(with: continuation), !commandQueue.send(.release(lease: lease, request)) {
                 request.promise.fulfill(.success(()))
@@ -96,7 +97,7 @@ public final class PostgresSession: Sendable {
         }
     }
 
-    /// Gives back a connection on which nothing is left to do.
+    /// Returns a clean connection to its pool without waiting.
     func releaseSoon() { _ = commandQueue.send(.release(lease: lease, nil)) }
 
     private func perform(_ content: Request.Content, sizeLimit: Int = .max) async throws -> [PostgresResult] {

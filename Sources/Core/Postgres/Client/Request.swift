@@ -1,66 +1,63 @@
 import Tasks
 
-/// A request on its way: statements that succeed or fail together, and the promise of their results.
+/// Statements that succeed or fail together, and the promise of their results.
 ///
-/// `@unchecked Sendable`: its constants and the promise are safe to share; the fields that change are touched by the
-/// I/O thread alone.
+/// `@unchecked Sendable`: the constants and the promise are safe to share. Only the I/O thread uses the variables.
 package final class Request: @unchecked Sendable {
     package enum Content: Sendable {
         /// Statements in one implicit transaction.
         case statements([EncodedStatement])
-        /// Several statements as one text, outside of pipeline mode.
+        /// Several statements as one text, run outside pipeline mode.
         case script(String)
-        /// The end of a transaction, if it was begun at all.
+        /// The COMMIT of a transaction, skipped if it was never begun.
         case commit(EncodedStatement)
     }
 
     let content: Content
-    /// Whether it changes nothing, and so may be sent again when its answer was lost.
+    /// Whether the request changes nothing, so that it can be resent if its response was lost.
     let isReadOnly: Bool
-    /// What it has in common with others that cost the same, if it is a read that may take long or give much: then it
-    /// is stopped where it does so in the way of others.
+    /// The shape of a read that may be slow or large, which is stopped if it delays others. Nil for other requests.
     let shape: ReadShape?
-    /// Whether it is a read that may take long.
+    /// Whether the request is a read that may take long.
     let isSearch: Bool
-    /// Whether it is such a read whose cost is unknown.
+    /// Whether the request is such a read and its cost is unknown.
     let isUnknown: Bool
-    /// How many bytes of its result may come before it is stopped.
+    /// The size in bytes at which the result is stopped.
     let sizeLimit: Int
-    /// A name for the one row that it adds or changes; nil when it does something else. Requests with the same name
-    /// conflict.
+    /// Identifies the row of a single-row change, or nil for other requests. Requests with the same key conflict.
     package let conflictKey: ConflictKey?
-    /// Whether it may share a transaction with others that change one row each, or is several such.
+    /// Whether the request is a single-row change, or a group of them, that can share a transaction.
     let sharesTransaction: Bool
-    /// The requests of other callers that this one carries out as one; see ``init(together:)``.
+    /// The requests of other callers that are grouped in this one (``init(together:)``).
     package let members: [Request]
-    /// The caller of a change that may share a transaction, where that is known.
+    /// The caller of a single-row change, or nil if unknown.
     let caller: ObjectIdentifier?
     package let promise = OneShotPromise<[PostgresResult]>()
 
-    // MARK: Touched by the I/O thread alone
+    // MARK: Used only on the I/O thread
 
     package var attempts = 0
-    /// How often its answer was lost.
+    /// How often the response was lost.
     var losses = 0
-    /// Until when it waits for a connection.
+    /// When the request fails if no connection is available.
     var deadline: MonotonicInstant?
-    /// Whether the caller has gone away, and the server shall stop.
+    /// Whether the caller has left, so that the server must stop.
     var isCancelled = false
-    /// How its latest sending goes.
+    /// The state of the latest attempt.
     package var sending = Sending()
     var results: [PostgresResult] = []
-    /// How often it was undone for the sake of another that shared its transaction.
+    /// How often the request was rolled back because of another one in its transaction.
     package var undoings = 0
-    /// Whether its latest sending kept others waiting for longer than reads may.
+    /// Whether the latest attempt took more than 50 ms, the limit for reads of unknown cost.
     package var wasSlow = false
-    /// How often it was stopped in the place of another.
+    /// How often the cancellation of another request stopped this one.
     package var strikes = 0
-    /// Whether it prepares its statements itself, since those of the connection turned out not to be there, or not to
-    /// fit. Who prepares a statement gets the error that keeps it from being prepared.
+    /// Whether the request prepares its statements itself, because those of the connection were missing or outdated. It
+    /// then also gets the error if preparing fails.
     package var preparesAnew = false
-    /// Whether it gets a sync of its own, since sharing one did not do.
+    /// Whether the request gets its own sync, because it failed to share one.
     package var travelsAlone = false
-    /// Whether no time limit holds for its statements. Of a script it is not known how many they are.
+    /// Whether no time limit applies. Always true for scripts, whose number of statements is unknown.
     let isUnlimited: Bool
 
     package init(
@@ -81,7 +78,7 @@ package final class Request: @unchecked Sendable {
         self.members = members
     }
 
-    /// Several requests as one, which succeed or fail together.
+    /// Groups requests into one. They succeed or fail together.
     package convenience init(together members: [Request]) {
         self.init(.statements(members.flatMap(\.statements)), sharesTransaction: true, members: members)
     }
@@ -90,17 +87,17 @@ package final class Request: @unchecked Sendable {
         if case .statements(let statements) = content { statements } else { [] }
     }
 
-    /// Forgets what an earlier sending brought.
+    /// Clears the results of an earlier attempt.
     func prepareToSend(sequence: UInt64, end: Sending.End) {
         sending = Sending(sequence: sequence, end: end)
         attempts += 1
         if !results.isEmpty { results.removeAll(keepingCapacity: true) }
     }
 
-    /// Whether it changes a row in a transaction that others share, or could share, so that these wait for its end.
+    /// Whether the request is a change in a transaction that is or could be shared, so that later changes wait for it.
     var isGrouped: Bool { sharesTransaction && !travelsAlone }
 
-    /// Ends the wait with what was received.
+    /// Fulfills the promises with the results or the error.
     func finish() {
         if let error = sending.error { return fail(error) }
         var rest = results[...]
@@ -117,8 +114,7 @@ package final class Request: @unchecked Sendable {
         promise.fulfill(.failure(error))
     }
 
-    /// Whether a statement among those that were carried out ended a transaction, so that sending all again would
-    /// repeat what was committed.
+    /// Whether one of the statements ended a transaction, so that a resend would repeat what was committed.
     var hasEndedTransaction: Bool {
         results.contains { ["COMMIT", "ROLLBACK", "PREPARE TRANSACTION"].contains($0.commandTag) }
     }

@@ -1,16 +1,16 @@
-/// Text that becomes part of SQL.
+/// Quotes names and texts for SQL.
 public enum SQL {
-    /// A name in double quotes: the one way in which names of tables and columns enter a statement.
+    /// Returns a name in double quotes. All table and column names in statements are quoted like this.
     ///
-    /// A NUL, which no name can have, becomes U+FFFD.
+    /// A NUL, which names can't contain, becomes U+FFFD.
     public static func identifier(_ name: String) -> String { quoted(name, with: UInt8(ascii: "\"")) }
 
-    /// Text in single quotes, for statements that take no parameters, as those that define tables.
+    /// Returns text in single quotes, for statements without parameters, such as table definitions.
     ///
-    /// A NUL, which no text can have, becomes U+FFFD.
+    /// A NUL, which texts can't contain, becomes U+FFFD.
     public static func literal(_ text: String) -> String {
         guard text.utf8.contains(UInt8(ascii: "\\")) else { return quoted(text, with: UInt8(ascii: "'")) }
-        // With E, backslashes mean the same whatever standard_conforming_strings says.
+        // With E, backslashes mean the same regardless of standard_conforming_strings.
         return "E" + quoted(text, with: UInt8(ascii: "'"), doublingBackslashes: true)
     }
 

@@ -1,36 +1,36 @@
-/// How one sending of a request goes: which results are the caller's, what failed, and what ends it.
+/// One attempt to send a request: which results belong to the caller, what failed, and what ends the attempt.
 ///
-/// A value that knows neither the connection nor libpq: for each result that comes it says what to do.
+/// It is independent of the connection and of libpq.
 package struct Sending {
-    /// How it goes. What is noted first counts.
+    /// The outcome so far. The first failure counts.
     package enum Outcome {
         /// Nothing failed so far.
         case good
-        /// It was not carried out because of an error in one that it shared a sync with.
+        /// The server skipped the request because of an error in another one with the same sync.
         case skipped
-        /// A statement failed, after so many results.
+        /// A statement failed after this many results.
         case failed(PostgresError, after: Int)
     }
 
-    /// What ends it. Requests that only read may share a sync, which follows the last of them.
+    /// The event that ends the attempt. Reads in a batch share a sync, which follows the last of them.
     package enum End {
         case ownSync
-        /// Its last result, since the sync follows another.
+        /// The last result. The sync follows another request.
         case lastResult
-        /// The sync that it shares with those before it.
+        /// The sync that the request shares with those before it.
         case sharedSync
     }
 
-    /// Its place among all that its connection sent.
+    /// The sequence number of the request on its connection.
     package private(set) var sequence: UInt64 = 0
     package private(set) var end = End.ownSync
     package private(set) var outcome = Outcome.good
-    /// The preparations that are part of it, by the place of their result, in order.
+    /// The preparations that are not confirmed yet, in order, each with the index of its result.
     package private(set) var preparations: [(place: Int, statement: PreparedStatement)] = []
-    /// How many results it brings, those of preparations included; none where that is not known, as of a script.
+    /// The number of results, including those of preparations, or 0 if unknown, as for a script.
     package private(set) var expected = 0
     private(set) var received = 0
-    /// Results before those that the caller asked for.
+    /// The number of results to drop before the caller's.
     private(set) var leading = 0
     /// Cumulative result counts, one per member.
     private(set) var memberEnds: [Int] = []
@@ -45,23 +45,23 @@ package struct Sending {
         expected += 1
     }
 
-    /// - Parameter isCallers: Whether its result is for the caller; those that are not come first.
+    /// - Parameter isCallers: Whether the result is for the caller. Other results must come first.
     package mutating func addStatement(isCallers: Bool = true) {
         expected += 1
         if !isCallers { leading += 1 }
     }
 
-    /// Notes that what follows is the next member's.
+    /// Marks the end of a member's statements.
     package mutating func endMember() { memberEnds.append(expected) }
 
-    /// Notes that the sync follows it, which those before it share.
+    /// Marks the request as the last of a batch, followed by the shared sync.
     package mutating func addSync() { if end == .lastResult { end = .sharedSync } }
 
-    /// Counts a result; whether it is the caller's, and to be kept.
+    /// Counts a result. Returns whether it is for the caller.
     package mutating func takeResult() -> Bool {
         defer { received += 1 }
         if let preparation = preparations.first, preparation.place == received {
-            // Removed when confirmed, so that those that remain at the end did not happen.
+            // Removed when confirmed, so that those left at the end did not happen.
             preparations.removeFirst()
             return false
         }
@@ -72,18 +72,18 @@ package struct Sending {
         return expected > 0
     }
 
-    /// Counts a statement that failed, or that the server did not carry out where no error is given.
+    /// Counts a statement that failed, or that the server skipped if `error` is nil.
     package mutating func takeFailure(_ error: PostgresError?) {
         if case .good = outcome { outcome = error.map { .failed($0, after: received) } ?? .skipped }
         received += 1
     }
 
-    /// Whether it is over without a sync: it had its last result, and the sync follows another.
+    /// Whether the attempt has ended with its last result, because the sync follows another request.
     package var isOver: Bool { end == .lastResult && received == expected }
 
     package var error: PostgresError? { if case .failed(let error, _) = outcome { error } else { nil } }
 
-    /// The member whose statement brought the error; nil when none did, as at the end of the transaction.
+    /// The index of the member whose statement failed, or nil if none did, as with a failed commit.
     package var failedMember: Int? {
         if case .failed(_, let place) = outcome { memberEnds.firstIndex { $0 > place } } else { nil }
     }

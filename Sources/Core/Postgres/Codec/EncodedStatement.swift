@@ -1,10 +1,10 @@
 import Encoding
 
-/// A statement as the I/O thread sends it: its parameters in PostgreSQL's binary form, in one buffer.
+/// A statement with its parameters in PostgreSQL's binary format, in one buffer.
 ///
-/// It is made by the caller, so that the I/O thread has nothing to do but hand it over.
+/// Callers encode their statements, so that the I/O thread only has to send them.
 package struct EncodedStatement: Sendable {
-    /// Where a parameter lies in the buffer, and its type.
+    /// The position of a parameter in the buffer, and its type.
     package struct Slot: Sendable {
         let type: UInt32
         /// -1 for NULL.
@@ -21,8 +21,8 @@ package struct EncodedStatement: Sendable {
     /// Texts and lists from this size in bytes get their own plan.
     private static let longSize = 16 * 1024
 
-    /// Whether it is planned for its parameters, and forgotten: texts that long are hardly sent twice, and of a list
-    /// that is not known when it plans, PostgreSQL compares each value with each row.
+    /// Whether to plan the statement for its parameter values and not cache it. Texts this long rarely repeat, and if
+    /// PostgreSQL plans without knowing a long list, it compares each value with each row.
     var isOneOff: Bool {
         if sql.utf8.count > Self.longSize { return true }
         return bytes.count > Self.longSize
@@ -34,8 +34,8 @@ package struct EncodedStatement: Sendable {
 
     /// Encodes a statement.
     ///
-    /// - Throws: `PostgresError` for what would not arrive as it is: NUL in the SQL (42601), more parameters than the
-    ///   protocol counts (54023), more bytes than the server takes (54000).
+    /// - Throws: `PostgresError` 42601 for NUL in the SQL, 54023 for more than 65,535 parameters, 54000 for 1 GB or
+    ///   more.
     package init(_ statement: Statement) throws {
         let parameters = statement.parameters
         guard parameters.count <= UInt16.max else {
@@ -65,14 +65,13 @@ package struct EncodedStatement: Sendable {
         key = StatementKey(sql: statement.sql, slots: slots)
     }
 
-    /// A statement of the driver's own, without parameters.
     init(constant sql: StaticString) {
         key = StatementKey(sql: "\(sql)", slots: [])
         bytes = [0]
     }
 }
 
-/// The text of a statement and the types of its parameters.
+/// The text of a statement and the types of its parameters, to look up prepared statements.
 package struct StatementKey: Hashable, Sendable {
     let sql: String
     let slots: [EncodedStatement.Slot]
@@ -88,7 +87,7 @@ package struct StatementKey: Hashable, Sendable {
         hash = hasher.finalize()
     }
 
-    /// Statements with identifiers that only look alike are not one.
+    /// Compares bytes, because `String` treats canonically equivalent identifiers as equal.
     package static func == (one: StatementKey, other: StatementKey) -> Bool {
         one.hash == other.hash && one.slots.count == other.slots.count
             && zip(one.slots, other.slots).allSatisfy { $0.type == $1.type } && ByteEquality.areSame(one.sql, other.sql)

@@ -1,9 +1,9 @@
-/// Values in the binary form in which PostgreSQL receives them: big endian, lengths before the elements of arrays.
+/// Encodes values in PostgreSQL's binary format: big endian, with a length before each array element.
 enum ParameterEncoding {
-    /// 2000-01-01, from which PostgreSQL counts, in milliseconds since 1970.
+    /// PostgreSQL's epoch, 2000-01-01, in milliseconds since 1970.
     static let epoch: Int64 = 946_684_800_000
 
-    /// Appends a value; nothing for NULL.
+    /// Appends a value, or nothing for NULL.
     static func append(_ parameter: PostgresParameter, to bytes: inout [UInt8]) {
         switch parameter {
         case .null: break
@@ -33,7 +33,7 @@ enum ParameterEncoding {
         }
     }
 
-    /// PostgreSQL's microseconds since 2000.
+    /// Converts milliseconds since 1970 to PostgreSQL's microseconds since 2000.
     ///
     /// Overflow maps to values that the server rejects as out of range (22008), because the extremes mean infinity.
     private static func microseconds(_ milliseconds: Int64) -> Int64 {
@@ -43,7 +43,7 @@ enum ParameterEncoding {
     }
 
     private static func append(json: [UInt8], to bytes: inout [UInt8]) {
-        // The version of jsonb's binary form, which is text after it.
+        // The version byte of jsonb's binary format. The JSON text follows.
         bytes.append(1)
         bytes.append(contentsOf: json)
     }
@@ -70,7 +70,7 @@ enum ParameterEncoding {
         }
     }
 
-    /// The array header: dimensions, NULL flag, element type, then count and lower bound.
+    /// Appends the array header: dimensions, NULL flag, element type, then element count and lower bound.
     private static func appendHeader(_ count: Int, _ type: PostgresType, hasNulls: Bool, to bytes: inout [UInt8]) {
         append(Int32(count == 0 ? 0 : 1), to: &bytes)
         append(Int32(hasNulls ? 1 : 0), to: &bytes)
@@ -80,7 +80,7 @@ enum ParameterEncoding {
         append(Int32(1), to: &bytes)
     }
 
-    /// Writes a value with its length before it.
+    /// Appends a value, preceded by its length in bytes.
     static func appendSized(to bytes: inout [UInt8], _ write: (inout [UInt8]) -> Void) {
         let start = bytes.count
         append(UInt32(0), to: &bytes)

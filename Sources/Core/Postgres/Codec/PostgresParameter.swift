@@ -1,10 +1,8 @@
-/// A value for a `$n` of a statement, with its type.
+/// A typed value for a `$n` parameter of a statement.
 public enum PostgresParameter: Sendable {
-    /// NULL, as a value of a type.
+    /// A NULL of the given type.
     case null(PostgresType)
-    /// `text`.
     case text(String)
-    /// `bool`.
     case bool(Bool)
     /// `int8`.
     case int(Int64)
@@ -14,26 +12,23 @@ public enum PostgresParameter: Sendable {
     case timestamp(milliseconds: Int64)
     /// `bytea`.
     case bytes([UInt8])
-    /// `jsonb`, from JSON text in UTF-8.
+    /// `jsonb`, as JSON text in UTF-8.
     case jsonb([UInt8])
-    /// `text[]`.
     case textArray([String])
-    /// `text[]`, with nil for NULL.
+    /// `text[]`. A nil element is NULL.
     case nullableTextArray([String?])
     /// `float8[]`.
     case doubleArray([Double])
-    /// `bool[]`.
     case boolArray([Bool])
     /// `timestamptz[]`, in milliseconds since 1970.
     case timestampArray(milliseconds: [Int64])
-    /// `jsonb[]`, from JSON texts in UTF-8.
+    /// `jsonb[]`, as JSON texts in UTF-8.
     case jsonbArray([[UInt8]])
-    /// `point`.
+    /// A longitude and a latitude in degrees.
     case point(x: Double, y: Double)
-    /// `polygon`, from its corners.
+    /// The corners, as longitude and latitude in degrees.
     case polygon([(x: Double, y: Double)])
 
-    /// The type as which the value goes out.
     public var type: PostgresType {
         switch self {
         case .null(let type): type
@@ -55,7 +50,7 @@ public enum PostgresParameter: Sendable {
     }
 }
 
-/// Types by their object ids in PostgreSQL's catalogue.
+/// PostgreSQL types by their OID.
 public enum PostgresType: UInt32, Sendable {
     case bool = 16
     case bytea = 17

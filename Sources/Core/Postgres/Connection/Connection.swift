@@ -1,20 +1,19 @@
 import CLibpq
 import DequeModule
 
-/// One connection in pipeline mode. It lives on the I/O thread, as does everything of libpq's that it holds.
+/// A connection in pipeline mode. It and its libpq objects are used only on the I/O thread.
 package final class Connection {
     package enum State {
-        /// Closed; ``open()`` makes it anew.
+        /// Closed. ``open()`` connects again.
         case closed
-        /// Being made; poll for what libpq waits for.
+        /// Connecting. The status shows what libpq waits for.
         case connecting(PostgresPollingStatusType)
-        /// Asking the server what has to be known, or set, before requests are taken.
+        /// Running the statements that come before the first request.
         case greeting
-        /// Taking requests.
         case ready
     }
 
-    /// What runs outside of pipeline mode.
+    /// The phase of a script, which runs outside pipeline mode.
     enum ScriptPhase { case running, rollingBack, resetting }
 
     let context: LoopContext
@@ -22,42 +21,43 @@ package final class Connection {
     // The pool owns its connections and outlives them.
     unowned let pool: any ConnectionPool
     package var state = State.closed
-    /// libpq's connection; only this object frees it.
+    /// libpq's connection, freed only by this object.
     var handle: OpaquePointer?
     package var inFlight = Pipeline()
-    /// When something came from the server last.
+    /// The time at which the server last sent something.
     var lastSign = MonotonicInstant.now
     var cache: StatementCache
     var sequence: UInt64 = 0
     var scriptPhase: ScriptPhase?
-    /// Whether libpq may hold bytes that were not written yet.
+    /// Whether libpq may hold unsent bytes.
     var needsFlush = false
-    /// Whether the socket was full, so that one has to poll for writing.
+    /// Whether the socket's send buffer is full, so that the loop must poll for writing.
     var isBlocked = false
-    /// What the result that comes takes in memory.
+    /// The memory use of the incoming result.
     var watch = ResultWatch()
     var resultsTaken = 0
-    /// Whether the server was asked to cancel the first of those under way, since its result is too large.
+    /// Whether the first request in flight is being stopped because its result is too large.
     var isOutgrown = false
-    /// Whether libpq keeps a buffer for it that has become large, as it does until the connection is closed.
+    /// Whether libpq has allocated a large buffer, which it keeps until the connection is closed.
     var isSwollen = false
-    /// Whether it was closed because the server stopped responding.
+    /// Whether the connection was closed because the server stopped responding.
     private(set) var wasSilent = false
-    /// When the server was last asked to cancel something: it may be late, and cancel what comes after.
+    /// The time of the last cancel request. It can arrive late and hit a later statement.
     package var stoppedAt: MonotonicInstant?
-    /// Whether it was opened without the server's options, which a pooler refuses, or forgets.
+    /// Whether the connection was opened without the server options, because a pooler rejects or ignores them.
     var isWithoutOptions = false
-    /// Whether a transaction began with what comes before the path, and the next request sets that.
+    /// Whether the transaction began with a statement that must come first, so that the next request sets the search
+    /// path.
     var owesPath = false
-    /// What is asked and set before requests are taken, in order.
+    /// The remaining statements before the first request, in order.
     var greetings: Deque<Greeting> = []
-    /// Why it can no longer be used; it is cleared away when no function is in the middle of using it.
+    /// The error that broke the connection. It is cleaned up later, when no function is using the connection.
     var failure: PostgresError?
     var openedAt = MonotonicInstant.now
-    /// When its pool opens it again, and how long it waits then.
+    /// When the pool reopens the connection, or nil if that isn't planned.
     package var reopening: MonotonicInstant?
     var backOff = BackOff()
-    // Arrays that libpq reads from, used again for each statement.
+    // Arrays that libpq reads from, reused for each statement.
     var pointers: [UnsafePointer<CChar>?] = []
     var lengths: [Int32] = []
     var formats: [Int32] = []
@@ -73,17 +73,17 @@ package final class Connection {
     deinit { PQfinish(handle) }
 
     var isReady: Bool { if case .ready = state { failure == nil } else { false } }
-    /// Whether it leads to a server that takes no writes any more, and is to be made anew.
+    /// Whether the server has become read-only, so that the connection must be reopened.
     var isOutdated: Bool { context.renewal.concerns(openedAt: openedAt) }
-    /// Whether requests of any kind can be sent on it.
+    /// Whether any kind of request can be sent.
     var takesRequests: Bool { isReady && !isOutdated }
-    /// Whether one more read can share the sync of those that were sent just now.
+    /// Whether one more read can join the batch that was just sent.
     func takesRead(isSearch: Bool) -> Bool { failure == nil && inFlight.takesRead(isSearch: isSearch) }
-    /// When what is under way is to be stopped, and carried out elsewhere; nil for never.
+    /// The time at which the read in flight is stopped, or nil if it has no such limit.
     var patienceEnd: MonotonicInstant? { inFlight.patienceEnd(stoppedAt: stoppedAt) }
     var socket: Int32 { handle == nil ? -1 : PQsocket(handle) }
 
-    /// Whether a transaction is open, or was broken off by an error. It is only known while nothing is under way.
+    /// Whether a transaction is open or has failed. Known only while no request is in flight.
     var isInTransaction: Bool {
         let status = PQtransactionStatus(handle)
         return status == PQTRANS_INTRANS || status == PQTRANS_INERROR
@@ -97,8 +97,7 @@ package final class Connection {
         }
     }
 
-    /// When an attempt to connect has taken too long, or the server has been silent for longer than what it was asked
-    /// may take.
+    /// The time at which connecting, or the wait for the next response, times out.
     var deadline: MonotonicInstant? {
         switch state {
         case .closed: nil
@@ -120,17 +119,17 @@ package final class Connection {
         handle = parameters.start(
             withoutOptions: isWithoutOptions, avoiding: context.timelines.avoided(at: context.now))
         guard let handle, PQstatus(handle) != CONNECTION_BAD else {
-            // Through connecting, so that a broken connection looks the same whenever it broke.
+            // A broken connection goes through this state whenever it broke.
             state = .connecting(PGRES_POLLING_FAILED)
             return fail(.unavailable(libpqMessage))
         }
         context.notices.receive(from: handle)
-        // Only verbose messages contain the SQLSTATE of why a connection was refused.
+        // Only verbose messages contain the SQLSTATE of a refused connection.
         PQsetErrorVerbosity(handle, PQERRORS_VERBOSE)
         state = .connecting(PGRES_POLLING_WRITING)
     }
 
-    /// Does what the socket is ready for.
+    /// Reads or writes, depending on what the socket is ready for.
     func proceed(reading: Bool, writing: Bool) {
         switch state {
         case .closed: break
@@ -171,7 +170,7 @@ package final class Connection {
         pool.didConnect(self)
     }
 
-    /// Gives up an attempt that takes too long, and a connection whose server is frozen or can no longer be heard.
+    /// Marks the connection as broken if connecting timed out or the server stopped responding.
     func checkDeadline() {
         guard let deadline, deadline <= context.now else { return }
         wasSilent = isReady
@@ -181,7 +180,8 @@ package final class Connection {
                 : PostgresError(.unavailable, "PostgreSQL did not answer in time"))
     }
 
-    /// Looks whether a request failed because the server takes no writes, which another server may do.
+    /// Checks whether a request failed because the server is read-only. Then connections are reopened, to find one that
+    /// isn't.
     func noteError(_ error: PostgresError) {
         guard error.isFromReadOnlyServer, !context.configuration.onlyReads,
             context.renewal.noteRefusal(openedAt: openedAt, at: context.now)
@@ -191,21 +191,21 @@ package final class Connection {
         context.logger.warning("PostgreSQL became read-only, reconnecting")
     }
 
-    /// Marks the connection as broken. The first reason is the one that counts.
+    /// Marks the connection as broken. Only the first error counts.
     func fail(_ reason: PostgresError) {
         guard failure == nil else { return }
         failure = reason
         context.hasBroken = true
     }
 
-    /// Marks the connection as broken for what libpq says.
+    /// Marks the connection as broken with libpq's error message.
     func failWithLibpqMessage() {
         fail(PostgresError(.connectionLost, "the connection was lost: \(libpqMessage)"))
     }
 
     private var libpqMessage: String { PQerrorMessage(handle).map { String(cString: $0).trimmed } ?? "out of memory" }
 
-    /// Closes a broken connection and reports to the pool what was lost.
+    /// Closes a broken connection and reports the lost requests to the pool.
     func clearAway(because reason: PostgresError) {
         let lost = Array(inFlight.requests)
         if !context.isStopping { context.breaks += 1 }
@@ -231,6 +231,6 @@ package final class Connection {
         stoppedAt = nil
     }
 
-    /// From how many bytes of a message on a connection is closed and made anew once it is idle, for its buffer.
+    /// The size in bytes of a message after which an idle connection is reopened, to free libpq's buffer.
     static let largeMessage = 1024 * 1024
 }

@@ -1,12 +1,12 @@
 import CLibpq
 
-/// What is asked, or set, before requests are taken.
+/// A statement that a connection runs before the first request.
 enum Greeting {
-    /// Sets the session up where the server's options could not be sent.
+    /// Sets what the server options would have set.
     case settings
-    /// Asks where names are looked for.
+    /// Queries the search path, to detect a pooler that ignored the server options.
     case path
-    /// Asks how far the server is in the history of the database.
+    /// Queries the server's timeline.
     case timeline
 
     func statement(_ settings: String?) -> String {
@@ -19,13 +19,13 @@ enum Greeting {
 }
 
 extension Connection {
-    /// What sets the session up where the server's options could not be sent; nil where they were.
+    /// The statement that replaces the server options, or nil if they were sent.
     var settings: String? { isWithoutOptions ? parameters.settings : nil }
 
-    /// What a transaction begins with where the session may be another one's afterwards; nil where the session keeps it.
+    /// The statement that sets the search path in each transaction, or nil if the session keeps it.
     var pathStatement: EncodedStatement? { isWithoutOptions ? parameters.pathStatement : nil }
 
-    /// Asks what has to be known before requests are taken.
+    /// Sends the statements that come before the first request.
     func greet() {
         greetings.removeAll()
         if settings != nil { greetings.append(.settings) }
@@ -36,12 +36,12 @@ extension Connection {
         for greeting in greetings { begin(own: greeting.statement(settings)) }
     }
 
-    /// An answer to the greeting is there.
+    /// Handles the response to such a statement.
     func didGreet(_ request: Request) {
         let greeting = greetings.popFirst()
         let answer = request.results.first?.string(0, 0)
         switch greeting {
-        // Where a server does not say how far it is, nothing is known against it.
+        // A server that doesn't report its timeline is accepted.
         case .timeline where request.sending.error != nil: break
         case .timeline:
             guard let answer, let handle else { break }
@@ -55,7 +55,7 @@ extension Connection {
                 return fail(PostgresError(.unavailable, "the server is an old primary"))
             }
         case .path where request.sending.error == nil && answer != parameters.path?.text:
-            // A pooler took the server's options and forgot them.
+            // A pooler accepted the server options but ignored them.
             isWithoutOptions = true
             if context.refusingOptions.insert(parameters.address).inserted {
                 context.logger.info("pooler drops the parameter options, using SET in each session instead")

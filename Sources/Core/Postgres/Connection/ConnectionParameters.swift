@@ -9,13 +9,13 @@ import CLibpq
 #endif
 
 package struct ConnectionParameters {
-    /// What becomes of statements that are sent more than once.
+    /// How repeated statements are sent.
     package enum Statements {
-        /// They are sent with their text each time.
+        /// With their text each time.
         case unprepared
-        /// The server keeps them with the session.
+        /// Prepared in the session.
         case prepared
-        /// A pooler keeps them by their texts, and has one plan for all that send the same.
+        /// Prepared by the pooler, which shares one plan among all clients that send the same text.
         case preparedByPooler
     }
 
@@ -23,65 +23,65 @@ package struct ConnectionParameters {
     package let values: [String]
     package let statements: Statements
     package let address: String
-    /// Whether the server is asked how far it is in the history of the database.
+    /// Whether servers on an old timeline are rejected.
     let checksTimeline: Bool
     /// The server's statement timeout, or nil if unknown or unlimited.
     private var statementTimeout: Duration?
     /// Extra time for the server to report a timed-out statement.
     private static let grace = Duration.seconds(5)
-    /// Statements of a grouped commit for which the full statement timeout is allowed. More are hardly ever slow.
+    /// Statements of a grouped commit that may use the full statement timeout. It is rare that more are slow.
     private static let slowMembers = 3
     /// The server options, or nil behind a transaction pooler.
     private let options: String?
-    /// The schemas that the connection string names.
+    /// The search path in the connection string.
     let path: SearchPath?
-    /// Sets them for one transaction.
+    /// Sets the search path for one transaction.
     let pathStatement: EncodedStatement?
-    /// Whether they are set for each transaction alone, since a pooler keeps nothing else.
+    /// Whether the search path is set in each transaction, because the pooler keeps no session state.
     let isPathTransient: Bool
 
     /// - Parameters:
-    ///   - lockTimeout: How long a statement waits for a lock; zero for as long as it may run.
-    ///   - timeLimit: How long a statement may run, where that is less than the configuration says.
-    ///   - idleTimeout: How long a transaction may have nothing to do before the server ends its connection; zero for
-    ///     ever.
-    ///   - isParallel: Whether the server may use several of its processors for one statement.
+    ///   - lockTimeout: The maximum wait for a lock. Zero means no limit.
+    ///   - timeLimit: A statement timeout shorter than the configured one, or zero to use the configured one.
+    ///   - idleTimeout: How long the server tolerates an idle transaction before it closes the connection. Zero means
+    ///     no limit.
+    ///   - isParallel: Whether one statement may use several CPUs of the server.
     package init(
         _ configuration: PostgresConfiguration, lockTimeout: Duration = .zero, timeLimit: Duration = .zero,
         idleTimeout: Duration = .zero, isParallel: Bool = true
     ) {
-        // Without Kerberos, which few have, looking for its tickets costs time with each connection, and what is
-        // connecting while the process ends uses locks of its library that are gone. The connection string may say
-        // otherwise: what comes before it gives way.
+        // Kerberos is off unless the connection string enables it: parameters before dbname have lower precedence.
+        // Looking for tickets slows down each connection, and the Kerberos library uses destroyed locks if the process
+        // exits while connecting.
         let encryption = getenv("PGGSSENCMODE").map { String(cString: $0) } ?? "disable"
         address = configuration.connectionString
         path = SearchPath(in: address)
         pathStatement = path?.statement
         isPathTransient = path != nil && configuration.isBehindTransactionPooler
         guard !configuration.isBehindTransactionPooler else {
-            // A pooler refuses options: they are the session's, which many share.
+            // A pooler rejects options, because its clients share sessions.
             keywords = ["gssencmode", "dbname", "fallback_application_name", "client_encoding"]
             values = [encryption, configuration.connectionString, configuration.applicationName, "UTF8"]
             statements = configuration.poolerKeepsStatements ? .preparedByPooler : .unprepared
-            // The next transaction may be on another server.
+            // The next transaction may use another server.
             checksTimeline = false
             options = nil
             statementTimeout = nil
             return
         }
-        // Those before what the connection string says give way to it. Nothing is compiled to machine code: for a query
-        // of a few hundred conditions that would take seconds, each time.
+        // The connection string can override the options before its own. JIT compilation is off, because it takes
+        // seconds for a query with a few hundred conditions, each time.
         var options = ["-c jit=off"]
         if !isParallel { options.append("-c max_parallel_workers_per_gather=0") }
         options.append(Self.options(in: configuration.connectionString))
-        // Where statements may take as long as they like, they may here.
+        // Without a statement timeout, the shorter limit doesn't apply either.
         let limit = timeLimit > .zero ? min(timeLimit, configuration.statementTimeout) : configuration.statementTimeout
         options.append("-c statement_timeout=\(limit.milliseconds)")
         if lockTimeout > .zero { options.append("-c lock_timeout=\(lockTimeout.milliseconds)") }
         if idleTimeout > .zero {
             options.append("-c idle_in_transaction_session_timeout=\(idleTimeout.milliseconds)")
         }
-        // What comes after dbname stands above what the connection string says.
+        // Parameters after dbname override the connection string.
         let text = options.joined(separator: " ")
         keywords = ["gssencmode", "dbname", "fallback_application_name", "client_encoding", "options"]
         values = [encryption, configuration.connectionString, configuration.applicationName, "UTF8", text]
@@ -91,39 +91,39 @@ package struct ConnectionParameters {
         statementTimeout = configuration.statementTimeout > .zero ? configuration.statementTimeout : nil
     }
 
-    /// The same for a connection on which the server may be silent for as long as it likes.
+    /// The same parameters, but the server may stay silent for any time.
     var unwatched: ConnectionParameters {
         var parameters = self
         parameters.statementTimeout = nil
         return parameters
     }
 
-    /// How long the server may be silent before it answers a request; nil for as long as it likes. It keeps the results
-    /// of statements that were sent together until the last is done.
+    /// Returns how long the server may take to respond to a request, or nil for no limit. It sends the results of
+    /// statements that were sent together when the last one is done.
     func longestSilence(before request: Request) -> Duration? {
         guard let statementTimeout, !request.isUnlimited else { return nil }
-        // Of changes that share a transaction hardly one takes long.
+        // Changes that share a transaction are rarely slow.
         let count =
             request.members.isEmpty
             ? request.statements.count : min(request.members.reduce(0) { $0 + $1.statements.count }, Self.slowMembers)
         return (count > 1 ? statementTimeout * count : statementTimeout) + Self.grace
     }
 
-    /// Begins to connect, without waiting.
+    /// Starts to connect without blocking.
     ///
     /// - Parameters:
-    ///   - withoutOptions: Whether the server's options are left out, for a pooler that refuses them.
-    ///   - avoided: Servers of several that are left out.
+    ///   - withoutOptions: Whether to omit the server options, for a pooler that rejects them.
+    ///   - avoided: Servers to leave out if the connection string names several.
     func start(withoutOptions: Bool, avoiding avoided: Set<ServerAddress> = []) -> OpaquePointer? {
         connecting(withoutOptions: withoutOptions, avoided) { PQconnectStartParams($0, $1, 1) }
     }
 
-    /// Connects, and waits until the connection stands or cannot be had.
+    /// Connects. Blocks until the connection is open or has failed.
     func connect(withoutOptions: Bool) -> OpaquePointer? {
         connecting(withoutOptions: withoutOptions, []) { PQconnectdbParams($0, $1, 1) }
     }
 
-    /// A statement that sets in a session what the options would have set; nil for none.
+    /// A statement that sets what the server options would have set, or nil without such options.
     package var settings: String? { options.flatMap { SessionSettings($0).statement } }
 
     private func connecting(
@@ -132,7 +132,7 @@ package struct ConnectionParameters {
     ) -> OpaquePointer? {
         var pairs = Array(zip(keywords, values))
         if withoutOptions {
-            // What the connection string says of them would be sent, too.
+            // Options in the connection string would be sent, too.
             let parts = Self.parts(of: address)
             pairs.removeAll { $0.0 == "options" }
             if !parts.isEmpty, let place = pairs.firstIndex(where: { $0.0 == "dbname" }) {
@@ -145,16 +145,16 @@ package struct ConnectionParameters {
         }
     }
 
-    /// The server options that would hold if the driver said nothing: the connection string's, else the environment's.
+    /// Returns the server options of the connection string, or else of the environment variable `PGOPTIONS`.
     static func options(in connectionString: String) -> String {
         parts(of: connectionString).last { $0.0 == "options" }?.1
             ?? getenv("PGOPTIONS").map { String(cString: $0) } ?? ""
     }
 
-    /// What a connection string says; nothing for one that libpq does not read.
+    /// Returns the parameters of a connection string, or an empty list if libpq can't parse it.
     static func parts(of connectionString: String) -> [(String, String)] { read(connectionString) ?? [] }
 
-    /// What a connection string says, which may be nothing; nil for one that libpq does not read.
+    /// Returns the parameters of a connection string, or nil if libpq can't parse it.
     static func read(_ connectionString: String) -> [(String, String)]? {
         guard let parsed = PQconninfoParse(connectionString, nil) else { return nil }
         defer { PQconninfoFree(parsed) }
@@ -176,7 +176,7 @@ package struct ConnectionParameters {
     }
 }
 
-/// One server of those that a connection string names.
+/// One of the servers in a connection string.
 package struct ServerAddress: Hashable {
     var host: String
     var port: String
@@ -186,9 +186,10 @@ package struct ServerAddress: Hashable {
         self.port = port
     }
 
-    /// The parameters that leave some servers out of those that a connection string names; none where it names only such.
+    /// Returns the parameters that leave out some servers of a connection string, or an empty list if none would
+    /// remain.
     ///
-    /// - Parameter parts: What the connection string says.
+    /// - Parameter parts: The parameters of the connection string.
     package static func parameters(of parts: [(String, String)], avoiding avoided: Set<ServerAddress>) -> [(
         String, String
     )] {

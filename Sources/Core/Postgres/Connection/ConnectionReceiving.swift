@@ -6,7 +6,7 @@ extension Connection {
         watch.willReceive(from: socket)
         let isOpen = PQconsumeInput(handle) == 1
         watch.didReceive(from: socket)
-        // Also when it is closed: the last words, and answers before them, may have come with the end.
+        // Even if the connection was closed, because the last results and messages may have arrived with its end.
         let before = resultsTaken
         takeResults()
         watchResult(hasCome: resultsTaken != before)
@@ -29,14 +29,14 @@ extension Connection {
         let isBeyond = watch.isBeyond(context.configuration.resultLimit) || watch.isBeyond(expected: head.sizeLimit)
         guard isBeyond, !isOutgrown, let handle else { return }
         isOutgrown = true
-        // What came of its first row may be all there is of it.
+        // All of it may be one row, for which libpq allocates a large buffer.
         isSwollen = true
         stoppedAt = context.now
         pool.didOutgrow(self, handle)
     }
 
     private func takeResults() {
-        // One NULL ends the results of each statement; two in a row say that no more is there.
+        // One NULL ends the results of each statement. Two in a row mean that no more have arrived.
         var ends = 0
         while ends < 2, failure == nil, !inFlight.isEmpty, PQisBusy(handle) == 0 {
             if let result = PQgetResult(handle) {
@@ -52,7 +52,7 @@ extension Connection {
 
     private func take(_ result: OpaquePointer) {
         resultsTaken += 1
-        // A row is one message, and libpq has all of it before it makes a part of the result of it.
+        // libpq receives each row completely before it adds the row to the result.
         if Int(PQresultMemorySize(result)) / max(1, Int(PQntuples(result))) > Self.largeMessage { isSwollen = true }
         guard let request = inFlight.first else { return PQclear(result) }
         switch PQresultStatus(result) {
@@ -70,7 +70,7 @@ extension Connection {
             request.sending.takeFailure(nil)
         case PGRES_COPY_IN, PGRES_COPY_OUT, PGRES_COPY_BOTH:
             PQclear(result)
-            // The connection now waits for data that does not exist: it is of no more use.
+            // The connection now waits for data that never comes, so it is unusable.
             _ = inFlight.popFirst(at: context.now)
             request.sending.takeFailure(PostgresError(.server, "COPY is not supported", sqlState: "0A000"))
             fail(PostgresError(.connectionLost, "connection lost: it was left in COPY"))
@@ -85,7 +85,7 @@ extension Connection {
         var error = PostgresError(result)
         let severity = PQresultErrorField(result, Int32(UInt8(ascii: "V"))).map { String(cString: $0) }
         if severity == "FATAL" || severity == "PANIC" || PQstatus(handle) == CONNECTION_BAD {
-            // The server ends the connection: what becomes of the request is decided as for any lost one.
+            // The server closes the connection, so the request counts as lost.
             error.kind = .connectionLost
             error.message = "the connection was lost: \(error.message)"
             return fail(error)
@@ -94,7 +94,7 @@ extension Connection {
         request.sending.takeFailure(error)
     }
 
-    /// The first request has all its results.
+    /// Finishes the first request, which has all its results.
     func finishHead() {
         guard let request = inFlight.popFirst(at: context.now) else { return }
         for preparation in request.sending.preparations { cache.remove(preparation.statement) }

@@ -1,14 +1,16 @@
 import CLibpq
 
 extension Connection {
-    /// Sends a request that only reads, and puts off its sync until ``flush()``, so that those sent before then share it:
-    /// they cost one packet, and the server one transaction. When one of them fails, the others are sent again.
+    /// Sends a read without a sync, which ``flush()`` adds for all reads sent until then. The batch takes one packet
+    /// and one transaction. If one read fails, the others are resent.
+    ///
+    /// - Returns: Whether the request was sent.
     func sendInBatch(_ request: Request) -> Bool {
         guard isReady, PQstatus(handle) == CONNECTION_OK, case .statements(let statements) = request.content else {
             return false
         }
         begin(request, sharesSync: true)
-        // The first of those that share a transaction sets it up.
+        // The first read of a batch sets the search path for all of them.
         let isSetUp = inFlight.unsynced > 1 || setUp(request)
         if !isSetUp || !statements.allSatisfy({ add($0, to: request) }) { failWithLibpqMessage() }
         needsFlush = true
@@ -27,10 +29,11 @@ extension Connection {
         inFlight.append(request, sequence: sequence, sharesSync: sharesSync, at: context.now)
     }
 
-    /// Sends a request, the preparation of its statements included where they are new.
+    /// Sends a request, and prepares the statements that are new to this connection.
     ///
-    /// - Parameter prelude: A statement before those of the request, whose result is not the caller's.
-    /// - Returns: Whether it was taken. When the connection breaks later, the request is among those lost.
+    /// - Parameter prelude: A statement to run first. Its result is dropped.
+    /// - Returns: Whether the request was sent. If the connection breaks later, the pool gets it among the lost
+    ///   requests.
     func send(_ request: Request, prelude: EncodedStatement? = nil) -> Bool {
         sync()
         guard isReady, PQstatus(handle) == CONNECTION_OK else { return false }
@@ -68,7 +71,7 @@ extension Connection {
         return owesPath || add(pathStatement, to: request, isCallers: false)
     }
 
-    /// Sends a statement of the connection's own, which is not prepared, since it is sent once.
+    /// Sends a statement of the connection itself, without preparing it, because it is sent only once.
     func begin(own sql: String) {
         let request = Request(.statements([]))
         begin(request)
@@ -79,7 +82,7 @@ extension Connection {
         }
     }
 
-    /// Writes what the socket takes.
+    /// Writes as much as the socket accepts.
     func flush() {
         sync()
         guard failure == nil else { return }
@@ -91,22 +94,22 @@ extension Connection {
         }
     }
 
-    /// Forgets the prepared statements of a request, whose plans no longer fit the tables or which are not there. When it
-    /// is sent again, it does not rely on those that others have prepared meanwhile.
+    /// Drops the prepared statements of a request, because they are outdated or missing on the server. When the request
+    /// is resent, it prepares its statements itself.
     func dropStatements(of request: Request) {
         guard case .statements(let statements) = request.content else { return }
         request.preparesAnew = true
-        // A pooler would find the plan that no longer fits by the text again.
+        // A pooler would find the outdated plan again by its text.
         if sharesPlans { context.planGeneration = UInt64.random(in: 1 ... .max) }
         for member in request.members { member.preparesAnew = true }
         for statement in statements { cache.drop(statement.key, upTo: request.sending.sequence) }
     }
 
-    /// Asks the server to forget the statements that the cache has dropped, where that cannot disturb a transaction.
+    /// Deallocates evicted statements on the server if that can't disturb a transaction.
     func deallocateDropped() {
         guard !cache.dropped.isEmpty else { return }
         guard sharesPlans || pool is SharedPool || (inFlight.isEmpty && !isInTransaction) else { return }
-        // A pooler does not know such names, and forgets statements by itself.
+        // A pooler doesn't know these names, and evicts statements by itself.
         for name in cache.takeDropped() where !sharesPlans {
             let text = String(decoding: name.dropLast().map { UInt8(bitPattern: $0) }, as: UTF8.self)
             begin(own: "DEALLOCATE \"\(text)\"")
@@ -183,14 +186,14 @@ extension Connection {
         if PQsendQuery(handle, sql) != 1 { failWithLibpqMessage() }
     }
 
-    /// Goes on when all results of a script, or of what follows it, are there.
+    /// Continues after all results of a script, or of its cleanup, have arrived.
     func proceedWithScript(_ phase: ScriptPhase) {
         switch phase {
         case .running where isInTransaction:
             scriptPhase = .rollingBack
             sendPlainly("ROLLBACK")
         case .running, .rollingBack:
-            // Later requests must see nothing of what the script did to its session.
+            // Later requests must not see what the script changed in the session.
             scriptPhase = .resetting
             sendPlainly("DISCARD ALL")
         case .resetting:

@@ -8,9 +8,10 @@ import CLibpq
     import Glibc
 #endif
 
-/// The one thread that talks to PostgreSQL: it sends what callers hand in, and resumes them when answers come.
+/// The thread that communicates with PostgreSQL. It sends the requests of all callers and resumes them when results
+/// arrive.
 ///
-/// It is made on its thread and never leaves it, so that nothing in it needs a lock. It waits nowhere but in `poll`.
+/// The loop is created and used only on its thread, so it needs no locks. It blocks only in `poll`.
 final class InputOutputLoop {
     private let context: LoopContext
     private let shared: SharedPool
@@ -23,10 +24,10 @@ final class InputOutputLoop {
     private var polled: [Connection] = []
     private var stopDeadline: MonotonicInstant?
 
-    /// How long a shutdown waits for running work.
+    /// The time that a shutdown waits for running work.
     private static let grace: Duration = .seconds(10)
 
-    /// Serves a client until it is shut down.
+    /// Runs until the client is shut down.
     static func run(_ context: LoopContext) {
         InputOutputLoop(context).run()
         context.commandQueue.reportEnd()
@@ -159,13 +160,13 @@ final class InputOutputLoop {
         let mustFlush = polled.contains { $0.needsFlush }
         let isAsleep = context.commandQueue.fallAsleep(statistics, shared.wakeCondition)
         var longest = deadline.instant.map { Int32(clamping: $0.milliseconds(from: context.now)) } ?? -1
-        // Without a pipe no command can wake the thread: then it has to look by itself.
+        // Without a pipe, commands can't wake the thread, so it checks every 10 ms.
         if context.commandQueue.descriptor < 0 { longest = 10 }
         _ = poll(&descriptors, nfds_t(descriptors.count), isAsleep && !mustFlush ? longest : 0)
         context.commandQueue.awake(wasSignalled: descriptors[0].revents != 0)
     }
 
-    // MARK: The end
+    // MARK: Shutdown
 
     private func end() {
         for command in context.commandQueue.close() {

@@ -6,7 +6,7 @@
     import Glibc
 #endif
 
-/// A time by the system's monotonic clock: cheaper than `ContinuousClock` where every request looks at it.
+/// An instant of the system's monotonic clock. Cheaper to read than `ContinuousClock`, which counts with every request.
 package struct MonotonicInstant: Comparable, Sendable {
     private var nanoseconds: Int64
 
@@ -16,19 +16,18 @@ package struct MonotonicInstant: Comparable, Sendable {
         return MonotonicInstant(nanoseconds: Int64(time.tv_sec) * 1_000_000_000 + Int64(time.tv_nsec))
     }
 
-    /// The instant that comes so much later.
     package func after(_ duration: Duration) -> MonotonicInstant {
         MonotonicInstant(nanoseconds: nanoseconds &+ duration.nanoseconds)
     }
 
-    /// How long until this instant, in milliseconds, rounded up; zero when it is past.
+    /// Returns the milliseconds until this instant, rounded up, or 0 if it has passed.
     func milliseconds(from now: MonotonicInstant) -> Int64 {
         max(0, (nanoseconds - now.nanoseconds + 999_999) / 1_000_000)
     }
 
     func duration(to later: MonotonicInstant) -> Duration { .nanoseconds(later.nanoseconds - nanoseconds) }
 
-    /// Whether this instant lies more than that many milliseconds back.
+    /// Whether this instant is more than `milliseconds` ago.
     func isOlder(than milliseconds: Int64, at now: MonotonicInstant) -> Bool {
         now.nanoseconds - nanoseconds > milliseconds * 1_000_000
     }
@@ -38,7 +37,7 @@ package struct MonotonicInstant: Comparable, Sendable {
     }
 }
 
-/// The earliest of several instants, some of which may not be set.
+/// The earliest of several optional instants.
 struct EarliestInstant {
     private(set) var instant: MonotonicInstant?
 
@@ -50,7 +49,7 @@ struct EarliestInstant {
 }
 
 extension Duration {
-    /// Whole nanoseconds, at most a hundred years.
+    /// The duration in nanoseconds, limited to 100 years.
     var nanoseconds: Int64 {
         let (seconds, attoseconds) = components
         return min(max(seconds, 0), 3_153_600_000) * 1_000_000_000 + attoseconds / 1_000_000_000

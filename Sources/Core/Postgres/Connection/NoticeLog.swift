@@ -1,14 +1,14 @@
 import CLibpq
 import Logging
 
-/// Where the server's messages go: the log, never standard error. Notices, as that a table is there already, are dropped: a
-/// start brings hundreds of them.
+/// Writes the server's messages to the log instead of standard error. Drops notices, such as those about existing
+/// tables, because each start causes hundreds.
 final class NoticeLog: Sendable {
     private let logger: Logger
 
     init(_ logger: Logger) { self.logger = logger }
 
-    /// Makes a connection send its notices here. The log must outlive the connection and all its results.
+    /// Routes a connection's messages to this log, which must outlive the connection and all its results.
     func receive(from connection: OpaquePointer) {
         PQsetNoticeReceiver(
             connection,
@@ -19,7 +19,7 @@ final class NoticeLog: Sendable {
     }
 
     private func write(_ result: OpaquePointer) {
-        // Its severity, in English.
+        // The severity, always in English.
         let severity = PQresultErrorField(result, Int32(UInt8(ascii: "V"))).map { String(cString: $0) }
         guard severity != "NOTICE" else { return }
         logger.debug(

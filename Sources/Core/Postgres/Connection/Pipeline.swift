@@ -1,24 +1,24 @@
 import DequeModule
 
-/// What was sent on a connection and is not answered yet, in order, and what of it others consider before they follow.
+/// The requests in flight on a connection, in order, with the counts that decide whether more can follow.
 package struct Pipeline {
     package private(set) var requests: Deque<Request> = []
-    /// Start of the wait for the first request.
+    /// When the wait for the first request's response began.
     private(set) var headSince = MonotonicInstant.now
     /// Reads sent since the last sync. They share the next one.
     private(set) var unsynced = 0
-    /// How many were sent in a batch of reads.
+    /// The number of requests in read batches.
     package private(set) var batched = 0
-    /// How many change a row, or one each for several callers.
+    /// The number of requests that are single-row changes or groups of them.
     package private(set) var changes = 0
-    /// How many are reads that may take long.
+    /// The number of reads that may take long.
     package private(set) var searches = 0
-    /// How many do not only read.
+    /// The number of requests that aren't read-only.
     package private(set) var writes = 0
 
     package init() {}
 
-    /// How many reads may share a sync: the first ones get their results when all are done.
+    /// The maximum number of reads in a batch. The first ones get their results when all are done.
     static let largestBatch = 16
     /// A request that takes longer, in milliseconds, marks its connection as stalled. Others then avoid it.
     private static let stallThreshold: Int64 = 20
@@ -31,7 +31,7 @@ package struct Pipeline {
     package var count: Int { requests.count }
     var isEmpty: Bool { requests.isEmpty }
 
-    /// Whether others of the kind that only read were sent just now, and one more can share their sync.
+    /// Whether a batch of this kind was just sent and has room for one more read.
     package func takesRead(isSearch: Bool) -> Bool {
         unsynced > 0 && unsynced < Self.largestBatch && requests.last?.isSearch == isSearch
     }
@@ -41,29 +41,29 @@ package struct Pipeline {
         !isEmpty && headSince.isOlder(than: Self.stallThreshold, at: now)
     }
 
-    /// Whether it changes rows, and is not slow, so that the next ones can wait for it.
+    /// Whether changes are in flight that aren't slow, so that the next ones can wait for them.
     package func isBusyWithChanges(at now: MonotonicInstant) -> Bool { changes > 0 && !isSlow(at: now) }
 
-    /// When requests stop waiting for the changes under way; nil when none waits.
+    /// When requests stop waiting for the changes in flight, or nil if none wait.
     package func stallDeadline(at now: MonotonicInstant) -> MonotonicInstant? {
         isBusyWithChanges(at: now) ? headSince.after(.milliseconds(Self.stallThreshold)) : nil
     }
 
-    /// How much is before a request that follows.
+    /// Returns the number of requests in flight, increased if they are slow or may take long.
     package func load(at now: MonotonicInstant) -> Int {
         count + (searches > 0 ? 1000 : 0) + (isSlow(at: now) ? 1_000_000 : 0)
     }
 
-    /// When what is under way is to be stopped; nil for never.
+    /// Returns the time at which the first request is stopped, or nil if it has no such limit.
     ///
-    /// - Parameter stoppedAt: When the server was last asked to cancel something.
+    /// - Parameter stoppedAt: The time of the last cancel request.
     package func patienceEnd(stoppedAt: MonotonicInstant?) -> MonotonicInstant? {
         guard let first, first.isSearch else { return nil }
         let patience = Duration.milliseconds(first.isUnknown ? Self.patience : Self.patienceOfBatch)
         return max(headSince, stoppedAt ?? headSince).after(patience)
     }
 
-    /// Adds a request that is sent now: with a sync of its own, or one that is put off.
+    /// Adds a request that is sent with its own sync or as part of a batch.
     package mutating func append(_ request: Request, sequence: UInt64, sharesSync: Bool, at now: MonotonicInstant) {
         request.prepareToSend(sequence: sequence, end: sharesSync ? .lastResult : .ownSync)
         if sharesSync { unsynced += 1 }
@@ -79,7 +79,7 @@ package struct Pipeline {
         if !request.isReadOnly { writes += change }
     }
 
-    /// Ends the batch of those that share a sync; false where there is none.
+    /// Ends the current batch. Returns false if there isn't any.
     package mutating func endBatch() -> Bool {
         guard unsynced > 0 else { return false }
         unsynced = 0
@@ -87,7 +87,7 @@ package struct Pipeline {
         return true
     }
 
-    /// Takes the first, which is over.
+    /// Removes the first request, which is done.
     package mutating func popFirst(at now: MonotonicInstant) -> Request? {
         guard let request = requests.popFirst() else { return nil }
         tally(request, -1)

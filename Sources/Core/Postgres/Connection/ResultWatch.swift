@@ -6,12 +6,12 @@
     import Glibc
 #endif
 
-/// Watches what a result takes in memory while libpq collects it, which keeps all rows until the last has come.
+/// Estimates the memory of an incoming result. libpq keeps all rows until the last one has arrived.
 ///
-/// libpq does not report how much it holds. So the memory of the process is looked at, every few times that more came
-/// of a result that is still not whole; usual results are whole before that. What others hold makes the process grow
-/// too, so a result is beyond the limit only where an eighth of it lay ready for its connection: more comes while it is
-/// taken, and is not counted.
+/// libpq doesn't report its memory use, so this measures the process memory with every eighth receive of an incomplete
+/// result. Most results are complete before that. Because other work also makes the process grow, a result exceeds the
+/// limit only if at least an eighth of the limit was ready on its socket before the receives. The rest may have arrived
+/// during them, which isn't counted.
 struct ResultWatch {
     private static let interval = 8
     /// Bytes that libpq reads at a time if rows are small.
@@ -46,12 +46,12 @@ struct ResultWatch {
         return ioctl(socket, UInt(FIONREAD), &count) == 0 ? Int(count) : nil
     }
 
-    /// Returns whether a result exceeds a number of bytes. Large rows can take several times as many bytes before that.
+    /// Returns whether a result exceeds an expected size. Large rows can take several times as many bytes before that.
     func isBeyond(expected: Int) -> Bool { taken > expected }
 
-    /// Notes that more came of a result that is not whole.
+    /// Records that another part of an incomplete result arrived.
     ///
-    /// - Returns: Whether the result takes more than `limit` bytes, as far as that is known.
+    /// - Returns: Whether the result is known to take more than `limit` bytes.
     mutating func isBeyond(_ limit: Int) -> Bool {
         receives += 1
         guard receives % Self.interval == 0, let now = ResidentMemory.bytes else { return false }
@@ -61,9 +61,8 @@ struct ResultWatch {
     }
 }
 
-/// How much memory the process holds.
 enum ResidentMemory {
-    /// The bytes in memory; nil where the system does not report them.
+    /// The resident memory of the process in bytes, or nil if the system doesn't report it.
     static var bytes: Int? {
         #if os(Linux)
             let file = open("/proc/self/statm", O_RDONLY | O_CLOEXEC)
@@ -72,7 +71,7 @@ enum ResidentMemory {
             var text = [UInt8](repeating: 0, count: 128)
             let count = read(file, &text, text.count)
             let fields = text.prefix(max(0, count)).split(separator: UInt8(ascii: " "))
-            // The second number is that of the pages in memory.
+            // The second field is the number of resident pages.
             guard fields.count > 1, let pages = Int(String(decoding: fields[1], as: UTF8.self)) else { return nil }
             return pages * sysconf(Int32(_SC_PAGESIZE))
         #elseif canImport(Darwin)

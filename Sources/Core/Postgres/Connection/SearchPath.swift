@@ -1,32 +1,32 @@
 import Encoding
 
-/// The schemas in which a session looks for tables, as a connection string names them among the server's options.
+/// The search path of sessions, set by the server options in a connection string.
 struct SearchPath {
-    /// As PostgreSQL's setting has it.
+    /// The value of PostgreSQL's setting `search_path`.
     let text: String
 
-    /// The path that a connection string names; nil where it names none, and the role's holds.
+    /// Returns nil if the connection string sets no search path, so that the role's default applies.
     init?(in connectionString: String) {
         let settings = SessionSettings(ConnectionParameters.options(in: connectionString))
         guard let setting = settings.values.first(where: { $0.name == "search_path" }) else { return nil }
         text = setting.value
     }
 
-    /// The first schema, in which tables are made; nil for one that has another name for each role.
+    /// The first schema, in which tables are created, or nil if it is `$user`.
     var schema: String? {
         let name: String
         if text.utf8.first == Self.quote {
             var bytes: [UInt8] = []
             var isAfterQuote = false
             for byte in text.utf8.dropFirst() {
-                // A quote inside is doubled: one that stands alone ends the name.
+                // A quote inside the name is doubled. A single one ends it.
                 if isAfterQuote, byte != Self.quote { break }
                 isAfterQuote = byte == Self.quote && !isAfterQuote
                 if !isAfterQuote { bytes.append(byte) }
             }
             name = String(decoding: bytes, as: UTF8.self)
         } else {
-            // PostgreSQL knows capitals and spaces of ASCII alone.
+            // PostgreSQL recognizes only ASCII capitals and ASCII spaces.
             let bytes = text.utf8.prefix { $0 != UInt8(ascii: ",") }.filter { !SessionSettings.separators.contains($0) }
             name = String(decoding: bytes, as: UTF8.self).asciiLowercased
         }
@@ -35,32 +35,31 @@ struct SearchPath {
 
     private static let quote = UInt8(ascii: "\"")
 
-    /// A statement that sets the path until the transaction ends, for a session that the next transaction may not have.
+    /// A statement that sets the search path until the end of the transaction. The next one may use another session.
     var statement: EncodedStatement? {
         try? EncodedStatement(Statement("SELECT pg_catalog.set_config('search_path', \(SQL.literal(text)), true)"))
     }
 
-    /// Whether PostgreSQL takes a statement only where none stands before it in its transaction: it is left to the path that
-    /// was set in its session.
+    /// Whether PostgreSQL accepts a statement only as the first of its transaction. It then relies on the session's
+    /// search path.
     static func goesFirst(_ sql: String) -> Bool {
         if sql.hasPrefix("SET TRANSACTION SNAPSHOT ") { return true }
         return ["CREATE ", "DROP ", "REINDEX "].contains { sql.hasPrefix($0) } && sql.contains(" CONCURRENTLY ")
     }
 
-    /// Asks a session for its path: some poolers take the server's options without a word, and forget them.
+    /// Queries a session's search path, because some poolers silently ignore the server options.
     static let question = "SELECT pg_catalog.current_setting('search_path')"
 }
 
 extension PostgresConfiguration {
-    /// The schema in which everything lies: the first of the search path in the connection string; nil where it names
-    /// none.
+    /// The schema of all tables: the first in the connection string's search path, or nil if it sets none.
     public var schema: String? { SearchPath(in: connectionString)?.schema }
 
-    /// A connection string whose sessions see the tables of one schema, and of no other.
+    /// Returns a connection string whose sessions see the tables of only one schema.
     ///
     /// - Parameters:
-    ///   - text: A connection string.
-    ///   - schema: The schema; nil leaves the string as it is, and so does a string that libpq does not read.
+    ///   - text: A connection string. Returned unchanged if libpq can't parse it.
+    ///   - schema: The schema, or nil to return `text` unchanged.
     public static func connectionString(_ text: String, schema: String?) -> String {
         guard let schema else { return text }
         let escaped = Self.escaping(SQL.identifier(schema)) {
@@ -82,22 +81,20 @@ extension PostgresConfiguration {
     }
 }
 
-/// Channels as they are called in the database: apps in schemas of their own do not hear each other.
+/// Maps channel names to their names in the database, which differ between apps with separate schemas.
 struct AppChannels: Sendable {
     /// Suffix of Roost's channel names. parse-server's channels have none.
     private let suffix: String
 
-    /// The channels of an app.
-    ///
-    /// - Parameter schema: Its schema, where that is known.
+    /// - Parameter schema: The app's schema, or nil if unknown.
     init(schema: String?) {
-        // A schema's name and a channel's together may be longer than a channel's name.
+        // Hashed, because both names together may be too long for a channel name.
         suffix = schema.flatMap { $0 == "public" ? nil : "." + String(StableHash.of($0), radix: 16) } ?? ""
     }
 
     func stored(_ channel: String) -> String { channel.hasPrefix("roost.") ? channel + suffix : channel }
 
-    /// The channel of a name in the database.
+    /// Returns the channel name without the app's suffix.
     func channel(_ stored: String) -> String {
         stored.hasPrefix("roost.") && stored.hasSuffix(suffix) ? String(stored.dropLast(suffix.count)) : stored
     }

@@ -1,11 +1,11 @@
 import CLibpq
 import Tasks
 
-/// Asks the server to cancel what connections do, from threads of their own: libpq waits for the server meanwhile.
+/// Sends cancel requests to the server on separate threads, because libpq blocks until the server responds.
 ///
-/// A server that is frozen keeps each of them. So there is one for a connection at a time, and few in all.
+/// A frozen server blocks every such thread, so they are limited to one per connection and eight in total.
 package final class ServerCancellations {
-    /// A connection as the server knows it.
+    /// Identifies a connection and its server process.
     package struct Target: Hashable, Sendable {
         private let handle: UInt
         private let process: Int32
@@ -19,7 +19,8 @@ package final class ServerCancellations {
     private static let most = 8
     private var underWay: Set<Target> = []
 
-    /// Starts to ask; false when that is not possible now. `commandQueue` is notified when the server was asked.
+    /// Starts to send a cancel request, and notifies `commandQueue` when it was sent. Returns false if that isn't
+    /// possible now.
     func send(to connection: OpaquePointer, lease: Int, through commandQueue: CommandQueue) -> Bool {
         let target = Target(connection)
         guard underWay.count < Self.most, !underWay.contains(target), let pointer = PQgetCancel(connection) else {
@@ -39,7 +40,7 @@ package final class ServerCancellations {
         return true
     }
 
-    /// The server was asked, or could not be.
+    /// Frees the slot of a cancel request that was sent or failed.
     func didSend(to target: Target) { underWay.remove(target) }
 }
 
@@ -52,7 +53,7 @@ private struct ServerCancellation: @unchecked Sendable {
 
     func run() {
         var message = [CChar](repeating: 0, count: 256)
-        // When it fails, the statement goes on and is asked to stop again.
+        // If this fails, the statement continues and is cancelled again later.
         _ = PQcancel(pointer, &message, Int32(message.count))
         PQfreeCancel(pointer)
     }

@@ -1,9 +1,9 @@
-/// Settings of a session, as the parameter `options` of a connection names them, for a pooler that refuses it.
+/// The settings in the connection parameter `options`, to be set by SQL if a pooler rejects the parameter.
 package struct SessionSettings {
     package private(set) var values: [(name: String, value: String)] = []
 
-    /// Reads `-c name=value`, `-cname=value` and `--name=value`; a backslash takes the next character as it is. What
-    /// else the server's program takes has no meaning in a session, and is left out.
+    /// Parses `-c name=value`, `-cname=value` and `--name=value`. A backslash escapes the next character. Other options
+    /// of the server program are ignored, because they don't apply to sessions.
     package init(_ options: String) {
         var words = Self.words(in: options)[...]
         while let word = words.popFirst() {
@@ -23,14 +23,14 @@ package struct SessionSettings {
         }
     }
 
-    /// What the server takes to separate words.
+    /// The bytes that separate words.
     static let separators = Set(" \t\n\u{B}\u{C}\r".utf8)
 
     private static func words(in options: String) -> [String] {
         var words: [String] = []
         var word: [UInt8]?
         var isEscaped = false
-        // Bytes, not characters, as the server reads them.
+        // The server splits bytes, not characters.
         for byte in options.utf8 {
             if isEscaped {
                 word = (word ?? []) + [byte]
@@ -48,7 +48,7 @@ package struct SessionSettings {
         return words
     }
 
-    /// The statement that sets them; nil for none.
+    /// The statement that applies the settings, or nil if empty.
     package var statement: String? {
         guard !values.isEmpty else { return nil }
         let calls = values.map { "pg_catalog.set_config(\(SQL.literal($0.name)), \(SQL.literal($0.value)), false)" }

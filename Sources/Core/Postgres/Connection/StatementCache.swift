@@ -1,9 +1,9 @@
-/// A statement that the server has prepared, or soon will have.
+/// A statement that is, or is being, prepared on the server.
 package final class PreparedStatement {
     let key: StatementKey
-    /// Its name on the server, ending with NUL.
+    /// The NUL-terminated name on the server.
     let name: [CChar]
-    /// The request that prepares it.
+    /// The sequence number of the request that prepares it.
     let sequence: UInt64
     fileprivate(set) var lastUse: UInt64
 
@@ -15,8 +15,8 @@ package final class PreparedStatement {
     }
 }
 
-/// The prepared statements of one connection, bounded in number and in the bytes of their texts: the server keeps fifty
-/// times as many for each.
+/// The prepared statements of one connection. Bounded in number and in bytes of SQL, because the server uses about 50
+/// times as much memory for each.
 package struct StatementCache {
     private let limit: Int
     private let byteLimit: Int
@@ -40,10 +40,10 @@ package struct StatementCache {
         return statement
     }
 
-    /// A new statement, which the caller prepares on the server.
+    /// Adds a statement, which the caller must prepare. Evicts the least recently used ones if the cache is full.
     package mutating func insert(_ key: StatementKey, sequence: UInt64) -> PreparedStatement {
         while statements.count >= limit || bytes + key.sql.utf8.count > byteLimit {
-            // Looking at all is cheap beside preparing a statement.
+            // A linear search is cheap compared to preparing a statement.
             guard let oldest = statements.values.min(by: { $0.lastUse < $1.lastUse }) else { break }
             forget(oldest)
             dropped.append(oldest.name)
@@ -64,20 +64,20 @@ package struct StatementCache {
         if statements[statement.key] === statement { forget(statement) }
     }
 
-    /// Forgets a statement that no longer fits, unless it was prepared anew after the request that found out.
+    /// Evicts an outdated statement, unless it was prepared again after the request that failed.
     package mutating func drop(_ key: StatementKey, upTo sequence: UInt64) {
         guard let statement = statements[key], statement.sequence <= sequence else { return }
         forget(statement)
         dropped.append(statement.name)
     }
 
-    /// Gives the dropped names, for the server to forget them too.
+    /// Returns the names of evicted statements once, to deallocate them on the server.
     package mutating func takeDropped() -> [[CChar]] {
         defer { dropped = [] }
         return dropped
     }
 
-    /// Forgets all, when the server has.
+    /// Removes everything, because the server has lost its statements.
     package mutating func removeAll() {
         statements.removeAll()
         bytes = 0

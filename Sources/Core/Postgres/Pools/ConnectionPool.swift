@@ -1,29 +1,30 @@
 import Logging
 
-/// A set of connections for one purpose. All its functions are called on the I/O thread.
+/// A set of connections for one purpose. All functions are called on the I/O thread.
 package protocol ConnectionPool: AnyObject {
     var connections: [Connection] { get }
-    /// Whether it has no connections and waits for none, as most pools nearly always: nothing can be due.
+    /// Whether the pool has no connections and no waiting requests, so that nothing can be due.
     var isUnused: Bool { get }
     var waiting: Int { get }
-    /// How many open connections have nothing to do.
+    /// The number of open connections without a request.
     var idleConnections: Int { get }
-    /// How many requests have waited for a connection in vain.
+    /// The number of requests that timed out waiting for a connection.
     var timeouts: Int { get }
-    /// When ``tick()`` must be called at the latest.
+    /// The time by which ``tick()`` must be called, or nil if nothing is due.
     var nextDeadline: MonotonicInstant? { get }
 
-    /// A connection stands and takes requests.
+    /// Called when a connection is ready for requests.
     func didConnect(_ connection: Connection)
-    /// A request is done: its results are there, or its error.
+    /// Called when a request has its results or an error.
     func didFinish(_ request: Request, on connection: Connection)
-    /// A connection broke, or could not be made; what was under way on it has no answer.
+    /// Called when a connection broke or could not be opened. The requests in flight on it got no response.
     func didBreak(_ connection: Connection, losing requests: [Request], because reason: PostgresError)
-    /// A notification came on a listening connection.
+    /// Called when a notification arrives on a listening connection.
     func didNotify(_ connection: Connection, channel: String, payload: String)
-    /// The result that comes takes too much memory: the pool fails its request, and asks the server to cancel it.
+    /// Called when an incoming result uses too much memory. The pool fails its request and asks the server to cancel
+    /// it.
     func didOutgrow(_ connection: Connection, _ handle: OpaquePointer)
-    /// Does what is due.
+    /// Performs all due work.
     func tick()
 }
 
@@ -35,7 +36,7 @@ extension ConnectionPool {
     package func didOutgrow(_ connection: Connection, _ handle: OpaquePointer) {}
 }
 
-/// What all parts on the I/O thread share.
+/// State shared by everything on the I/O thread.
 package final class LoopContext {
     package let configuration: PostgresConfiguration
     let logger: Logger
@@ -43,24 +44,23 @@ package final class LoopContext {
     let commandQueue: CommandQueue
     package let history: ReadHistory
     let rows: RowBudget
-    /// The time, as of the last look at the clock.
+    /// The time at which the thread last read the clock.
     package var now = MonotonicInstant.now
-    /// Whether the client is being shut down: no new connections, no waiting.
+    /// Whether the client is shutting down. No connection is opened then, and no request waits.
     package var isStopping = false
-    /// Whether a connection is broken and waits to be cleared away.
+    /// Whether a broken connection has not been cleaned up yet.
     var hasBroken = false
-    /// How often connections broke or could not be made.
+    /// How often connections broke or could not be opened.
     var breaks = 0
-    /// The addresses of poolers that refuse the server's options.
+    /// The connection strings of poolers that reject the server options.
     var refusingOptions: Set<String> = []
-    /// Whether notifications were found not to arrive: most likely a pooler lends sessions for single transactions.
+    /// Whether test notifications don't arrive, most likely because of a transaction pooler.
     var isWithoutNotifications = false
-    /// What is added to the texts of prepared statements so that a pooler does not find plans that no longer fit; zero
-    /// for nothing.
+    /// Appended to the text of prepared statements, so that a pooler doesn't reuse outdated plans. 0 appends nothing.
     var planGeneration: UInt64 = 0
-    /// Finds out which servers are old primaries.
+    /// Detects old primaries.
     var timelines = TimelineWatch()
-    /// Finds out when connections lead to a server that takes no writes any more.
+    /// Detects connections to a server that has become read-only.
     var renewal = ConnectionRenewal()
     let cancellations = ServerCancellations()
 
@@ -77,7 +77,7 @@ package final class LoopContext {
     }
 }
 
-/// How long to wait before connecting again: longer each time, up to two seconds.
+/// The delays between connection attempts, doubling from 50 ms to 2 s.
 package struct BackOff {
     private var pause: Duration = .milliseconds(50)
 
@@ -89,10 +89,11 @@ package struct BackOff {
     }
 }
 
-/// When connections are to be made anew because their server takes no writes any more, as after a failover that left
-/// them open: a new connection may lead to the server that does.
+/// Decides when to reopen connections because their server became read-only, for example after a failover that left
+/// them open. A new connection may reach the new primary.
 ///
-/// Where there is no such server, reads go on, and connections are made anew less and less often.
+/// If no server accepts writes, reads continue, and connections are reopened less and less often, down to once a
+/// minute.
 package struct ConnectionRenewal {
     private var latest: MonotonicInstant?
     private var pause = shortestPause
@@ -102,12 +103,12 @@ package struct ConnectionRenewal {
     private static let shortestPause = Duration.seconds(1)
     private static let longestPause = Duration.seconds(60)
 
-    /// Whether a connection that was opened at an instant is to be made anew.
+    /// Whether a connection opened at this time must be reopened.
     package func concerns(openedAt: MonotonicInstant) -> Bool { latest.map { openedAt < $0 } ?? false }
 
-    /// Notes that the server of a connection refused to write.
+    /// Records that the server of a connection rejected a write.
     ///
-    /// - Returns: Whether connections are to be made anew from now on that were not before.
+    /// - Returns: Whether older connections must be reopened from now on that were usable before.
     package mutating func noteRefusal(openedAt: MonotonicInstant, at now: MonotonicInstant) -> Bool {
         guard !concerns(openedAt: openedAt) else { return false }
         if let latest {

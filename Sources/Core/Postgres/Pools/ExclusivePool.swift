@@ -2,7 +2,7 @@ import CLibpq
 import DequeModule
 import Tasks
 
-/// The connections that are lent to one caller at a time, opened on demand.
+/// Connections that are opened on demand and lent to one caller at a time.
 package final class ExclusivePool: ConnectionPool {
     package let context: LoopContext
     package private(set) var connections: [Connection] = []
@@ -30,9 +30,9 @@ package final class ExclusivePool: ConnectionPool {
 
     private static let idleTimeout: Int64 = 60_000
 
-    /// Makes the pool for a purpose.
+    /// Creates the pool for a purpose.
     ///
-    /// The lease numbers of a pool are those that ``PoolPurpose/init(lease:)`` says.
+    /// Lease numbers identify their pool (``PoolPurpose/init(lease:)``).
     package init(_ context: LoopContext, purpose: PoolPurpose) {
         self.context = context
         limit = context.configuration.limit(of: purpose)
@@ -48,7 +48,7 @@ package final class ExclusivePool: ConnectionPool {
         leases.values.reduce(queue.count) { $0 + $1.pending.count }
     }
 
-    /// Whether no connection is lent or waited for.
+    /// Whether no connection is lent and no request waits.
     package var isIdle: Bool { leases.isEmpty && queue.isEmpty }
 
     package var isUnused: Bool { connections.isEmpty && queue.arrivals.isEmpty && isIdle }
@@ -69,7 +69,7 @@ package final class ExclusivePool: ConnectionPool {
 
     // MARK: Lending
 
-    /// Lends a connection, now or when there is one.
+    /// Lends a connection as soon as one is available.
     package func lease(_ request: LeaseRequest) {
         guard !request.promise.isFulfilled else { return }
         if context.isStopping { return fail(request, .shutDown) }
@@ -78,11 +78,11 @@ package final class ExclusivePool: ConnectionPool {
         guard queue.append(request) else { return }
         lendIdle()
         openWhereUseful()
-        // It would be refused again.
+        // The server has just refused a connection and would refuse the next one.
         if lastFailure != nil, nextOpening > context.now { failRefused() }
     }
 
-    /// Fails waiting requests if the server rejects connections and there is another to try.
+    /// Fails waiting requests if the server rejects connections and the caller has another server to try.
     private func failRefused() {
         guard context.configuration.failsWhenRefused else { return }
         for request in queue.takeArrivals() where queue.withdraw(request) { giveUp(request) }
@@ -133,7 +133,7 @@ package final class ExclusivePool: ConnectionPool {
         if let lease { expire(lease) }
     }
 
-    /// Forgets a request whose caller waits no longer.
+    /// Removes a request whose caller no longer waits.
     package func abandon(_ request: LeaseRequest) { _ = queue.withdraw(request) }
 
     private func fail(_ request: LeaseRequest, _ error: PostgresError) { request.promise.fulfill(.failure(error)) }
@@ -152,9 +152,9 @@ package final class ExclusivePool: ConnectionPool {
         }
     }
 
-    // MARK: Giving back
+    // MARK: Returning
 
-    /// Takes a connection back; it is lent again when it is clean.
+    /// Ends a lease. The connection is lent again once it is clean.
     package func release(lease number: Int, _ request: WaitRequest?) {
         guard let lease = leases[number], !lease.isReleased else {
             request?.promise.fulfill(.success(()))
@@ -197,7 +197,7 @@ package final class ExclusivePool: ConnectionPool {
         offer(connection)
     }
 
-    /// Records the time of an ending lease, and lets the next request for its row wait for a connection.
+    /// Records the time of an ending lease, and unblocks the next request for its row.
     private func settle(_ lease: Lease) {
         order.end(lease, at: context.now)
         queue.leave(lease.request.conflictKey)
@@ -275,7 +275,7 @@ package final class ExclusivePool: ConnectionPool {
         fail(request, context.isStopping ? .shutDown : lastFailure ?? busy)
     }
 
-    /// Gives up all that waits, when the client ends.
+    /// Fails everything that waits, when the client shuts down.
     func end() {
         for waiter in queue.arrivals { fail(waiter, .shutDown) }
         queue = LeaseQueue()

@@ -3,7 +3,7 @@ import DequeModule
 
 /// Statements on lent connections, and their cancellation.
 extension ExclusivePool {
-    /// Sends a request on a lent connection.
+    /// Sends a request on a lent connection as soon as possible, or fails it if the lease has ended.
     package func submit(_ request: Request, lease number: Int) {
         guard let lease = leases[number], !lease.isReleased else {
             return request.fail(PostgresError(.server, "the connection was already released", sqlState: "08003"))
@@ -19,7 +19,7 @@ extension ExclusivePool {
         while let request = lease.pending.first, !lease.isCancelling, lease.connection.scriptPhase == nil {
             switch request.content {
             case .commit where lease.prelude != nil:
-                // Nothing was asked in the transaction, so it was never begun.
+                // The caller ran no statement, so the transaction was never begun.
                 lease.pending.removeFirst()
                 request.finish()
                 continue
@@ -69,14 +69,14 @@ extension ExclusivePool {
 
     package func didOutgrow(_ connection: Connection, _ handle: OpaquePointer) {
         guard let lease = lease(of: connection), let head = connection.inFlight.first else { return }
-        // What a write did outside of a transaction may be committed by now: its caller must not hear that it was not.
+        // A write outside a transaction may have committed already, so it must not be reported as failed.
         guard head.isReadOnly || !keepsWrites else { return }
         head.promise.fulfill(.failure(head.sizeLimit < .max ? .detour : .tooLarge))
         head.isCancelled = true
         cancelHead(lease)
     }
 
-    /// Stops a request: takes it back if it was not sent, else asks the server to cancel it.
+    /// Stops a request: removes it from the queue, or asks the server to cancel it if it was sent.
     func cancel(_ request: Request, lease number: Int) {
         request.isCancelled = true
         guard let lease = leases[number], !request.promise.isFulfilled else { return }
@@ -87,7 +87,8 @@ extension ExclusivePool {
         cancelHead(lease)
     }
 
-    /// Ends an overdue lease: the server cancels and rolls back, pending requests fail, and the connection is freed.
+    /// Ends an overdue lease. The server cancels its statement and rolls back, pending requests fail, and the pool gets
+    /// the connection back.
     func expire(_ lease: Lease) {
         lease.isExpired = true
         for request in lease.pending { request.fail(.tookTooLong) }
@@ -106,7 +107,8 @@ extension ExclusivePool {
         if !lease.isCancelling { lease.cancelAgain = context.now.after(lease.cancelPause.next()) }
     }
 
-    /// The server knows; if it had not begun, it did nothing, and has to be asked again.
+    /// Handles a delivered cancel request. If the statement hadn't started, the server ignored the request and must be
+    /// asked again.
     func didSendCancel(lease number: Int) {
         guard let lease = leases[number] else { return }
         lease.isCancelling = false

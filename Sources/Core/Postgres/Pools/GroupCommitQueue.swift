@@ -1,9 +1,9 @@
 import DequeModule
 import Tasks
 
-/// Requests of many callers that change one row each, and wait to be sent together.
+/// Single-row changes of many callers, waiting to be sent together.
 ///
-/// Together they are one transaction: one packet, one commit, and one wait for the disk.
+/// Each group is one transaction: one packet, one commit and one disk flush.
 package struct GroupCommitQueue {
     /// Bounded because the first members wait for the last.
     private static let mostMembers = 32
@@ -17,12 +17,12 @@ package struct GroupCommitQueue {
 
     package mutating func append(_ request: Request) { requests.append(request) }
 
-    /// Puts requests back that were undone for the sake of another, before all that came meanwhile.
+    /// Returns changes that were rolled back because of another one to the front of the queue.
     package mutating func putBack(_ undone: [Request]) { requests.prepend(contentsOf: undone) }
 
-    /// Takes the requests that go next as one; nil when no caller waits for any of them.
+    /// Dequeues the next group as one request, or returns nil if no caller waits for any member.
     ///
-    /// They are in the order of their conflict keys, so that two processes never wait for each other crosswise.
+    /// The members are sorted by conflict key, so that two processes never deadlock.
     package mutating func next() -> Request? {
         let members = requests.prefix(Self.mostMembers).filter { !$0.promise.isFulfilled }
         requests.removeFirst(min(requests.count, Self.mostMembers))
@@ -41,21 +41,20 @@ package struct GroupCommitQueue {
     }
 }
 
-/// What was noted lately, and counts for a while.
+/// Keys recorded recently. Each expires after a fixed time.
 package struct RecentEntries<Key: Hashable> {
-    /// How long an entry counts, in milliseconds.
+    /// The lifetime of an entry in milliseconds.
     private let memory: Int64
     private var instants = BoundedTable<Key, MonotonicInstant>(capacity: 4096)
 
     package init(memory: Int64) { self.memory = memory }
 
-    /// Records an entry at `now`.
     package mutating func note(_ key: Key?, at now: MonotonicInstant) {
         guard let key else { return }
         instants.set(now, for: key)
     }
 
-    /// Whether an entry was noted lately.
+    /// Whether the key was recorded within the lifetime.
     package mutating func include(_ key: Key?, at now: MonotonicInstant) -> Bool {
         guard instants.count > 0, let key, let instant = instants.peek(key) else { return false }
         guard instant.isOlder(than: memory, at: now) else { return true }

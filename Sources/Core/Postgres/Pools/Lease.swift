@@ -1,33 +1,33 @@
 import DequeModule
 import Tasks
 
-/// A connection while one caller has it alone. Only the I/O thread touches it.
+/// A connection lent to one caller. Used only on the I/O thread.
 final class Lease {
     let number: Int
     let connection: Connection
     let request: LeaseRequest
     let begin: MonotonicInstant
-    /// What is still to be sent before the first statement.
+    /// A statement to send before the caller's first one, or nil once it was sent.
     var prelude: EncodedStatement?
     /// Requests that cannot be sent yet.
     var pending: Deque<Request> = []
-    /// Whether the server is being asked to cancel, so that nothing new may be sent which it could stop instead.
+    /// Whether a cancel request is on its way. Nothing is sent meanwhile, because the server could cancel that instead.
     var isCancelling = false
-    /// When to ask the server again, if what shall stop goes on.
+    /// The time of the next cancel request if the statement is still running.
     var cancelAgain: MonotonicInstant?
     var cancelPause = BackOff()
-    /// Whether its time is over, so that nothing more is sent.
+    /// Whether the lease has timed out. Nothing more is sent on it.
     var isExpired = false
-    /// Whether the connection went to others, since the time was over.
+    /// Whether the pool got the connection back because the lease timed out.
     var isBrokenOff = false
     /// Whether the lease has timed out but its statement is still running.
     var isBeingStopped: Bool { isExpired && !isBrokenOff && failure == nil }
-    /// Why the connection can no longer be used.
+    /// The error that made the connection unusable.
     var failure: PostgresError?
     var isReleased = false
-    /// Whether a transaction that was left open is being undone.
+    /// Whether a transaction that was left open is being rolled back.
     var isRollingBack = false
-    /// The task that waits until the connection is clean again.
+    /// Resumes the caller once the connection is clean.
     var releaseRequest: WaitRequest?
 
     init(number: Int, connection: Connection, for request: LeaseRequest, at begin: MonotonicInstant) {

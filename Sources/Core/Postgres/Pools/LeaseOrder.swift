@@ -1,7 +1,7 @@
 import Tasks
 
-/// Orders senders by the time that they have had connections. The sender with the least time gets the next one; the
-/// sender with the most gives one back if others have waited too long.
+/// Ranks senders by how long they have held connections. The sender with the least time gets the next one. If others
+/// wait too long, the sender with the most time loses one.
 struct LeaseOrder {
     private var spent = SpentTime()
     private(set) var nextLook = MonotonicInstant.now
@@ -12,7 +12,8 @@ struct LeaseOrder {
     static let shortestLease = Duration.milliseconds(250)
     private static let pause = Duration.milliseconds(50)
 
-    /// The time that a sender has had connections, including its current ones. The server's own work goes first.
+    /// Returns how long a sender has held connections, including its current ones. Zero for the server itself, which
+    /// goes first.
     func time(of sender: Sender, among leases: some Collection<Lease>, at now: MonotonicInstant) -> Duration {
         guard sender != .server else { return .zero }
         return leases.reduce(spent[sender]) { time, lease in
@@ -26,9 +27,10 @@ struct LeaseOrder {
         spent.add(lease.begin.duration(to: now), to: lease.request.sender)
     }
 
-    /// The lease to stop now: one of the sender with the most time, if a sender with less has waited too long.
+    /// Returns the lease to stop now: one of the sender with the most time, if a sender with less has waited too long.
     ///
-    /// - Parameter waiting: The waiting requests, oldest first. Some wait for something other than a connection.
+    /// - Parameter waiting: The waiting requests, oldest first. Those without a ticket wait for a row, not for a
+    ///   connection.
     mutating func leaseToStop(
         among leases: some Collection<Lease>, for waiting: some Sequence<LeaseRequest>, at now: MonotonicInstant,
         mayLend: (Sender) -> Bool
@@ -49,7 +51,7 @@ struct LeaseOrder {
             if request.ticket != nil, !request.promise.isFulfilled, request.sender != lease.request.sender,
                 mayLend(request.sender), time(of: request.sender, among: leases, at: now) < most.time
             {
-                // The first of them get the connections that are about to be free.
+                // The oldest requests get the connections that are already being freed.
                 guard stopping > 0 else { return lease }
                 stopping -= 1
             }

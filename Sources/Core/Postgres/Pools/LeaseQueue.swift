@@ -1,19 +1,19 @@
 import DequeModule
 import Tasks
 
-/// The requests that wait for a connection. Of those with one conflict key, one can get a connection at a time, since the
-/// others would only wait for its row there.
+/// Requests that wait for a connection. Of the requests with the same conflict key, one at a time gets a connection,
+/// because the others would only wait there for its row lock.
 struct LeaseQueue {
     /// Requests in order of arrival, including those waiting for a row. Served ones stay until they reach the front.
     private(set) var arrivals: Deque<LeaseRequest> = []
     private var waiters = SenderQueue<LeaseRequest>()
-    /// By conflict key, requests behind another one for the same row.
+    /// Requests that wait behind another one for the same row, by conflict key.
     private var queuesByKey: [ConflictKey: Deque<LeaseRequest>] = [:]
 
     var count: Int { waiters.count + queuesByKey.values.reduce(0) { $0 + $1.count } }
     /// The number of requests that wait only for a connection.
     var unblocked: Int { waiters.count }
-    /// Whether no request waits and none with a conflict key has a connection.
+    /// Whether no request waits and no request with a conflict key has a connection.
     var isEmpty: Bool { waiters.isEmpty && queuesByKey.isEmpty }
 
     /// Enqueues a request. Returns false if it waits behind another one for the same row.
@@ -37,7 +37,7 @@ struct LeaseQueue {
         return request
     }
 
-    /// Dequeues a request. Returns false if it isn't waiting.
+    /// Removes a request. Returns false if it isn't waiting.
     mutating func withdraw(_ request: LeaseRequest) -> Bool {
         if let ticket = request.ticket {
             request.ticket = nil
@@ -52,12 +52,12 @@ struct LeaseQueue {
         return true
     }
 
-    /// Unblocks the next request with a conflict key.
+    /// Unblocks the next request with this conflict key, now that the previous one is done.
     mutating func leave(_ key: ConflictKey?) {
         guard let key, queuesByKey[key] != nil else { return }
         while let next = queuesByKey[key]?.popFirst() {
             guard !next.promise.isFulfilled else { continue }
-            // It has waited already.
+            // The request has already waited, so it goes to the front.
             next.ticket = waiters.prepend(next, of: next.sender)
             return
         }
@@ -66,7 +66,6 @@ struct LeaseQueue {
 
     mutating func removeFirstArrival() { arrivals.removeFirst() }
 
-    /// Forgets the order of arrival, and returns it.
     mutating func takeArrivals() -> Deque<LeaseRequest> {
         defer { arrivals = [] }
         return arrivals

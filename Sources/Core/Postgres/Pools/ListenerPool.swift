@@ -1,6 +1,6 @@
 import CLibpq
 
-/// The connections that wait for notifications: one for each call of `listen`.
+/// Connections that receive notifications, one per call of `listen`.
 final class ListenerPool: ConnectionPool {
     private final class Listener {
         let id: Int
@@ -9,7 +9,7 @@ final class ListenerPool: ConnectionPool {
         let connection: Connection
         var isConnected = false
         var check = NotificationCheck()
-        /// When the server was last heard, or asked.
+        /// The time at which the server last responded or was last pinged.
         var lastSign: MonotonicInstant
 
         init(id: Int, channels: [EncodedStatement], _ events: EventBuffer, _ connection: Connection) {
@@ -28,7 +28,7 @@ final class ListenerPool: ConnectionPool {
         didSet { connections = listeners.map(\.connection) }
     }
 
-    /// Milliseconds. Detects connections that the network dropped silently.
+    /// Milliseconds between pings, which detect connections that the network dropped silently.
     private static let heartbeat: Int64 = 30_000
     private static let heartbeatTimeout: Int64 = 10_000
     private static let sign = EncodedStatement(constant: "SELECT 1")
@@ -53,7 +53,7 @@ final class ListenerPool: ConnectionPool {
         listener.connection.inFlight.isEmpty ? heartbeat : heartbeatTimeout
     }
 
-    /// Listens, until the stream ends.
+    /// Opens a listening connection that lasts until the stream ends.
     func listen(id: Int, channels: [EncodedStatement], _ events: EventBuffer) {
         guard !context.isStopping else { return events.finish() }
         guard context.configuration.hasSessions, !context.configuration.onlyReads else {
@@ -65,7 +65,7 @@ final class ListenerPool: ConnectionPool {
         connection.open()
     }
 
-    /// Ends a listener whose stream is no longer read.
+    /// Closes the connection of a stream that is no longer read.
     func unlisten(id: Int) {
         unnotified[id] = nil
         for listener in listeners where listener.id == id { listener.connection.close() }
@@ -104,7 +104,7 @@ final class ListenerPool: ConnectionPool {
         context.logger.notice("receiving PostgreSQL notifications")
     }
 
-    /// The connection works, but the test notification didn't arrive.
+    /// Logs that the connection works but the test notification didn't arrive.
     private func noteSilence() {
         guard !context.isWithoutNotifications else { return }
         context.isWithoutNotifications = true
@@ -130,7 +130,7 @@ final class ListenerPool: ConnectionPool {
     func tick() {
         for listener in listeners {
             listener.connection.checkDeadline()
-            // What is announced, is announced where it is written.
+            // Only the server that accepts writes sends notifications.
             if listener.connection.isReady, listener.connection.isOutdated {
                 listener.connection.fail(
                     PostgresError(.connectionLost, "the connection was lost: the server became read-only"))

@@ -1,16 +1,15 @@
-/// Whether notifications arrive on a listening connection: something is announced on a channel of its own, by the
-/// connections that announce everything else.
+/// Checks whether notifications arrive on a listening connection, by sending one to a random channel through the shared
+/// connections.
 ///
-/// Behind a pooler that lends sessions for single transactions, LISTEN succeeds and nothing ever arrives.
+/// Behind a transaction pooler, LISTEN succeeds but no notification ever arrives.
 struct NotificationCheck {
     enum State {
-        /// Nothing is asked.
         case idle
-        /// Announced, and waited for.
+        /// The test notification was submitted.
         case asked(Request)
-        /// The server has the announcement since then.
+        /// The server accepted the notification at this time.
         case announced(MonotonicInstant)
-        /// It did not come; asked again when it is due.
+        /// The notification did not arrive. The next check is due at this time.
         case failed(due: MonotonicInstant)
     }
 
@@ -21,7 +20,7 @@ struct NotificationCheck {
     let channel = "roost.check." + String(UInt64.random(in: 0 ... .max), radix: 16)
     private(set) var state = State.idle
 
-    /// When to look at the latest.
+    /// The time by which ``tick(_:)`` must be called, or nil if nothing is due.
     var deadline: MonotonicInstant? {
         switch state {
         case .idle, .asked: nil
@@ -30,7 +29,7 @@ struct NotificationCheck {
         }
     }
 
-    /// Announces something, by the connections that take writes.
+    /// Sends the test notification through a shared connection.
     mutating func ask(_ context: LoopContext) {
         let statement = Statement("SELECT pg_notify($1, '')", [.text(channel)])
         guard let encoded = try? EncodedStatement(statement) else { return }
@@ -38,16 +37,16 @@ struct NotificationCheck {
         state = context.commandQueue.send(.submit(request)) ? .asked(request) : .idle
     }
 
-    /// Forgets what is under way, when the connection breaks or the announcement came.
+    /// Ends the check, because the notification arrived or the connection broke.
     mutating func end() { state = .idle }
 
-    /// Does what is due; returns whether the announcement is known not to arrive.
+    /// Performs due work. Returns true if the notification did not arrive in time.
     mutating func tick(_ context: LoopContext) -> Bool {
         switch state {
         case .idle: break
         case .asked(let request):
             guard request.promise.isFulfilled else { break }
-            // What could not be announced says nothing about its arrival.
+            // A failure to send says nothing about delivery.
             state =
                 request.results.isEmpty
                 ? .failed(due: context.now.after(Self.patience)) : .announced(context.now)

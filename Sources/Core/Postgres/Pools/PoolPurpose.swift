@@ -1,25 +1,23 @@
-/// What a connection is lent for. Each purpose has connections of its own, so that none starves another: slow reads of
-/// some callers leave transactions theirs, and a locked row keeps neither waiting.
+/// The purposes for which connections are lent. Each has its own pool, so that slow reads and row locks don't take
+/// connections from transactions.
 package enum PoolPurpose: Int, CaseIterable, Sendable {
-    /// Changes of classes, installations, scripts.
+    /// Class changes, the installation of Roost's tables, and scripts.
     case administration
     case transactions
     case batches
     case slowReads
-    /// Reads that can be slow, of callers that get little time for them.
+    /// Slow reads with a short time limit.
     case limitedReads
-    /// Reads that keep a processor of the server busy.
+    /// Reads that keep one CPU of the database server busy.
     case heavyReads
-    /// Statements that met a lock on a shared connection.
+    /// Statements that hit the lock timeout on a shared connection.
     case lockWaits
-    /// Changes inside large values, each of which reads and writes all of one, and writes that are large, or turned out to
-    /// take long on a shared connection.
+    /// Writes that are large, change parts of large values, or were too slow for a shared connection.
     case slowWrites
-    /// Reads that go on for as long as a client takes what they give.
+    /// Reads that last as long as the client keeps reading.
     case exports
 
-    /// Whether what a statement wrote stays without more being said, since its connection is not lent for a
-    /// transaction.
+    /// Whether a write commits on its own. False for pools that serve only transactions or reads.
     var keepsWrites: Bool {
         switch self {
         case .administration, .lockWaits, .slowWrites: true
@@ -27,8 +25,8 @@ package enum PoolPurpose: Int, CaseIterable, Sendable {
         }
     }
 
-    /// Whether the heaviest sender's work is stopped if others have waited too long. A statement that waits for a lock
-    /// takes nothing from others, and administrators' requests are never stopped.
+    /// Whether the heaviest sender's work is stopped if others have waited too long. Lock waits take no CPU time from
+    /// others. Administration, heavy reads and exports are allowed to finish.
     package var stopsHeaviest: Bool {
         switch self {
         case .transactions, .batches, .slowReads, .limitedReads, .slowWrites: true
@@ -36,14 +34,14 @@ package enum PoolPurpose: Int, CaseIterable, Sendable {
         }
     }
 
-    /// Derived from the lease's number.
+    /// Derives the purpose from a lease number.
     package init(lease: Int) { self = Self.allCases[lease % Self.allCases.count] }
 }
 
 extension PostgresConfiguration {
     package func limit(of purpose: PoolPurpose) -> Int {
         switch purpose {
-        // A lock may be held on one connection while a class is changed on another.
+        // One connection may hold a lock while another one changes a class.
         case .administration: min(exclusiveConnections, max(2, exclusiveConnections / 4))
         case .transactions, .batches, .slowReads, .lockWaits, .slowWrites: max(1, exclusiveConnections / 2)
         case .exports: min(exclusiveConnections, 2)
@@ -52,8 +50,8 @@ extension PostgresConfiguration {
         }
     }
 
-    /// The most connections of a pool that one sender of requests has at a time: where each can be held for as long as a
-    /// statement or a transaction may take, some are left to others.
+    /// The maximum number of a pool's connections that one sender can hold. If each can be held for a whole statement
+    /// or transaction, a quarter is left to other senders.
     package func share(of purpose: PoolPurpose) -> Int {
         let limit = limit(of: purpose)
         return switch purpose {
@@ -62,11 +60,11 @@ extension PostgresConfiguration {
         }
     }
 
-    /// How long a request waits for a connection of the pool for a purpose.
+    /// The time that a request waits for a connection before it fails.
     func waitLimit(of purpose: PoolPurpose) -> Duration {
         switch purpose {
         case .administration, .exports: connectTimeout
-        // A request that waits for others' heavy statements waits for as long as one of its own may take.
+        // A heavy statement of another caller may run for the whole statement timeout.
         case .heavyReads: connectTimeout + statementTimeout
         case .transactions, .batches, .slowReads, .limitedReads, .lockWaits, .slowWrites: connectionWait
         }
@@ -74,14 +72,14 @@ extension PostgresConfiguration {
 
     package func parameters(of purpose: PoolPurpose) -> ConnectionParameters {
         switch purpose {
-        // Building an index beside a table waits for all statements that use the table.
-        // What is kept in a session, as locks of processes are, needs one.
+        // Building an index concurrently waits for all statements that use the table. Session state, such as process
+        // locks, needs a direct connection.
         case .administration, .exports: ConnectionParameters(direct)
-        // The client ends a transaction that takes too long; the server does if the client cannot.
+        // The client ends transactions that take too long. The server does so if the client can't.
         case .transactions, .batches:
             ConnectionParameters(self, lockTimeout: lockTimeout, idleTimeout: transactionTimeout)
         case .lockWaits, .slowWrites: ConnectionParameters(self, lockTimeout: lockTimeout)
-        // One statement gets one processor of the server.
+        // Limits each statement to one CPU of the server.
         case .slowReads, .limitedReads, .heavyReads:
             ConnectionParameters(self, lockTimeout: lockTimeout, isParallel: false)
         }

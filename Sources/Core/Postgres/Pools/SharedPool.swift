@@ -1,40 +1,39 @@
 import CLibpq
 import DequeModule
 
-/// The connections that all callers share.
+/// The connections shared by all callers.
 ///
-/// A request that writes is sent at once. It is a transaction of its own, and ends with a sync of its own, so that an
-/// error in one leaves its neighbours alone. One connection is without writes, so that no read has to wait
-/// until the disk has what another request wrote.
+/// Writes are sent immediately. Each is a transaction with its own sync, so that an error doesn't affect its neighbors.
+/// One connection carries no writes, so that reads don't wait for the disk flush of another request.
 ///
-/// Requests that change one row each share a transaction, so that the server commits and waits for the disk once for
-/// several. There is one such transaction under way, and the changes that come meanwhile make up the next. When one of
-/// them fails, none was carried out: that one is sent again by itself, the others together. Callers whose changes
-/// failed lately send theirs alone.
+/// Single-row changes share transactions, so that the server commits and flushes once for several. One such transaction
+/// is in flight at a time, and the changes that arrive meanwhile form the next. If one change fails, the transaction is
+/// rolled back: the failed change is resent alone, the others together. Callers whose changes failed recently send
+/// theirs alone.
 ///
-/// No statement waits long for a lock here, or takes long (``PostgresConfiguration/sharedLockTimeout``,
-/// ``PostgresConfiguration/sharedStatementTimeout``): the server stops it, and its caller then takes a connection of its
-/// own, where it keeps no others waiting. So do all requests with the same conflict key within the next second. These
-/// limits end before a commit begins, so that nothing is done twice, or answered before a standby has it.
+/// Lock waits and run times are limited here (``PostgresConfiguration/sharedLockTimeout``,
+/// ``PostgresConfiguration/sharedStatementTimeout``). The server stops statements that exceed the limits, and their
+/// callers repeat them on separate connections. So do all requests with the same conflict key within the next second.
+/// The limits don't apply to the commit itself, so that nothing runs twice, and nothing is confirmed before a standby
+/// has it.
 ///
-/// Reads that may take long go on all connections but the first, so that others never stand behind one. One that keeps
-/// a connection for more than a moment is stopped, and its caller takes a connection of its own. Of those whose cost is
-/// unknown, one at a time is tried on the last connection; the callers of the others take connections of their own.
+/// Reads that may take long use all connections but the first, so that others never wait behind them. If such a read
+/// keeps a connection too long, it is stopped, and its caller repeats it on a separate connection. Of the reads with
+/// unknown cost, one at a time is tried on the last connection. The callers of the others use separate connections.
 ///
-/// Requests that only read go in read batches: a few of them share a sync, and thus a packet and a transaction. Of
-/// these there is one batch under way on each connection, and the reads that come meanwhile make up the next. That way
-/// read batches are as large as the load asks for, and no read waits where there is none. What an error keeps from
-/// being carried out is sent again.
+/// Reads are sent in batches that share a sync, and thus a packet and a transaction. Each connection has one batch in
+/// flight, and the reads that arrive meanwhile form the next. So batches grow with the load, and without load no read
+/// waits. Reads that the server skips because of another's error are resent.
 package final class SharedPool: ConnectionPool {
     let context: LoopContext
     package private(set) var connections: [Connection] = []
-    /// Reads waiting for earlier ones to be answered.
+    /// Reads that wait for the batches in flight.
     private var reads: Deque<Request> = []
-    /// Reads that may take long, and wait likewise.
+    /// Reads that may take long and wait for a connection.
     var searches: Deque<Request> = []
-    /// Single-row changes waiting for earlier ones to be answered.
+    /// Single-row changes that wait for the transaction in flight.
     var changes = GroupCommitQueue()
-    /// Callers whose changes were refused lately.
+    /// Callers whose changes failed recently.
     var refusals = RecentEntries<ObjectIdentifier>(memory: 1000)
     /// Conflict keys of rows with a recent lock timeout or slow change.
     var lockedKeys = RecentEntries<ConflictKey>(memory: 1000)
@@ -49,7 +48,7 @@ package final class SharedPool: ConnectionPool {
     package init(_ context: LoopContext) {
         self.context = context
         let configuration = context.configuration
-        // A statement gets one processor of the server, and leaves the others to the other callers.
+        // Each statement uses one CPU of the server and leaves the others to other callers.
         let parameters = ConnectionParameters(
             configuration, lockTimeout: configuration.sharedLockTimeout,
             timeLimit: configuration.sharedStatementTimeout, isParallel: false)
@@ -75,7 +74,7 @@ package final class SharedPool: ConnectionPool {
         return earliest.instant
     }
 
-    /// What is worth waking up for.
+    /// The kinds of requests that can be sent now and are worth waking the thread.
     package var wakeCondition: WakeCondition {
         guard connections.contains(where: \.takesRequests) else { return WakeCondition() }
         return WakeCondition(
@@ -83,10 +82,10 @@ package final class SharedPool: ConnectionPool {
             changes: !isBusyWithChanges)
     }
 
-    /// Whether nothing is under way.
+    /// Whether no request waits or is in flight.
     var isIdle: Bool { waiting == 0 && connections.allSatisfy(\.inFlight.isEmpty) }
 
-    /// Reports the first connection, or why there is none.
+    /// Reports when the first connection is ready, or why it could not be opened.
     func start(_ request: WaitRequest) {
         if connections.contains(where: \.isReady) {
             request.promise.fulfill(.success(()))
@@ -96,7 +95,7 @@ package final class SharedPool: ConnectionPool {
         }
     }
 
-    /// Sends a request on the connection with the fewest before it, or lets it wait.
+    /// Sends a request on the connection with the lowest load, or queues it.
     package func submit(_ request: Request) {
         guard !request.promise.isFulfilled else { return }
         if lockedKeys.include(request.conflictKey, at: context.now) { return request.fail(.rowIsLocked) }
@@ -116,7 +115,7 @@ package final class SharedPool: ConnectionPool {
                 reads.append(request)
                 return sendReads()
             }
-            // Sent with the next tick, when all that came meanwhile are here.
+            // Sent with the next tick, together with all changes that arrive until then.
             if request.sharesTransaction { return changes.append(request) }
         }
         let connection = request.isReadOnly ? leastBusy() : leastBusyForWrites()
@@ -197,9 +196,9 @@ package final class SharedPool: ConnectionPool {
     }
 
     package func didOutgrow(_ connection: Connection, _ handle: OpaquePointer) {
-        // What a write did may be committed by now: its caller must not hear that it was not.
+        // A write may have committed already, so it must not be reported as failed.
         guard let head = connection.inFlight.first, head.isReadOnly else { return }
-        // What shared its sync is skipped by the server, and sent again.
+        // The server skips the requests that share its sync. They are resent.
         guard
             connection.inFlight.writes == 0
                 || context.cancellations.send(to: handle, lease: 0, through: context.commandQueue)
@@ -211,8 +210,8 @@ package final class SharedPool: ConnectionPool {
         head.fail(head.sizeLimit < .max ? .detour : .tooLarge)
     }
 
-    /// Closes connections for renewal: idle ones with large libpq buffers or a read-only server, and those receiving a
-    /// result that no caller wants, whose next row would be buffered whole.
+    /// Reopens idle connections with large libpq buffers or a read-only server, and connections receiving a result that
+    /// no caller wants, whose next row would be buffered whole.
     private func renew() {
         for connection in connections {
             let isOutgrown = connection.isOutgrown && connection.inFlight.writes == 0
@@ -227,7 +226,7 @@ package final class SharedPool: ConnectionPool {
 
     package func didBreak(_ connection: Connection, losing requests: [Request], because reason: PostgresError) {
         connection.reopening = context.now.after(connection.backOff.next())
-        // Until the first connection, the caller of start() gets the error.
+        // Before the first connection, start() reports the error.
         if lastFailure == nil, wasConnected, !context.isStopping {
             context.logger.warning(
                 "connection to PostgreSQL lost", metadata: ["reason": "\(reason)", "underWay": "\(requests.count)"])
@@ -242,14 +241,15 @@ package final class SharedPool: ConnectionPool {
             backlog.removeAll()
         }
         for (index, request) in requests.enumerated() {
-            // What the server is silent about keeps the next connection as long: it is not sent there again and again.
+            // A request that made the server unresponsive would block the next connection as well, so it isn't resent
+            // here.
             let isCause = index == 0 && connection.wasSilent
             request.losses += isCause ? 2 : 1
             if isCause, let shape = request.shape {
                 context.history.note(isSlow: true, shape)
                 request.fail(.detour)
             } else if request.isReadOnly, request.losses < 3, !context.isStopping {
-                // For a new one: when the server goes down, the other connections are about to break as well.
+                // Waits for a new connection, because the others are about to break if the server goes down.
                 wait(request)
             } else {
                 var error = reason
@@ -261,13 +261,13 @@ package final class SharedPool: ConnectionPool {
 
     private func failStarters() {
         let failure = unavailable
-        // 57P03: the server is starting up, or recovering, and will be there soon.
+        // 57P03: the server is starting up or recovering, and will soon accept connections.
         if failure.sqlState == "57P03", context.now < startDeadline { return }
         for starter in starters { starter.promise.fulfill(.failure(failure)) }
         starters.removeAll()
     }
 
-    /// Gives up all that waits, when the client ends.
+    /// Fails everything that waits, when the client shuts down.
     func end() {
         for starter in starters { starter.promise.fulfill(.failure(.shutDown)) }
         for request in takeQueued() + backlog + postponed.map(\.1) { request.fail(.shutDown) }

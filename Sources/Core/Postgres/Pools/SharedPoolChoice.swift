@@ -1,31 +1,32 @@
-/// Which of the shared connections a request is sent on, and when reads that may take long have to leave theirs.
+/// Chooses the shared connection for each request, and stops slow reads.
 extension SharedPool {
-    /// Whether changes are under way that the next ones wait for.
+    /// Whether changes are in flight that the next ones wait for.
     var isBusyWithChanges: Bool { connections.contains { $0.inFlight.isBusyWithChanges(at: context.now) } }
 
-    /// The connection for the next that only read: not one with a write before them, whose commit they would wait for, if
-    /// there is any other; nil when all have a batch of reads under way.
+    /// Returns the connection for the next batch of reads, or nil if all have one in flight. Avoids connections with
+    /// writes if it can, because the reads would wait for their commit.
     package func connectionForReads() -> Connection? {
         if let connection = connections.first(where: { $0.takesRead(isSearch: false) }) { return connection }
         let isAnyQuiet = connections.contains { $0.takesRequests && $0.inFlight.writes == 0 }
         return leastBusy(where: { $0.inFlight.batched == 0 && !(isAnyQuiet && $0.inFlight.writes > 0) })
     }
 
-    /// The connection for the next reads that may take long: the first is left to others, if there are more.
+    /// Returns the connection for the next reads that may take long. The first connection is reserved for other
+    /// requests if there are several.
     ///
-    /// - Parameter isAlone: Whether the statement doesn't share a sync. Others don't follow until it is done, since
-    ///   each may use its connection's full time.
+    /// - Parameter isAlone: Whether the read has its own sync. No others follow until it is done, because each may use
+    ///   its connection's full time limit.
     package func connectionForSearches(isAlone: Bool = false) -> Connection? {
         if !isAlone, let connection = connections.first(where: { $0.takesRead(isSearch: true) }) { return connection }
         return leastBusyForWrites(where: { $0.inFlight.batched == 0 && $0.inFlight.searches == 0 })
     }
 
-    /// The connection for the next read of unknown cost, or nil if reads that may take long are before it.
+    /// The connection for the next read of unknown cost, or nil if reads that may take long are in flight on it.
     package var connectionForUnknown: Connection? {
         connections.last(where: \.takesRequests).flatMap { $0.inFlight.searches == 0 ? $0 : nil }
     }
 
-    /// The connection with the fewest before it, but not the first if there are others: that one is left to reads.
+    /// Returns the connection with the lowest load. The first one is reserved for reads if there are several.
     package func leastBusyForWrites(where isWanted: (Connection) -> Bool = { _ in true }) -> Connection? {
         let first = connections.first(where: \.takesRequests)
         let hasOthers = connections.contains { $0.takesRequests && $0 !== first }
@@ -42,8 +43,8 @@ extension SharedPool {
         return best
     }
 
-    /// Sends as many of the reads that may take long as there is room for. Where others like them turned out to do so, or
-    /// rows fill the memory, they go another way.
+    /// Sends waiting reads that may take long. Those that turned out slow or large before fail as detours, and so do
+    /// new ones if memory is full.
     func sendSearches() {
         while let request = searches.first {
             if !request.promise.isFulfilled {
@@ -59,13 +60,13 @@ extension SharedPool {
         }
     }
 
-    /// Whether reads like one go another way.
+    /// Whether a read must not use a shared connection.
     func isBarred(_ request: Request) -> Bool {
         guard let shape = request.shape else { return false }
         return context.history.isBarred(shape, isSearch: request.isSearch, memoryIsFull: context.rows.isOverfull)
     }
 
-    /// Stops reads that keep a connection for too long. Which of a batch that is, the server's answer says.
+    /// Stops reads that keep a connection too long. The server's response shows which read of a batch was stopped.
     func stopSlowSearches() {
         for connection in connections {
             guard let end = connection.patienceEnd, end <= context.now, let handle = connection.handle else { continue }

@@ -1,14 +1,13 @@
 import Tasks
 
-/// What follows from the server's answer to a request: its result, another attempt, or another way.
+/// Handles the server's response to a request: returns it to the caller, resends the request or redirects it.
 extension SharedPool {
     /// Rollbacks caused by other changes after which a change is sent alone.
     private static let mostUndoings = 3
 
     package func didFinish(_ request: Request, on connection: Connection) {
         if connection.isInTransaction {
-            // Something opened a transaction in a way that could not be foreseen: its neighbours must not be part of
-            // it.
+            // A statement unexpectedly opened a transaction. Neighboring requests must not become part of it.
             connection.fail(PostgresError(.connectionLost, "the connection was lost: a transaction was left open"))
         }
         switch request.sending.outcome {
@@ -23,7 +22,8 @@ extension SharedPool {
     private func didFail(_ request: Request, _ error: PostgresError, on connection: Connection) {
         if error.isOverdue, request.isReadOnly {
             if mayBeStruck(request, on: connection) {
-                // It was undone for the sake of another. It goes alone, since those beside it were not stopped.
+                // The cancellation of another request stopped this one. It goes alone, because the rest of its batch
+                // was not stopped.
                 request.strikes += 1
                 request.travelsAlone = true
                 return submit(request)
@@ -64,7 +64,7 @@ extension SharedPool {
         request.finish()
     }
 
-    /// Whether a late cancellation of an earlier request may have stopped this one, which is then sent again.
+    /// Whether a late cancellation of an earlier request may have stopped this one.
     private func mayBeStruck(_ request: Request, on connection: Connection) -> Bool {
         guard let asked = connection.stoppedAt, !asked.isOlder(than: Self.lateness, at: context.now) else {
             return false
@@ -73,17 +73,17 @@ extension SharedPool {
             && !request.hasEndedTransaction && request.strikes < 2 && !context.isStopping
     }
 
-    /// Milliseconds within which a cancellation may still arrive.
+    /// Milliseconds after which a cancellation has certainly arrived.
     private static let lateness: Int64 = 5000
 
-    /// Resends changes rolled back because one failed: the failed one alone, the others together unless this happened
-    /// to them before.
+    /// Resends changes that were rolled back because one failed: the failed one alone, the others together. After three
+    /// rollbacks a change is sent alone. A lock or statement timeout fails the change.
     private func sendAgain(_ members: [Request], besides failed: Int?, _ error: PostgresError) {
         var undone: [Request] = []
         for (index, member) in members.enumerated() {
             member.undoings += 1
             if index == failed, error.isLockTimeout || error.isOverdue {
-                // Its caller goes where it may wait.
+                // The caller repeats it on a connection where it may wait.
                 lockedKeys.note(member.conflictKey, at: context.now)
                 member.fail(error)
             } else if failed != nil, index != failed, member.undoings <= Self.mostUndoings {

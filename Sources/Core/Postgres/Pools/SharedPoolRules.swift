@@ -1,4 +1,4 @@
-/// What cannot go on a connection that many callers share.
+/// Finds statements that must not run on a shared connection.
 package enum SharedPoolRules {
     /// Statements that begin or end transactions, change the session or leave pipeline mode would affect others.
     private static let refused: Set<UInt64> = Set(
@@ -7,7 +7,7 @@ package enum SharedPoolRules {
             "DISCARD", "LISTEN", "UNLISTEN", "COPY",
         ].map { word($0) })
 
-    /// Refuses such a statement; throws `PostgresError` with SQLSTATE 0A000.
+    /// Throws `PostgresError` with SQLSTATE 0A000 if a statement would affect other callers.
     package static func check(_ sql: String) throws {
         guard !refused.contains(word(sql)) else {
             throw PostgresError(
@@ -17,8 +17,8 @@ package enum SharedPoolRules {
         }
     }
 
-    /// Whether something of a statement stays when the server stops it, such as an index that is not valid: it goes where it
-    /// has time.
+    /// Whether a statement leaves something behind if the server stops it, such as an invalid index. It then runs on a
+    /// connection without the short time limit.
     static func keepsParts(_ sql: String) -> Bool {
         let word = word(sql)
         return word == vacuum || builders.contains(word) && sql.contains(" CONCURRENTLY ")
@@ -27,7 +27,8 @@ package enum SharedPoolRules {
     private static let vacuum = word("VACUUM")
     private static let builders: Set<UInt64> = Set(["CREATE", "DROP", "REINDEX"].map { word($0) })
 
-    /// The first eight letters of the first word in upper case, packed; cheap enough for every statement.
+    /// The first eight letters of the first word in upper case, packed into an integer. Cheap enough for every
+    /// statement.
     private static func word(_ sql: String) -> UInt64 {
         var word: UInt64 = 0
         var count = 0

@@ -1,7 +1,6 @@
-/// How far servers are in the history of the database: each promotion of a standby begins a new timeline.
+/// Tracks the timelines of servers. Each promotion of a standby starts a new one.
 ///
-/// A primary that was thought to be dead and comes back is on an older timeline than the one that took its place. What is
-/// written there is lost.
+/// A former primary that comes back is on an older timeline than its successor. Writes to it would be lost.
 package struct TimelineWatch {
     /// The latest timeline of any connection so far.
     package private(set) var latest: UInt32 = 0
@@ -10,15 +9,15 @@ package struct TimelineWatch {
 
     package init() {}
 
-    /// Retry interval. The server may follow the new primary by then.
+    /// How long a server is avoided. It may follow the new primary by then.
     private static let pause = Duration.seconds(10)
 
-    /// The name of the timeline, as the names of the log's files begin; NULL on a standby.
+    /// Returns the timeline as in WAL file names, or NULL on a standby.
     static let question = """
         SELECT CASE WHEN pg_is_in_recovery() THEN NULL ELSE substr(pg_walfile_name(pg_current_wal_lsn()), 1, 8) END
         """
 
-    /// Takes note of a server's timeline; returns whether the server may be used.
+    /// Records a server's timeline. Returns false if the server must not be used.
     package mutating func admits(_ timeline: String, of server: ServerAddress, at now: MonotonicInstant) -> Bool {
         guard let number = UInt32(timeline, radix: 16) else { return true }
         guard number >= latest else {
@@ -30,7 +29,7 @@ package struct TimelineWatch {
         return true
     }
 
-    /// The servers to leave out.
+    /// The servers to avoid.
     package mutating func avoided(at now: MonotonicInstant) -> Set<ServerAddress> {
         if outdated.isEmpty { return [] }
         outdated = outdated.filter { $0.value > now }

@@ -1,17 +1,17 @@
 import CLibpq
 
-/// The rows that a statement gave, in PostgreSQL's binary form.
+/// The rows returned by a statement, in PostgreSQL's binary format.
 ///
-/// `@unchecked Sendable`: a `PGresult` is never changed after it was received, and libpq's readers of it only read.
+/// `@unchecked Sendable`: a `PGresult` never changes once received, and libpq's accessors only read it.
 public final class PostgresResult: @unchecked Sendable {
     @usableFromInline let result: OpaquePointer
     /// Receives libpq's warnings about indices out of range. Must outlive the result.
     private let notices: NoticeLog
-    // Set once, before the caller of the read has the result.
+    // Set once, before the reader gets the result.
     private var reservation: RowReservation?
     private var noteSize: (@Sendable (Int) -> Void)?
 
-    /// Takes over a result and clears it in the end.
+    /// Takes ownership of `result`, which is cleared on deinit.
     init(_ result: OpaquePointer, notices: NoticeLog) {
         self.result = result
         self.notices = notices
@@ -19,65 +19,59 @@ public final class PostgresResult: @unchecked Sendable {
 
     deinit { PQclear(result) }
 
-    /// How many rows there are.
     @inlinable public var rowCount: Int { Int(PQntuples(result)) }
 
-    /// How many bytes of memory it takes.
+    /// The memory that libpq uses for the result, in bytes.
     public var size: Int { Int(PQresultMemorySize(result)) }
 
-    /// Gives the result the memory that was reserved for it. The caller of the read does not have it yet.
+    /// Attaches the memory reserved for the result. Must be called before the reader gets it.
     func own(_ reservation: RowReservation, noteSize: @escaping @Sendable (Int) -> Void) {
         self.reservation = reservation
         self.noteSize = noteSize
     }
 
-    /// Counts what was read besides for these rows, in bytes: it is kept as long as they are.
+    /// Adds bytes that the caller has read for these rows, such as included objects, to the reserved memory.
     public func hold(with more: Int) {
         guard more > 0 else { return }
         reservation?.resize(to: size + more)
         noteSize?(size + more)
     }
 
-    /// Lets others have the memory of the rows, before they are gone. It is for callers that wait for something else
-    /// next.
+    /// Releases the reserved memory before the result is freed, for callers that wait for something else next.
     public func release() { reservation?.release() }
 
-    /// How many columns there are.
     @inlinable public var columnCount: Int { Int(PQnfields(result)) }
 
-    /// How many rows an INSERT, UPDATE, DELETE or SELECT touched.
+    /// The number of rows that an INSERT, UPDATE, DELETE or SELECT affected.
     public var affectedRows: Int { PQcmdTuples(result).flatMap { Int(String(cString: $0)) } ?? 0 }
 
-    /// What the server says that it did: `INSERT 0 1`, `COMMIT`…
+    /// The server's command tag, such as `INSERT 0 1` or `COMMIT`.
     var commandTag: String { PQcmdStatus(result).map { String(cString: $0) } ?? "" }
 
-    /// A column's name; empty for a column that there is not.
+    /// Returns a column's name, or an empty string if the index is out of range.
     public func columnName(_ column: Int) -> String {
         PQfname(result, Int32(column)).map { String(cString: $0) } ?? ""
     }
 
-    /// The object id of a column's type.
+    /// Returns the OID of a column's type.
     @inlinable
     public func columnType(_ column: Int) -> UInt32 { PQftype(result, Int32(column)) }
 
-    /// Whether a value is NULL.
     @inlinable
     public func isNull(_ row: Int, _ column: Int) -> Bool { PQgetisnull(result, Int32(row), Int32(column)) == 1 }
 
-    /// Gives `body` the bytes of a value as the server sent them; none for NULL. They are valid only during the call.
+    /// Calls `body` with the bytes of a value, or with no bytes for NULL. They are valid only during the call.
     @inlinable
     public func withBytes<R>(_ row: Int, _ column: Int, _ body: (UnsafeRawBufferPointer) throws -> R) rethrows -> R {
         let length = Int(PQgetlength(result, Int32(row), Int32(column)))
         return try body(UnsafeRawBufferPointer(start: PQgetvalue(result, Int32(row), Int32(column)), count: length))
     }
 
-    /// Gives `body` the bytes of a value as the server sent them, if it is not NULL. They are valid only during the
-    /// call.
-    ///
-    /// - Returns: Whether there was a value.
+    /// Calls `body` with the bytes of a value and returns true, or returns false if the value is NULL. The bytes are
+    /// valid only during the call.
     @inlinable
     public func withValue(_ row: Int, _ column: Int, _ body: (UnsafeRawBufferPointer) -> Void) -> Bool {
-        // The length of NULL is zero; only then libpq has to be asked a third time.
+        // NULL has length 0, so only empty values need a third libpq call.
         let length = Int(PQgetlength(result, Int32(row), Int32(column)))
         if length == 0 && isNull(row, column) { return false }
         body(UnsafeRawBufferPointer(start: PQgetvalue(result, Int32(row), Int32(column)), count: length))

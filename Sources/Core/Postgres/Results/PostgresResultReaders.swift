@@ -1,39 +1,37 @@
 extension PostgresResult {
-    /// A text, of any type whose binary form is its text; nil for NULL.
+    /// Returns the text of a value, or nil for NULL. Works for every type whose binary format is its text.
     public func string(_ row: Int, _ column: Int) -> String? {
         isNull(row, column) ? nil : withBytes(row, column) { String(decoding: $0, as: UTF8.self) }
     }
 
-    /// An integer of two, four or eight bytes; nil for NULL.
+    /// Returns a 2-, 4- or 8-byte integer, or nil for NULL.
     public func int(_ row: Int, _ column: Int) -> Int64? {
         isNull(row, column) ? nil : withBytes(row, column) { BinaryValue($0).integer }
     }
 
-    /// A floating-point number or an integer; nil for NULL.
+    /// Returns a floating-point number or an integer as `Double`, or nil for NULL.
     public func double(_ row: Int, _ column: Int) -> Double? {
         isNull(row, column) ? nil : withBytes(row, column) { BinaryValue($0).double(type: columnType(column)) }
     }
 
-    /// A truth value; nil for NULL.
     public func bool(_ row: Int, _ column: Int) -> Bool? {
         isNull(row, column) ? nil : withBytes(row, column) { $0.first == 1 }
     }
 
-    /// A time in milliseconds since 1970, rounded down; nil for NULL. Infinity is a time beyond all others.
+    /// Returns a time in milliseconds since 1970, rounded down, or nil for NULL. PostgreSQL's `infinity` is later than
+    /// all other times.
     public func timestamp(_ row: Int, _ column: Int) -> Int64? {
         isNull(row, column) ? nil : withBytes(row, column) { BinaryValue($0).milliseconds }
     }
 
-    /// The text of a JSON value, without the version byte of jsonb; nil for NULL.
+    /// Returns the text of a JSON value without jsonb's version byte, or nil for NULL.
     public func jsonb(_ row: Int, _ column: Int) -> [UInt8]? {
         var text: [UInt8]?
         return withJSON(row, column) { text = Array($0) } ? text : nil
     }
 
-    /// Gives `body` the text of a JSON value, without the version byte of jsonb, if it is not NULL. It is valid only during
-    /// the call.
-    ///
-    /// - Returns: Whether there was a value.
+    /// Calls `body` with the text of a JSON value, without jsonb's version byte, and returns true, or returns false for
+    /// NULL. The text is valid only during the call.
     public func withJSON(_ row: Int, _ column: Int, _ body: (UnsafeRawBufferPointer) -> Void) -> Bool {
         withValue(row, column) { bytes in
             let isVersioned = columnType(column) == PostgresType.jsonb.rawValue
@@ -41,7 +39,7 @@ extension PostgresResult {
         }
     }
 
-    /// A list of texts, without its NULLs; nil for NULL.
+    /// Returns the non-NULL elements of a text array, or nil for NULL.
     public func textArray(_ row: Int, _ column: Int) -> [String]? {
         guard let texts = texts(row, column) else { return nil }
         var list: [String] = []
@@ -49,17 +47,16 @@ extension PostgresResult {
         return list
     }
 
-    /// A list of texts as it lies in the result; nil for NULL.
+    /// Returns a view of a text array that copies nothing, or nil for NULL.
     public func texts(_ row: Int, _ column: Int) -> TextList? {
         isNull(row, column) ? nil : TextList(result: self, row: row, column: column)
     }
 
-    /// A point; nil for NULL.
     public func point(_ row: Int, _ column: Int) -> (x: Double, y: Double)? {
         isNull(row, column) ? nil : withBytes(row, column) { BinaryValue($0).point }
     }
 
-    /// The corners of a polygon; nil for NULL.
+    /// Returns the corners of a polygon, or nil for NULL.
     public func polygon(_ row: Int, _ column: Int) -> [(x: Double, y: Double)]? {
         guard !isNull(row, column) else { return nil }
         return withBytes(row, column) { bytes in
@@ -72,13 +69,13 @@ extension PostgresResult {
     }
 }
 
-/// The texts of a PostgreSQL array where they lie in a result, so that going through them allocates nothing.
+/// A view of a text array inside a result. Iterating over it allocates nothing.
 public struct TextList {
     let result: PostgresResult
     let row: Int
     let column: Int
 
-    /// Gives the bytes of each text that is not NULL, in order. They are valid only during the call.
+    /// Calls `body` with the bytes of each non-NULL text, in order. They are valid only during the call.
     public func visit(_ body: (UnsafeRawBufferPointer) -> Void) {
         _ = contains { text in
             body(text)
@@ -86,24 +83,24 @@ public struct TextList {
         }
     }
 
-    /// How many bytes the list takes.
+    /// The encoded size of the array in bytes.
     public var size: Int { result.withBytes(row, column) { $0.count } }
 
-    /// The texts, each once.
+    /// The distinct texts in UTF-8.
     public var set: Set<[UInt8]> {
         var set: Set<[UInt8]> = []
         visit { set.insert(Array($0)) }
         return set
     }
 
-    /// Whether one of the texts is the same, byte for byte.
+    /// Whether the array contains the text, compared byte by byte.
     public func contains(_ text: UnsafeRawBufferPointer) -> Bool {
         contains { $0.count == text.count && $0.elementsEqual(text) }
     }
 
     private func contains(where isWanted: (UnsafeRawBufferPointer) -> Bool) -> Bool {
         result.withBytes(row, column) { bytes in
-            // No dimension is no element; of more than one, the elements follow each other all the same.
+            // An empty array has no dimensions. With several dimensions, the elements still follow each other.
             guard bytes.count >= 12 else { return false }
             let dimensions = Int(BinaryValue(bytes).integer(0, as: Int32.self))
             var position = 12 + 8 * max(0, dimensions)
@@ -120,15 +117,15 @@ public struct TextList {
     }
 }
 
-/// A value in PostgreSQL's binary form, valid as long as the bytes are. Each reader gives nil for bytes that no value of
-/// its type has.
+/// A value in PostgreSQL's binary format, valid as long as its bytes. Each accessor returns nil if the bytes don't fit
+/// its type.
 public struct BinaryValue {
     let bytes: UnsafeRawBufferPointer
 
-    /// Takes the bytes of a value that is not NULL.
+    /// Wraps the bytes of a non-NULL value.
     public init(_ bytes: UnsafeRawBufferPointer) { self.bytes = bytes }
 
-    /// An integer of two, four or eight bytes.
+    /// The value of a 2-, 4- or 8-byte integer.
     public var integer: Int64? {
         switch bytes.count {
         case 2: Int64(integer(0, as: Int16.self))
@@ -138,9 +135,9 @@ public struct BinaryValue {
         }
     }
 
-    /// A floating-point number or an integer.
+    /// Returns a floating-point number or an integer as `Double`.
     ///
-    /// - Parameter type: The object id of the value's type.
+    /// - Parameter type: The OID of the value's type.
     public func double(type: UInt32) -> Double? {
         switch PostgresType(rawValue: type) {
         case .float8: bytes.count == 8 ? Double(bitPattern: integer(0, as: UInt64.self)) : nil
@@ -149,14 +146,13 @@ public struct BinaryValue {
         }
     }
 
-    /// A time in milliseconds since 1970, rounded down. Infinity is a time beyond all others.
+    /// The time in milliseconds since 1970, rounded down. PostgreSQL's `infinity` is later than all other times.
     public var milliseconds: Int64? {
         guard bytes.count == 8 else { return nil }
         let microseconds = integer(0, as: Int64.self)
         return microseconds / 1000 - (microseconds % 1000 < 0 ? 1 : 0) + ParameterEncoding.epoch
     }
 
-    /// A point.
     public var point: (x: Double, y: Double)? { bytes.count == 16 ? point(0) : nil }
 
     func point(_ offset: Int) -> (x: Double, y: Double) {

@@ -1,25 +1,26 @@
 import Tasks
 
 extension PostgresClient {
-    /// How a read is done that gives as many rows as its caller asks for.
+    /// Options of a read that returns as many rows as its caller requests.
     public struct Search: Sendable {
-        /// The class that is read, or nil if it reads no class.
+        /// The class that is read, or nil for reads outside classes.
         public var className: String?
-        /// How many rows are asked for.
+        /// The maximum number of rows.
         public var mostRows: Int
-        /// Whether more is read for the rows; ``PostgresResult/hold(with:)`` then counts it.
+        /// Whether the caller will read more for these rows, such as included objects, and count that with
+        /// ``PostgresResult/hold(with:)``.
         public var leadsToMore: Bool
-        /// Whether it never shares a connection, however quick it is.
+        /// Whether the read must not use a shared connection, even if it is fast.
         public var isApart: Bool
-        /// How long it may take, where that is less than ``PostgresConfiguration/statementTimeout``.
+        /// A time limit shorter than ``PostgresConfiguration/statementTimeout``, or nil to use that.
         public var timeLimit: Duration?
-        /// Whether the caller asks in another way when the time limit is over: such a read waits for its connection
-        /// among those without one.
+        /// Whether the caller sends a different query if the time limit expires. Such a read waits for a connection in
+        /// the same queue as reads without a time limit.
         public var isTrial: Bool
-        /// How many bytes its rows took before, where the caller knows that; nil for what reads like it took.
+        /// The size of the rows in bytes if the caller knows it from an earlier read, or nil to estimate it from
+        /// similar reads.
         public var expectedBytes: Int?
 
-        /// Describes a read.
         public init(
             of className: String? = nil, mostRows: Int, leadsToMore: Bool = false, isApart: Bool = false,
             timeLimit: Duration? = nil, isTrial: Bool = false, expectedBytes: Int? = nil
@@ -34,22 +35,22 @@ extension PostgresClient {
         }
     }
 
-    /// How many bytes of a result may come on a shared connection.
+    /// The maximum size of a result on a shared connection, in bytes.
     public static let mostShared = 1024 * 1024
-    /// Rows larger than this, in bytes, are recorded.
+    /// Rows larger than this many bytes are remembered.
     private static let largeRow = 256 * 1024
-    /// Failed attempts after which a read gets all of the memory.
+    /// Detours after which a read reserves the whole memory budget.
     private static let mostDetours = 3
 
-    /// Runs a statement that reads what a caller asks for: how long it takes, and how many bytes its
-    /// rows are, shows only as it runs.
+    /// Runs a read whose duration and result size are unknown in advance.
     ///
-    /// It is sent on a shared connection as long as statements like it are quick and their results small; one unknown
-    /// statement at a time is tried there. Any other is stopped there or not sent, and is carried out on a connection of
-    /// its own, for which there is a fair queue; so are the next of a slow kind, and the caller's next unknown ones of
-    /// the class. Where rows are many bytes, it waits
-    /// until there is memory for them (``RowBudget``), and has that until the result is gone. When the caller leaves, it
-    /// waits no longer and is stopped on the server.
+    /// Reads that are known to be fast and small use a shared connection, and one unknown read at a time is tried
+    /// there. All others use a separate connection, for which senders queue fairly. If a read on a shared connection
+    /// turns out slow or large, it is stopped there and runs again on a separate one. After a slow read, similar reads
+    /// and the caller's unknown reads of the class use separate connections for a minute.
+    ///
+    /// Large results first wait for memory (``RowBudget``), which they hold until the result is freed. If the caller
+    /// leaves, the read is removed from the queue or stopped on the server.
     ///
     /// - Throws: `PostgresError`.
     public func search(_ statement: Statement, _ search: Search) async throws -> PostgresResult {
@@ -71,7 +72,8 @@ extension PostgresClient {
             if detours >= Self.mostDetours { expected = ReadHistory.Expectation(bytes: .max, isSlow: true) }
             let isLent =
                 search.isApart || encoded.isOneOff || expected.isSlow || expected.bytes > Self.mostShared || detours > 0
-            // Lent connections already bound small results, so a slow read must not hold memory that quick ones need.
+            // Small results are already limited by the number of separate connections, so a slow one must not hold
+            // memory that fast reads need.
             let waits = expected.bytes > (isLent && !rows.isOverfull ? RowBudget.mostSmall : RowBudget.free)
             let reservation = waits ? try await rows.reserve(expected.bytes) : nil
             do {
@@ -95,14 +97,15 @@ extension PostgresClient {
         }
     }
 
-    /// Runs a statement that reads one row by its key. It finds its connection before reads that may take long, and waits for
-    /// nothing as long as it is not known to be large, or others like it are while there is no memory; then it is a
-    /// ``search(_:_:)``.
+    /// Runs a statement that reads one row by its key.
+    ///
+    /// The read goes ahead of those that can be slow, and doesn't wait for memory. If the row is known to be large, or
+    /// similar rows are large and memory is full, it runs as ``search(_:_:)`` instead.
     ///
     /// - Throws: `PostgresError`.
     public func row(_ statement: Statement) async throws -> PostgresResult {
         let encoded = try EncodedStatement(statement)
-        // Most servers have no large rows: then nothing is looked up.
+        // Most databases have no large rows, so most reads need no lookup.
         let shape = history.knowsLargeRows ? ReadShape(row: encoded) : nil
         let isBarred = shape.map { history.isBarred($0, isSearch: false, memoryIsFull: rows.isOverfull) } ?? false
         if !isBarred {
@@ -126,11 +129,11 @@ extension PostgresClient {
         return try await search(statement, encoded, Search(mostRows: 1), shape ?? ReadShape(row: encoded))
     }
 
-    /// Runs statements that read more for rows that are there already, in one round trip. They find their connection as
-    /// ``search(_:_:)`` does, and wait for no memory: the rows that they are for hold some.
+    /// Reads more for rows that were already read, in one round trip. Chooses the connection like ``search(_:_:)``, but
+    /// doesn't wait for memory, because the rows already hold some.
     ///
-    /// - Parameter mostRows: How many rows are asked for.
-    /// - Returns: A result for each statement.
+    /// - Parameter mostRows: The maximum number of rows.
+    /// - Returns: One result per statement.
     /// - Throws: `PostgresError`.
     public func searchMore(_ statements: [Statement], mostRows: Int) async throws -> [PostgresResult] {
         let encoded = try statements.map { try EncodedStatement($0) }
@@ -187,8 +190,8 @@ extension PostgresClient {
         }
     }
 
-    /// The size at which a result on a lent connection is stopped, to stay in its ``RowBudget`` lane. Twice the
-    /// expected size, because the measured process memory grows by more than the rows (``ResultWatch``).
+    /// The size at which a result on a separate connection is stopped, so that it stays in its ``RowBudget`` lane.
+    /// Twice the expected size, because the measured process memory grows by more than the rows (``ResultWatch``).
     private static func sizeLimit(_ expected: Int) -> Int {
         expected >= RowBudget.capacity ? .max : 2 * max(expected, RowBudget.mostSmall)
     }

@@ -2,23 +2,23 @@ import Encoding
 import Synchronization
 import Tasks
 
-/// What reads of a shape took lately: how many bytes their rows were, and whether they kept a connection for long.
+/// The recent cost of reads by shape: the size of their rows, and whether they were slow.
 ///
-/// It is bounded: the shape that was noted longest ago is forgotten, and learned anew.
+/// Bounded: the shape recorded longest ago is evicted.
 package final class ReadHistory: Sendable {
     package struct Expectation {
-        /// How many bytes its rows will take in memory.
+        /// The expected size of the rows in memory, in bytes.
         package var bytes: Int
-        /// Whether it has no place on a connection where others wait behind it.
+        /// Whether the read is too slow for a shared connection.
         var isSlow = false
-        /// Whether the last read like it was slow, or there was none.
+        /// Whether no read of the shape has finished yet, or the last one was slow.
         var isUnknown = false
     }
 
     private struct Entry {
-        /// Nil where none came to its end.
+        /// Nil if no read has finished.
         var bytes: Int?
-        /// Whose read took as many last.
+        /// The sender whose read had this size.
         var sender = Sender.server
         var slowUntil: MonotonicInstant?
 
@@ -32,14 +32,14 @@ package final class ReadHistory: Sendable {
 
     package init() {}
 
-    /// How long a slow shape counts as such.
+    /// The time for which a shape or origin counts as slow.
     private static let memory: Duration = .seconds(60)
     /// Assumed bytes per row of an unknown shape.
     private static let usualRow = 1024
     /// Assumed bytes of included objects for unknown shapes.
     private static let unknownIncludes = RowBudget.mostSmall
 
-    /// Expected memory and speed.
+    /// Returns the expected size and speed of a read.
     package func expectation(of shape: ReadShape, mostRows: Int, leadsToMore: Bool) -> Expectation {
         let (entry, kind) = entries.withLock { ($0.peek(shape), shape.isRow ? $0.peek(shape.kind) : nil) }
         let ofKind = kind?.bytes.map { min($0, PostgresClient.mostShared) }
@@ -60,34 +60,35 @@ package final class ReadHistory: Sendable {
         return max(overflows ? .max : bytes, leadsToMore ? unknownIncludes : 0)
     }
 
-    /// Whether a read has no place on a shared connection.
+    /// Whether a read must not use a shared connection.
     ///
     /// - Parameters:
-    ///   - isSearch: Whether it may give any number of rows; one row by its key is small unless it is known not to be.
-    ///   - memoryIsFull: Whether there is room for small results alone.
+    ///   - isSearch: Whether the read can return any number of rows. Reads by key count as small unless known to be
+    ///     large.
+    ///   - memoryIsFull: Whether memory is left only for small results.
     package func isBarred(_ shape: ReadShape, isSearch: Bool, memoryIsFull: Bool) -> Bool {
         let (entry, kind) = entries.withLock { ($0.peek(shape), shape.isRow ? $0.peek(shape.kind) : nil) }
         if entry?.isSlow == true { return true }
         guard let bytes = entry?.bytes else {
             if entry == nil, isSlow(shape.origin) { return true }
-            // One large row says nothing of the others of its kind, as long as there is room for another.
+            // If memory is available, one large row doesn't bar the other rows of its kind.
             return memoryIsFull && (shape.isRow ? (kind?.bytes ?? 0) > RowBudget.free : isSearch)
         }
         return bytes > (memoryIsFull ? RowBudget.free : PostgresClient.mostShared)
     }
 
-    /// Notes how many bytes the rows of a read took. Fewer than before count little by little: one small result among large
-    /// ones says nothing of the next. A row is remembered for itself only where it is large.
+    /// Records the size of a read's rows in bytes. Smaller sizes lower the expectation only gradually, because one
+    /// small result among large ones doesn't predict the next. A single row gets its own entry only if it is large.
     package func note(bytes: Int, of shape: ReadShape) {
-        // More than all have is read alone, however much it is.
+        // Anything beyond the capacity is read alone, so its exact size doesn't matter.
         let (bytes, sender) = (min(bytes, RowBudget.capacity), Sender.current)
         entries.withLock { entries in
             for shape in shape.isRow ? [shape, shape.kind] : [shape] {
                 var entry = entries.peek(shape)
                 if let before = entry?.bytes {
-                    // Nothing depends on how small a small one is.
+                    // Differences between small results don't matter.
                     guard max(before, bytes) > RowBudget.free else { continue }
-                    // What one sender got is no measure for others for long.
+                    // One sender's large results raise the expectation of other senders only briefly.
                     let rest = entry?.sender == sender ? before - before / 8 : before / 4
                     if bytes >= before { entry?.sender = sender }
                     entry?.bytes = max(bytes, rest)
@@ -100,19 +101,19 @@ package final class ReadHistory: Sendable {
         }
     }
 
-    /// Records that a result exceeded its expected size: first it counts as the largest small result, then as a large
-    /// one.
+    /// Records that a result exceeded its expected size. The first time it counts as the largest small result, after
+    /// that as the largest possible one.
     func noteOutgrown(_ shape: ReadShape) {
         let known = entries.withLock { $0.peek(shape)?.bytes } ?? 0
         note(bytes: known < RowBudget.mostSmall ? RowBudget.mostSmall : RowBudget.capacity, of: shape)
     }
 
-    /// Whether a read of one row by its key ever gave many bytes.
+    /// Whether any read by key has returned a large row.
     package var knowsLargeRows: Bool { hasLargeRows.load(ordering: .relaxed) }
 
     func noteLargeRow() { hasLargeRows.store(true, ordering: .relaxed) }
 
-    /// Notes whether a read kept its connection for long.
+    /// Records whether a read was slow.
     func note(isSlow: Bool, _ shape: ReadShape) {
         entries.withLock { entries in
             var entry = entries.peek(shape) ?? Entry()
@@ -125,7 +126,7 @@ package final class ReadHistory: Sendable {
     }
 }
 
-/// The class and the caller of a read, to recognize slow reads whose texts always differ.
+/// The class and the caller of a read, to recognize slow reads whose statements always differ.
 package struct ReadOrigin: Hashable, Sendable {
     private let className: UInt64
     private let sender = Sender.current
@@ -133,16 +134,16 @@ package struct ReadOrigin: Hashable, Sendable {
     package init(_ className: String) { self.className = StableHash.of(className) }
 }
 
-/// What reads have in common that cost about the same: the statement, how many rows are asked for, and whether more is read
-/// for these rows. Of reads of one row by its key each row is a shape of its own, beside that of its kind.
+/// Groups reads of similar cost: by statement, order of magnitude of the row limit, and whether more is read for the
+/// rows. Each row read by its key also has a shape of its own.
 package struct ReadShape: Hashable, Sendable {
     private let key: StatementKey
-    /// Bit width of the maximum row count.
+    /// The bit width of the maximum row count.
     private let magnitude: Int
     private let leadsToMore: Bool
-    /// Key hash of a single-row read, or nil.
+    /// The hash of the key values of a single-row read, or nil.
     private var row: Int?
-    /// The class and the caller, or nil for a read of no class. Not part of the shape's identity.
+    /// The class and the caller, or nil for reads outside classes. Not part of the shape's identity.
     let origin: ReadOrigin?
 
     package init(_ key: StatementKey, mostRows: Int, leadsToMore: Bool, origin: ReadOrigin? = nil) {
@@ -152,14 +153,13 @@ package struct ReadShape: Hashable, Sendable {
         self.leadsToMore = leadsToMore
     }
 
-    /// The shape of a read of one row by its key.
     package init(row statement: EncodedStatement) {
         self.init(statement.key, mostRows: 1, leadsToMore: false)
         row = statement.bytes.hashValue
     }
 
     var isRow: Bool { row != nil }
-    /// What it has in common with reads of other rows.
+    /// The shape shared by reads of all rows with this statement.
     var kind: ReadShape {
         var kind = self
         kind.row = nil
@@ -177,6 +177,6 @@ package struct ReadShape: Hashable, Sendable {
         hasher.combine(row)
     }
 
-    /// About how many bytes of memory it takes to remember it.
+    /// The approximate size of a history entry in bytes.
     var size: Int { key.sql.utf8.count + 24 * key.slots.count + 256 }
 }

@@ -1,17 +1,17 @@
 import Synchronization
 import Tasks
 
-/// The memory of rows that were read, or are about to be, and are not written into an answer yet.
+/// The memory budget for rows from before they are read until they are written into a response.
 ///
 /// Reads that may return many bytes wait for room before they are sent. Small results have a separate lane, so they
-/// never wait for large ones. In each lane, the sender that has used the least time goes first. Results of a few
-/// kilobytes, as most are, neither wait nor count.
+/// never wait for large ones. In each lane, the sender that has used the least time goes first. Results of up to 64 KB
+/// neither wait nor count.
 package final class RowBudget: Sendable {
-    /// The bytes of all large results together. A larger one is read alone.
+    /// The total size of all large results in bytes. A larger one is read alone.
     package static let capacity = 32 * 1024 * 1024
-    /// The maximum size of a result in the small lane.
+    /// The maximum size of a result in the small lane, in bytes.
     package static let mostSmall = 2 * 1024 * 1024
-    /// The size up to which a result doesn't count.
+    /// The size up to which a result doesn't count, in bytes.
     static let free = 64 * 1024
 
     private static let smallCapacity = 8 * 1024 * 1024
@@ -34,13 +34,13 @@ package final class RowBudget: Sendable {
         self.patience = patience
     }
 
-    /// Whether small results turned out larger than their lane.
+    /// Whether small results turned out larger than the capacity of their lane.
     package var isOverfull: Bool { small.isOverfull }
     package var used: Int { small.used + large.used }
 
-    /// Waits for room.
+    /// Waits until the budget has room.
     ///
-    /// - Throws: `PostgresError` of the kinds `cancelled` and `busy`.
+    /// - Throws: `PostgresError` of the kind `cancelled` or `busy`.
     package func reserve(_ bytes: Int) async throws -> RowReservation {
         let (weight, sender, gate) = (min(bytes, Self.capacity), Sender.current, lane(of: bytes))
         if gate.tryEnter(weight: weight, of: sender) { return RowReservation(of: weight, in: self, for: sender) }
@@ -56,12 +56,12 @@ package final class RowBudget: Sendable {
         return RowReservation(of: weight, in: self, for: sender)
     }
 
-    /// Takes room without waiting for it, for rows that are here already.
+    /// Returns a reservation for rows that have already arrived. It starts at 0 bytes, to be resized without waiting.
     func reservation() -> RowReservation { RowReservation(of: 0, in: self, for: .current) }
 
-    /// Runs a read, and stops it if it keeps others waiting too long.
+    /// Runs a read, and stops it if others have waited too long for its memory.
     ///
-    /// - Throws: What `read` throws; `PostgresError` with SQLSTATE 57014 if the read was stopped.
+    /// - Throws: The error of `read`, or `PostgresError` with SQLSTATE 57014 if the read was stopped.
     package func reading<Value: Sendable>(
         _ reservation: RowReservation?, _ read: @escaping @Sendable () async throws -> Value
     ) async throws -> Value {
@@ -94,7 +94,7 @@ package final class RowBudget: Sendable {
     fileprivate func lane(of bytes: Int) -> Gate { bytes > Self.mostSmall ? large : small }
 }
 
-/// Room in a ``RowBudget``, until it is given back.
+/// Memory reserved in a ``RowBudget`` until it is released or freed.
 package final class RowReservation: Sendable {
     private let budget: RowBudget
     fileprivate let sender: Sender
