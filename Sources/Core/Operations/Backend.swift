@@ -153,9 +153,9 @@ public struct Backend: Sendable {
     /// to it.
     ///
     /// - Parameters:
-    ///   - purpose: Selects the connection pool and limits.
-    ///   - conflictKey: A key for the first row that the transaction locks, if known. Transactions with the same key wait
-    /// without holding a connection.
+    ///   - purpose: Selects the connection pool, and with it whether a time limit applies.
+    ///   - conflictKey: A key for the first row that the transaction locks, if known. Transactions with the same key
+    ///     wait without holding a connection.
     public func transaction<R: Sendable>(
         _ purpose: TransactionPurpose = .request, conflictKey: String? = nil,
         _ body: @escaping @Sendable (Backend) async throws -> R
