@@ -31,7 +31,8 @@ public final class IncludeReads: Sendable {
     private static let readWeight = 512
     /// The maximum bytes of rows that one read may decode.
     private static let mostRead = 1024 * 1024
-    /// The time for which a read is shared. Slower subscribers read again, so that they don't get outdated objects.
+    /// The time for which a read is shared. Slower subscribers read again, because ACLs in shared objects may be
+    /// outdated.
     private static let timeToShare = Duration.seconds(2)
     /// The maximum time that an event waits for its included objects.
     private static let timeLimit = Duration.seconds(2)
