@@ -85,7 +85,7 @@ public struct LiveQueryTriggers: Sendable, BackendPart {
             original: call.call.original.map(complete))
     }
 
-    /// Returns the trigger and its input, or nil if there is no trigger. As in parse-server, the master key gives no
+    /// Returns the trigger and its input, or nil without a trigger. As in parse-server, the master key gives no
     /// special rights here.
     private func liveQueryCall(
         _ event: LiveQueryTriggerEvent, _ className: Name, _ details: JSONObject, _ context: RequestContext

@@ -87,7 +87,7 @@ public struct Triggers: Sendable, BackendPart {
 
     /// Prepares the `afterLogout` trigger with the session before it ends.
     ///
-    /// - Returns: The call to make after the session has ended, or nil if there is no trigger.
+    /// - Returns: The call to make after the session has ended, or nil without a trigger.
     func logoutTrigger(of sessionId: String, _ context: RequestContext) async -> (@Sendable () async throws -> Void)? {
         guard let trigger = trigger(.afterLogout, "_Session"),
             let session = try? await original("_Session", sessionId)

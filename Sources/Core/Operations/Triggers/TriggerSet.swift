@@ -17,7 +17,7 @@ public protocol TriggerSet: Sendable {
     /// Returns the find trigger of a class, or nil if it has none.
     func findTrigger(for event: FindEvent, of className: Name) -> FindTrigger?
 
-    /// Returns the file trigger for an event, or nil if there is none.
+    /// Returns the file trigger for an event, or nil if none exists.
     func fileTrigger(for event: FileEvent) -> FileTrigger?
 
     /// Returns the live-query trigger of a class or of `@Connect`, or nil if it has none.
