@@ -16,7 +16,7 @@ public struct LiveQueryCall: Sendable {
     public let event: LiveQueryTriggerEvent
     /// The class, or `@Connect` for a connection.
     public let className: Name
-    /// Additional members as named by parse-server: the client's message, and counts of clients and subscriptions.
+    /// Additional members by parse-server's names, such as the counts of clients and subscriptions.
     public let details: JSONObject
     /// For `beforeSubscribe`, the subscription's `where`, `keys`, `watch` and `include`, which can be changed.
     public var query: JSONObject?
