@@ -130,7 +130,7 @@ public struct Backend: Sendable {
     /// Periodic cleanup.
     public var sweeps: Sweeps { Sweeps(backend: self) }
 
-    // MARK: What the families share
+    // MARK: Shared services
 
     /// The configuration of the server.
     ///

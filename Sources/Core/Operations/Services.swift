@@ -41,7 +41,6 @@ final class Services: Sendable {
     let clock: WallClock
     /// The interval between checks of the job schedules.
     let schedulePause: Duration
-    /// The auth providers by name.
     let authProviders: [Name: any AuthProvider]
     /// Calls an option that is an app function, or nil if no option is a function.
     let askOption: BackendExtensions.AskOption?

@@ -43,7 +43,6 @@ public struct GlobalConfig: Sendable, BackendPart {
 private struct GlobalConfigRules: SaveRules {
     var backend: Backend
 
-    /// The parameters before the save, for triggers.
     private var original: JSONObject?
 
     init(backend: Backend) { self.backend = backend }

@@ -75,7 +75,7 @@ public struct Hooks: Sendable, BackendPart {
 
     /// Declares a hook.
     ///
-    /// - Throws: 143 if the declaration is invalid or the hook already exists.
+    /// - Throws: 143 if the declaration is invalid or the hook already exists, 119 for the read-only master key.
     public func create(_ body: JSONObject, functions: Bool, _ context: RequestContext) async throws -> JSONObject {
         try checkHookWrite(context)
         let name = try Self.hookName(body, functions: functions)
@@ -86,7 +86,7 @@ public struct Hooks: Sendable, BackendPart {
 
     /// Changes a hook's URL, or removes the hook (`{"__op":"Delete"}`).
     ///
-    /// - Throws: 143 if the hook doesn't exist or the URL is missing.
+    /// - Throws: 143 if the hook doesn't exist or the URL is missing, 119 for the read-only master key.
     public func change(_ name: HookName, _ body: JSONObject, _ context: RequestContext) async throws -> JSONObject {
         try checkHookWrite(context)
         guard try await find(name) != nil else { throw name.missing }

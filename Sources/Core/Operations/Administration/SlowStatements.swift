@@ -75,7 +75,6 @@ public struct SlowStatements: Sendable {
         return try await StatementStatistics(client: backend.store.client).row(id)?.text
     }
 
-    /// PostgreSQL's statistics, or nil if it collects none.
     private func counted() async throws -> [Row]? {
         do {
             return try await StatementStatistics(client: backend.store.client).rows(from: Self.slow, limit: Self.most)?
@@ -100,7 +99,6 @@ public struct SlowStatements: Sendable {
         }.sorted { $0.total > $1.total }.prefix(Self.most).map { $0 }
     }
 
-    /// Adds the index's fields to the advice if a class can declare such an index.
     private func described(_ advice: IndexAdvice) -> JSONObject {
         var object = advice.json
         if isOfClass(advice) { object["fields"] = .array(advice.columns.map { .string($0) }) }

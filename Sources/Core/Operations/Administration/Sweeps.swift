@@ -8,9 +8,8 @@ import ServerConfiguration
 public struct Sweeps: Sendable, BackendPart {
     let backend: Backend
 
-    /// The milliseconds that an ended session is retained, so that its client still gets the error for ended sessions.
+    /// The milliseconds that an expired session is retained, so that its client gets the error for expired sessions.
     private static let sessionGrace = 86_400_000
-    /// The maximum number of request counts kept in the database.
     private static let mostCounts = 1_000_000
 
     /// Runs the cleanup about once a minute, and for sessions and audit once an hour, until the task is cancelled.

@@ -112,7 +112,6 @@ public struct Allowances: Sendable, BackendPart {
         return refusals.isEmpty ? [PermissionReason(.master)] : refusals
     }
 
-    /// Fetches the object with the given access, or returns nil if it isn't visible.
     private func object(_ schema: ClassSchema, _ id: String, _ access: ReadAccess) async throws -> JSONObject? {
         var request = ObjectStore.FindRequest(className: schema.name, objectId: id)
         request.access = access

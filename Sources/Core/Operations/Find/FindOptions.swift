@@ -87,7 +87,6 @@ struct FindOptions: Sendable {
         }
     }
 
-    /// Rejects lists and paths that are too long.
     private static func check(_ names: [String], of parameter: String) throws(ParseError) {
         let isInclude = parameter == "include"
         try HardLimits.check(

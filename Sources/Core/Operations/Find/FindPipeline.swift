@@ -109,7 +109,6 @@ struct FindPipeline {
         return JSONValue.object(["results": [["QUERY PLAN": plan]]]).serialized()
     }
 
-    /// Decodes the results and calls the triggers of included objects.
     private func objects(_ found: ObjectStore.Found, _ members: [[[UInt8]]], _ find: Find) async throws -> [JSONObject]
     {
         let count = find.objectId == nil ? found.rowCount : 1
@@ -148,7 +147,6 @@ struct FindPipeline {
         return await HeavyWork.run(if: isHeavy) { [answer] in JSONValue.object(answer).serialized() }
     }
 
-    /// Writes rows directly, without decoding them.
     private func write(_ found: ObjectStore.Found, _ members: [[[UInt8]]], _ find: Find) async throws -> [UInt8] {
         let extra = Self.extra(members, find)
         guard find.objectId == nil else {

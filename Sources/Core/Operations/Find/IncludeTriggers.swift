@@ -86,7 +86,6 @@ extension FindTriggers {
         return found
     }
 
-    /// Replaces included objects with the trigger's results.
     private static func putting(
         _ left: [Name: JSONObject], of className: Name, into objects: [JSONObject], at path: [Name]
     ) -> [JSONObject] {

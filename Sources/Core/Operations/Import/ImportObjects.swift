@@ -11,7 +11,6 @@ public struct Imports: Sendable, BackendPart {
 
     private static let pageSize = 100
 
-    /// A row that passed all checks.
     private struct PlannedRow {
         var place: Int
         var row: ImportRow
@@ -53,7 +52,6 @@ public struct Imports: Sendable, BackendPart {
         return outcomes
     }
 
-    /// Evicts cached users if the import may have changed them.
     private func invalidateIfNeeded(_ className: String) async {
         if ["_User", "_Role", "_Session"].contains(className) { await backend.caches.invalidateRoles() }
     }
@@ -134,7 +132,6 @@ public struct Imports: Sendable, BackendPart {
         }
     }
 
-    /// Runs the steps of a save that precede storing.
     private func plan(
         _ row: ImportRow, _ place: Int, _ className: String, isCreating: Bool, _ context: RequestContext
     ) async throws -> PlannedRow {

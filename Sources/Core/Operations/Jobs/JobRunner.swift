@@ -24,7 +24,6 @@ public final class JobRunner: Sendable {
     private let most: Int
     private let idSize: Int
     private let meters: JobMeters
-    /// This process's id in job runs.
     private let owner = Identifiers.hexadecimal(32)
     private let state = Mutex(State())
     private let isPrepared = Atomic(false)
@@ -33,7 +32,6 @@ public final class JobRunner: Sendable {
     static let pulse = Duration.seconds(10)
     /// The seconds without a heartbeat after which a process counts as dead.
     static let silenceLimit = 60.0
-    /// The time that jobs get to finish on shutdown.
     private static let grace = Duration.seconds(2)
     /// The message of a run whose process ended before it did.
     static let stopped = "Server stopped."

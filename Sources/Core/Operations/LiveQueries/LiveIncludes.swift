@@ -80,12 +80,11 @@ private struct IncludedFrame {
         let node: ObjectIdentifier
     }
 
-    /// A subscriber's rights on a class.
     private enum Rights {
         case reader(ObjectReader)
         /// The class doesn't exist.
         case absent
-        /// Pointers to objects of the class are kept.
+        /// Pointers to objects of the class remain pointers.
         case denied
     }
 

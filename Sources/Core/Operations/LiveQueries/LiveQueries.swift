@@ -32,7 +32,6 @@ public struct LiveQueries: Sendable, BackendPart {
         case unknown
     }
 
-    /// Step limit of a subscription in a short comparison.
     private static let shortSteps = 1000
 
     /// Computes a subscriber's event if a few steps suffice. Doesn't update or reject the subscription.

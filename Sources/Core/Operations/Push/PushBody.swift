@@ -9,7 +9,7 @@ public struct PushBody: Sendable {
     public let query: JSONObject
     /// The time to send the push, or nil to send it immediately.
     public let time: PushTime?
-    /// The time after which the push services drop the push, or nil for no limit. Unused if `interval` is set.
+    /// The time after which the push services drop the push, or nil for no limit. Never set together with `interval`.
     public let expiration: ParseDate?
     /// The lifetime in seconds after sending.
     public let interval: Double?

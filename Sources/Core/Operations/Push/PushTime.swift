@@ -1,7 +1,6 @@
 import JSON
 public import ParseModel
 
-/// The time of a push.
 public enum PushTime: Sendable, Equatable {
     /// The same moment for all devices.
     case moment(ParseDate)

@@ -70,7 +70,6 @@ public struct PlannedSave: Sendable {
     var write: PlannedWrite?
 }
 
-/// A stored save.
 public struct StoredSave: Sendable {
     var planned: PlannedSave
     var result: WriteResult

@@ -67,6 +67,5 @@ extension Saving {
         return try await store.insert(rows) { services.changes.wants($0) }
     }
 
-    /// Whether objects of ordinary classes need work after they are stored.
     private var mustFinish: Bool { backend.triggers.isObserved || !configuration.protectedFieldsSaveResponseExempt }
 }

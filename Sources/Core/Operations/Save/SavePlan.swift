@@ -5,7 +5,6 @@ import ParseStorage
 import Rules
 import ServerConfiguration
 
-/// The result of a write.
 public struct WriteResult: Sendable {
     /// 201 for a new object, 200 for an existing one.
     public var status: Int
@@ -81,7 +80,7 @@ public struct Saving: Sendable, BackendPart {
         return "\(base)/\(ClassPath.path(of: className))/\(objectId)"
     }
 
-    /// Closes a polygon's ring, as the stored value has it.
+    /// Closes a polygon's ring, since the response contains the stored form.
     private static func closed(_ value: JSONValue) -> JSONValue {
         guard case .object(var polygon) = value, polygon["__type"] == "Polygon",
             let corners = polygon["coordinates"]?.arrayValue, let first = corners.first, first != corners.last

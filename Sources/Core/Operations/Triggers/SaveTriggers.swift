@@ -103,7 +103,6 @@ public struct SaveTriggers: Sendable, BackendPart {
         }
     }
 
-    /// Whether code can't set a field.
     private static func isOfServer(_ key: Name) -> Bool {
         switch key {
         case "objectId", "createdAt", "updatedAt", "className", "sessionToken", "password", "__type": true

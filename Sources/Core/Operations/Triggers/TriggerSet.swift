@@ -105,9 +105,7 @@ public struct TriggerAnswer: Sendable {
     /// The context for later triggers, or nil to pass on this trigger's context.
     public var context: JSONObject?
 
-    /// Changes nothing.
     public init() {}
 
-    /// Replaces the body to save.
     public init(body: JSONObject) { self.body = body }
 }

@@ -3,9 +3,7 @@ import ParseModel
 import ParseStorage
 import Rules
 
-/// Saves installations so that each device has one row.
-///
-/// Duplicate rows are removed in the same transaction that writes the row.
+/// Saves installations so that each device has one row. Duplicate rows are removed in the same transaction.
 struct InstallationRules: SaveRules {
     var backend: Backend
 

@@ -13,7 +13,7 @@ package final class UnknownAccounts: Sendable {
     private let counts: Mutex<BoundedTable<Int, Count>>
     private let capacity: Int
 
-    /// - Parameter capacity: The maximum number of names. Beyond it, unlocked names are evicted first, then the least
+    /// - Parameter capacity: The maximum number of names. Beyond it, all unlocked names are evicted, then the least
     ///   recently tried.
     package init(capacity: Int = 10_000) {
         self.capacity = capacity

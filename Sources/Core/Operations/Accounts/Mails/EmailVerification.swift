@@ -104,12 +104,12 @@ public struct EmailVerifications: Sendable, BackendPart {
         return .verified(username: user.username)
     }
 
-    /// Sends a new link to replace an expired one.
+    /// Sends a new link to replace an expired link.
     ///
     /// - Parameters:
     ///   - token: The token of the old link, or nil if the user name is given.
     ///   - username: The user name, or nil if the token is given.
-    /// - Returns: Whether the user exists and isn't verified yet.
+    /// - Returns: Whether the user exists and has an unverified address.
     public func resendVerification(token: String?, username: String?, _ context: RequestContext) async throws -> Bool {
         guard configuration.accountMail.verifyUserEmails else { return false }
         let start = ContinuousClock.now

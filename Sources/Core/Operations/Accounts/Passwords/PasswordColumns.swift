@@ -19,7 +19,6 @@ extension Users {
         }
     }
 
-    /// All users, or one user.
     private struct UserPlace {
         var objectId: String?
     }

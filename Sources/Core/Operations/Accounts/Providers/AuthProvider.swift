@@ -119,7 +119,7 @@ public enum AuthPolicy: Sendable {
     case solo
 }
 
-/// One use of a provider.
+/// A single check by a provider: its purpose, input and options.
 public struct AuthAttempt: Sendable {
     public enum Purpose: Sendable {
         /// A user adds the provider.
@@ -163,7 +163,7 @@ public struct AuthAttempt: Sendable {
 public struct AuthOutcome: Sendable {
     /// The data to store for this provider, or nil to keep the stored data.
     public var stored: JSONObject?
-    /// The provider's member of `authDataResponse`, or nil for none.
+    /// The provider's member of `authDataResponse`, or nil to omit it.
     public var response: JSONObject?
     /// An error to send after storing the data, or nil if the request continues.
     public var refusal: ParseError?

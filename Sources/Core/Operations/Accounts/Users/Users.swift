@@ -9,7 +9,8 @@ import ServerConfiguration
 public struct Users: Sendable, BackendPart {
     let backend: Backend
 
-    /// Ends a user's sessions after a password change, and creates a new one for a client.
+    /// Ends a user's sessions after a password change if `revokeSessionOnPasswordReset` is on, and creates a new one
+    /// for a client.
     ///
     /// - Returns: The token of the new session, or nil for a caller with full rights.
     func replaceSessions(of userId: String, _ context: RequestContext) async throws -> String? {
@@ -66,7 +67,9 @@ public struct Users: Sendable, BackendPart {
         Set(["username", "email"].compactMap { body[$0]?.nameValue })
     }
 
-    /// Throws 202 if the user name is taken or 203 if the address is taken, ignoring case.
+    /// Checks that the user name and the address are free, ignoring case.
+    ///
+    /// - Throws: 202 if the name is taken, 203 if the address is taken, 125 if the address is invalid.
     func checkUnique(_ body: JSONObject, except objectId: String?) async throws {
         if let name = body["username"]?.stringValue,
             try await store.accounts.isTaken(name, as: .username, except: objectId)
