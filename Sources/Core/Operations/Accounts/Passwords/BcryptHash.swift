@@ -12,7 +12,7 @@ package struct BcryptHash: Sendable {
     /// Whether the cost is low enough to compare passwords.
     var isAffordable: Bool { cost <= Self.highestCost }
 
-    /// Nil if the text isn't a bcrypt hash.
+    /// Returns nil if the text isn't a bcrypt hash.
     package init?(_ text: String) {
         let bytes = Array(text.utf8)
         let dollar = UInt8(ascii: "$")
