@@ -9,24 +9,20 @@ import ServerConfiguration
 import Synchronization
 public import Telemetry
 
-/// The operations of Parse over one database, or inside of one transaction of it.
+/// The Parse operations on one database, or within one of its transactions.
 ///
-/// It is a table of contents: each family of operations is a type of its own, a ``BackendPart``, and reaches the others
-/// through its backend.
+/// Each family of operations is a ``BackendPart``, which reaches the other families through its backend.
 public struct Backend: Sendable {
     @usableFromInline let services: Services
-    /// The objects.
     public let store: ObjectStore
-    /// What is to be done when the transaction that this is part of is committed; nil outside of one.
+    /// Effects to run after the transaction commits, or nil outside a transaction.
     let deferred: DeferredEffects?
 
-    /// Makes the operations over a store.
+    /// Creates the operations on a store.
     ///
     /// - Parameters:
-    ///   - files: Where uploaded files are; nil where there are none.
-    ///   - log: Where the lines of the server's logger are kept.
-    ///   - extensions: What the deployment adds.
-    ///   - meters: What is counted.
+    ///   - files: The storage of uploaded files, or nil to disable files.
+    ///   - log: The ring buffer that `GET /scriptlog` reads.
     public init(
         configuration: Configuration, store: ObjectStore, files: (any FileStorage)? = nil,
         passwords: Passwords = Passwords(), logger: Logger, log: LogRing = LogRing(),
@@ -47,130 +43,119 @@ public struct Backend: Sendable {
 
     // MARK: Objects
 
-    /// Finds and gets.
+    /// Find and get requests.
     public var finding: Finding { Finding(backend: self) }
-    /// Aggregations and distinct values.
     public var aggregating: Aggregating { Aggregating(backend: self) }
-    /// Creations and changes of objects.
     public var saving: Saving { Saving(backend: self) }
-    /// Deletions of objects.
     public var deleting: Deleting { Deleting(backend: self) }
-    /// Batches that are one transaction, and requests that are served once.
+    /// Batches that run as one transaction, and idempotent requests.
     public var transactions: Transactions { Transactions(backend: self) }
-    /// Uploaded files; nil where there are none.
+    /// Uploaded files, or nil if the server has no file storage.
     public var files: Files? { services.fileStorage.map { Files(backend: self, storage: $0) } }
-    /// Rows of an export, stored as they were.
+    /// Stores rows of an export unchanged.
     public var imports: Imports { Imports(backend: self) }
 
     // MARK: Rights and triggers
 
-    /// What callers may do with a class, and what they see of it.
+    /// Class-level permissions and protected fields.
     public var permissions: Permissions { Permissions(backend: self) }
-    /// What the calls of triggers share.
     public var triggers: Triggers { Triggers(backend: self) }
     var saveTriggers: SaveTriggers { SaveTriggers(backend: self) }
     var deleteTriggers: DeleteTriggers { DeleteTriggers(backend: self) }
     var findTriggers: FindTriggers { FindTriggers(backend: self) }
-    /// Triggers of live queries.
     public var liveQueryTriggers: LiveQueryTriggers { LiveQueryTriggers(backend: self) }
-    /// Subscriptions, and what a change means for one.
+    /// Live-query subscriptions.
     public var liveQueries: LiveQueries { LiveQueries(backend: self) }
 
     // MARK: Accounts
 
-    /// Logging in and out.
     public var logIn: LogIn { LogIn(backend: self) }
-    /// Records of users as they see them.
+    /// Users and sessions as their own users see them.
     public var ownRecords: OwnRecords { OwnRecords(backend: self) }
-    /// Sessions: opening, finding and extending them.
+    /// Creates, finds and extends sessions.
     public var sessions: Sessions { Sessions(backend: self) }
-    /// Names, addresses and passwords of users.
+    /// Checks user names, addresses and passwords.
     public var users: Users { Users(backend: self) }
-    /// Log-in and linking by providers.
+    /// Log-in and account linking with auth providers.
     public var providers: Providers { Providers(backend: self) }
-    /// Attempts to log in, and locked accounts.
+    /// Account lockout after failed log-ins.
     var lockout: Lockout { Lockout(backend: self) }
     public var mails: AccountMails { AccountMails(backend: self) }
-    /// Links for forgotten passwords.
+    /// Password-reset links.
     public var passwordResets: PasswordResets { PasswordResets(backend: self) }
-    /// Links that confirm addresses.
+    /// Email-verification links.
     public var verifications: EmailVerifications { EmailVerifications(backend: self) }
-    /// One row a device.
+    /// Device installations, one row per device.
     var installations: Installations { Installations(backend: self) }
-    /// What is remembered of users and roles, here and in other processes.
+    /// Invalidates user and role caches in this and other processes.
     public var caches: CacheInvalidation { CacheInvalidation(backend: self) }
 
     // MARK: Administration
 
-    /// The schemas API.
     public var schemas: Schemas { Schemas(backend: self) }
     /// Declared webhooks.
     public var hooks: Hooks { Hooks(backend: self) }
-    /// Jobs and their schedules.
     public var jobs: Jobs { Jobs(backend: self) }
-    /// Notifications as they are asked for.
+    /// Push requests.
     public var pushes: Pushes { Pushes(backend: self) }
     /// The parameters of `/config`.
     public var globalConfig: GlobalConfig { GlobalConfig(backend: self) }
-    /// The configuration of GraphQL.
+    /// The settings of `/graphql-config`.
     public var graphQLConfig: GraphQLConfig { GraphQLConfig(backend: self) }
-    /// The lines of the log.
+    /// The log lines for `GET /scriptlog`.
     public var scriptLog: ScriptLog { ScriptLog(backend: self) }
-    /// Operations of the database that took long.
+    /// Slow database operations of this process.
     public var slowOperations: SlowOperations { SlowOperations(backend: self) }
-    /// Statements that take long, with plans and advice.
+    /// Slow SQL statements with plans and index advice.
     public var slowStatements: SlowStatements { SlowStatements(backend: self) }
     var slowLog: SlowOperationLog { services.slowLog }
-    /// How many objects the classes have.
+    /// The number of objects per class.
     public var classCounts: ClassCounts { ClassCounts(backend: self) }
-    /// What points to an object.
+    /// Finds the objects that point to an object.
     public var references: References { References(backend: self) }
-    /// Objects that are handed on, however many they are.
+    /// Exports the results of a find of any size.
     public var objectExport: ObjectExport { ObjectExport(backend: self) }
-    /// Rows that operators bring.
+    /// Row imports of console operators.
     public var checkedImport: CheckedImport { CheckedImport(backend: self) }
-    /// What operators removed.
+    /// Objects that operators deleted.
     public var trash: Trash { Trash(backend: self) }
-    /// What a user may do, and why.
+    /// Explains which operations a user is allowed.
     public var allowances: Allowances { Allowances(backend: self) }
-    /// Views of classes that operators saved.
+    /// Class views saved by operators.
     public var savedViews: SavedViews { SavedViews(backend: self) }
-    /// Advice on indexes.
     public var indexAdvising: IndexAdvising { IndexAdvising(backend: self) }
-    /// The security report.
     public var securityReport: SecurityReport { SecurityReport(backend: self) }
-    /// Operators of the console.
+    /// Console operators.
     public var operators: Operators { Operators(backend: self) }
-    /// Removal of what is over.
+    /// Periodic cleanup.
     public var sweeps: Sweeps { Sweeps(backend: self) }
 
-    // MARK: What the families share
+    // MARK: Shared services
 
-    /// The options in force.
+    /// The configuration of the server.
     ///
-    /// Inlined, so that reading one of them copies no other.
+    /// Inlined, so that reading one option doesn't copy the whole struct.
     @inlinable public var configuration: Configuration { services.configuration }
-    /// The clock.
     public var clock: WallClock { services.clock }
-    /// Subscribers to changes of the declared webhooks.
+    /// Notifies followers if declared webhooks change.
     public var hookChanges: HookChanges { services.hookChanges }
-    /// Subscribers to changes of what sessions depend on.
+    /// Notifies followers if a user's fields, roles or sessions change.
     public var userChanges: UserChanges { services.userChanges }
-    /// What runs jobs; nil where there are none.
+    /// The job runner, or nil if the deployment has no jobs.
     public var jobRunner: JobRunner? { services.jobRunner }
-    /// The metrics.
     public var meters: Meters { services.meters }
-    /// How many hashes of passwords wait to be computed.
+    /// The number of password hashes waiting for a worker.
     public var waitingHashes: Int { services.passwords.waiting }
     var logger: Logger { services.logger }
     package var log: LogRing { services.log }
 
-    /// Runs calls in one transaction: what `body` throws undoes everything that it did through the rules it is given.
+    /// Runs `body` in one transaction, which rolls back if `body` throws. Only operations of the passed backend belong
+    /// to it.
     ///
     /// - Parameters:
-    ///   - purpose: What it is for.
-    ///   - conflictKey: A name for what it locks first, where that is known: others who do so wait without a
-    ///     connection.
+    ///   - purpose: Selects the connection pool, and with it whether a time limit applies.
+    ///   - conflictKey: A key for the first row that the transaction locks, if known. Transactions with the same key
+    ///     wait without holding a connection.
     public func transaction<R: Sendable>(
         _ purpose: TransactionPurpose = .request, conflictKey: String? = nil,
         _ body: @escaping @Sendable (Backend) async throws -> R
@@ -190,27 +175,26 @@ public struct Backend: Sendable {
         } catch {
             outcome = .failure(error)
         }
-        // Before the commit, a request that looked again would have remembered what was there before. After a failure
-        // as well: a commit whose answer was lost may have been carried out.
+        // Caches are invalidated after the commit, since earlier a concurrent request could cache the old state again.
+        // A failed commit may have succeeded with its response lost, so failures invalidate too.
         for user in deferred.users { await caches.invalidate(user: user.text) }
         if deferred.invalidatesRoles { await caches.invalidateRoles() }
         if deferred.hasMails { services.mailer?.wake() }
         return try outcome.get()
     }
 
-    /// Whether this is part of a transaction, which sees what may not be cached.
+    /// Whether this backend runs within a transaction. Its uncommitted data must not be cached.
     var isInTransaction: Bool { deferred != nil }
 
-    /// The schemas.
     public var catalog: SchemaCatalog { store.catalog }
 
-    /// Links to files as answers to a request carry them.
+    /// The file links for responses to a request.
     func links(_ context: RequestContext) -> FileLinks {
         services.fileLinks.below(configuration.publicServerURL ?? context.mountURL)
     }
 }
 
-/// A family of operations, or the rules of one, over the parts that most of them need.
+/// A family of operations, or the rules of one, with shortcuts to the shared parts.
 protocol BackendPart {
     var backend: Backend { get }
 }
@@ -236,7 +220,7 @@ extension BackendPart {
     }
 }
 
-/// What is to be done when a transaction has been committed.
+/// Effects to run after a transaction commits.
 final class DeferredEffects: Sendable {
     private struct State: Sendable {
         var users: Set<Name> = []
@@ -246,7 +230,7 @@ final class DeferredEffects: Sendable {
 
     private let state = Mutex(State())
 
-    /// The users whose sessions are to be forgotten.
+    /// The users whose cached sessions must be invalidated.
     var users: Set<Name> { state.withLock { $0.users } }
 
     var invalidatesRoles: Bool { state.withLock { $0.invalidatesRoles } }

@@ -1,40 +1,37 @@
 import JSON
 import ServerConfiguration
 
-/// What a deployment adds to the rules.
+/// The features that a deployment adds to the backend.
 public struct BackendExtensions: Sendable {
-    /// What runs before and after objects are saved and deleted; nil for nothing.
+    /// The save, delete and find triggers, or nil if there is no cloud code.
     public var triggers: (any TriggerSet)?
-    /// Who wants to know what became of objects.
     public var observers: [any ChangeObserver] = []
-    /// What sends mails for accounts; nil for nothing.
+    /// Sends account mails, or nil if no mail adapter is configured.
     public var mailer: (any Mailer)?
-    /// What sends notifications; nil for nothing.
+    /// Sends push notifications, or nil if push is not configured.
     public var pusher: (any Pusher)?
-    /// The jobs that administrators may start; nil for none.
+    /// The background jobs that administrators can start, or nil if the app has no jobs.
     public var jobs: (any JobSet)?
-    /// The clock.
     public var clock = WallClock.system
-    /// How long it takes from one look at the schedules of jobs to the next.
+    /// The interval between checks of the job schedules.
     public var schedulePause = Duration.seconds(5)
-    /// Ways to log in besides the built-in ones, by the names that clients know them by.
+    /// Additional auth providers by name.
     public var authProviders: [Name: any AuthProvider] = [:]
-    /// Calls an option that is a function of the app, or nil if there are none.
+    /// Calls an option that is an app function, or nil if no option is a function.
     package var askOption: AskOption?
 
-    /// Calls an option that is a function.
+    /// Calls an option that is an app function.
     package typealias AskOption =
         @Sendable (_ option: Configuration.OptionFunction, _ request: JSONObject) async throws -> Bool
 
-    /// Adds nothing.
     public init() {}
 
-    /// Adds ways to log in, where the deployment has none of its own by their names.
+    /// Adds auth providers. Providers of the same name that were added earlier win.
     public mutating func addProviders(_ providers: [Name: any AuthProvider]) {
         authProviders.merge(providers) { own, _ in own }
     }
 
-    /// The ways to log in, the built-in ones included.
+    /// All auth providers, including the built-in anonymous one.
     var allAuthProviders: [Name: any AuthProvider] {
         authProviders.merging(["anonymous": AnonymousProvider()]) { added, _ in added }
     }
@@ -43,14 +40,14 @@ public struct BackendExtensions: Sendable {
         "janraincapture", "janrainengage", "ldap", "meetup", "phantauth", "qq", "vkontakte", "wechat", "weibo",
     ]
 
-    /// Checks that there is each login provider that a configuration speaks of, and that it can work with its options.
+    /// Checks that every configured auth provider exists and accepts its options.
     ///
-    /// - Returns: Warnings for the operator: options that have no effect, and those that are taken and unsafe.
+    /// - Returns: Warnings about options that have no effect or are unsafe.
     /// - Throws: `ConfigurationError` that names the option.
     public func checkProviders(_ configuration: Configuration) throws(ConfigurationError) -> [String] {
         var warnings: [String] = []
         for (name, value) in configuration.auth {
-            // What is not there is as good as switched off.
+            // A disabled provider needn't be available.
             let isOfApp = configuration.cloudMain.app?.providers.contains(name) == true
             if value["enabled"] == false, value["module"] != nil || isOfApp || Self.unbuiltProviders.contains(name) {
                 continue

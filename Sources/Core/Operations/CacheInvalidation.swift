@@ -5,16 +5,16 @@ import Postgres
 import ServerConfiguration
 import Synchronization
 
-/// What other processes announce, and what they keep silent about.
+/// Keeps user, role, schema and webhook caches consistent across processes.
 public struct CacheInvalidation: Sendable, BackendPart {
     let backend: Backend
 
-    /// Follows what other processes and parse-server do to users and classes; returns when the client is shut down.
+    /// Listens for changes made by other processes and parse-server. Returns when the client is shut down.
     public func follow() async {
         let watch = SchemaWatch(
             catalog: catalog, sessions: services.sessionCache, period: configuration.databaseOptions.schemaCacheTtl,
             logger: logger)
-        // Classes are read once for however many announcements came meanwhile, and users do not wait for it.
+        // Any number of notifications causes one schema reload, and user invalidations don't wait for it.
         let (changes, change) = AsyncStream.makeStream(of: Void.self, bufferingPolicy: .bufferingNewest(1))
         let (hooks, hook) = AsyncStream.makeStream(of: Void.self, bufferingPolicy: .bufferingNewest(1))
         await withTaskGroup(of: Void.self) { group in
@@ -37,11 +37,11 @@ public struct CacheInvalidation: Sendable, BackendPart {
             switch event {
             case .connected:
                 watch.announcements(arrive: true)
-                // Whatever was announced while this process did not listen is lost: forget everything.
+                // Notifications sent while this process wasn't listening are lost, so everything is invalidated.
                 services.sessionCache.invalidateAll()
                 classesChanged()
                 hooksChanged()
-                // In a task of its own: what others announce meanwhile is not kept waiting.
+                // In a separate task, so that incoming notifications don't wait.
                 if let question = services.peerFolders.question { Task { await announce(question) } }
             case .notification("schema.change", let payload):
                 if catalog.concerns(announcement: payload) { classesChanged() }
@@ -60,7 +60,7 @@ public struct CacheInvalidation: Sendable, BackendPart {
         }
     }
 
-    /// Has the folder of uploaded files known to other processes, which say so when theirs is another.
+    /// Announces this process's upload folder. Processes with a different folder reply, and both log a warning.
     public func begin(filesIn mark: String) { services.peerFolders.begin(mark) }
 
     private func note(folder payload: String) {
@@ -79,16 +79,15 @@ public struct CacheInvalidation: Sendable, BackendPart {
             try await catalog.reload()
         } catch {
             watch.missedChange()
-            // The server is stopping.
             guard !Task.isCancelled else { return }
             logger.warning("schema could not be read", metadata: ["error": "\(error)"])
         }
     }
 
-    /// The channel by which processes invalidate what others have cached of users.
+    /// The notification channel for cache invalidation between processes.
     static let cacheChannel = "roost.cache"
 
-    /// Forgets what is remembered of a user, here and in every other process.
+    /// Invalidates a user's cached sessions in all processes, or enqueues that until the transaction commits.
     func invalidate(user id: String) async {
         if let deferred = backend.deferred { return deferred.add(user: id) }
         services.sessionCache.invalidate(user: id)
@@ -96,35 +95,35 @@ public struct CacheInvalidation: Sendable, BackendPart {
         await announce("user:\(id)")
     }
 
-    /// Forgets everybody's roles, here and in every other process.
+    /// Invalidates all cached sessions in all processes because roles changed, or enqueues that until the transaction
+    /// commits.
     func invalidateRoles() async {
         if let deferred = backend.deferred { return deferred.addRoles() }
         services.sessionCache.invalidateAll()
         await announce("roles")
     }
 
-    /// Has the declared webhooks read anew, here and in every other process.
+    /// Reloads the declared webhooks in all processes.
     func hooksChanged() async {
         await services.hookChanges.notify()
         await announce(Self.hooksPayload)
     }
 
-    /// What processes announce when the declared webhooks changed.
+    /// The notification payload for changed webhooks.
     static let hooksPayload = "hooks"
 
     private func announce(_ payload: String) async {
         do {
             try await store.client.notify(channel: Self.cacheChannel, payload: payload)
         } catch let error as PostgresError where error.kind == .shutdown {
-            // The server is stopping.
         } catch {
-            // Others learn of it when their entries grow too old.
+            // Other processes serve stale entries until these expire.
             logger.warning("other processes not notified of a change", metadata: ["error": "\(error)"])
         }
     }
 }
 
-/// Who wants to know that something about a user changed, in this process or another: fields, roles, sessions that ended.
+/// Notifies followers if a user's fields, roles or sessions change, in this or another process.
 public final class UserChanges: Sendable {
     private struct Follower: Sendable {
         let note: @Sendable (Name) -> Void
@@ -133,11 +132,11 @@ public final class UserChanges: Sendable {
 
     private let followers = Mutex<[Follower]>([])
 
-    /// Has something called after each change.
+    /// Adds a follower of user changes.
     ///
     /// - Parameters:
-    ///   - note: Is given the id of the user. It only takes note: the change waits for it.
-    ///   - settle: Returns when what was noted of a user had its effect, or after a short time.
+    ///   - note: Records the id of the changed user. The change waits for it, so it must return quickly.
+    ///   - settle: Waits until the recorded changes of a user have taken effect, or until a short timeout.
     public func follow(_ note: @escaping @Sendable (Name) -> Void, settle: @escaping @Sendable (Name) async -> Void) {
         followers.withLock { $0.append(Follower(note: note, settle: settle)) }
     }
@@ -146,17 +145,16 @@ public final class UserChanges: Sendable {
         for follower in followers.withLock({ $0 }) { follower.note(Name(userId)) }
     }
 
-    /// Waits until what was noted of a user had its effect, for a short time at most.
+    /// Waits until the recorded changes of a user have taken effect, or until a short timeout.
     func settle(_ userId: String) async {
         for follower in followers.withLock({ $0 }) { await follower.settle(Name(userId)) }
     }
 }
 
-/// Who wants to know that the declared webhooks changed, in this process or another.
+/// Notifies followers if the declared webhooks change, in this or another process.
 public final class HookChanges: Sendable {
     private let followers = Mutex<[@Sendable () async -> Void]>([])
 
-    /// Has something called after each change.
     public func follow(_ follower: @escaping @Sendable () async -> Void) {
         followers.withLock { $0.append(follower) }
     }

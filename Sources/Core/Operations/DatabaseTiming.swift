@@ -8,13 +8,9 @@ import Telemetry
 import Tracing
 
 extension Backend {
-    /// Measures a call of the database.
+    /// Runs a database operation and records its duration in metrics, traces and the slow-query log.
     ///
-    /// - Parameters:
-    ///   - operation: What is asked of it.
-    ///   - className: The class that it is about.
-    ///   - context: The request that it is done for; nil for none.
-    /// - Throws: What `body` throws.
+    /// - Parameter context: The request that caused the operation, or nil for background work.
     func timed<R>(
         _ operation: DatabaseMeters.Operation, _ className: String, _ context: RequestContext?,
         _ body: () async throws -> R
@@ -30,9 +26,9 @@ extension Backend {
         }
     }
 
-    /// Notes a call of the database that is over.
+    /// Records a finished database operation.
     ///
-    /// - Parameter error: What it threw; nil for a success.
+    /// - Parameter error: The operation's error, or nil on success.
     func note(
         _ operation: DatabaseMeters.Operation, _ className: String, _ context: RequestContext?,
         since start: ContinuousClock.Instant, _ error: (any Error)?
@@ -68,7 +64,8 @@ extension Backend {
         span.end()
     }
 
-    /// The SQLSTATE class of a database failure, or nil for an error that is an answer, such as a missing object.
+    /// The SQLSTATE of a database failure, `none` for a failure without SQLSTATE, or nil for expected errors such as a
+    /// missing object.
     private static func errorClass(of error: any Error) -> String? {
         switch error {
         case let error as PostgresError: error.sqlState.isEmpty ? "none" : error.sqlState
@@ -81,7 +78,7 @@ extension Backend {
 }
 
 extension LoginMeters.Result {
-    /// How a log-in ended that was refused.
+    /// Classifies the error of a rejected log-in.
     init(_ error: any Error) {
         guard let error = error as? ParseError else {
             self = .provider

@@ -1,15 +1,15 @@
-/// Random names: ids of objects, tokens of sessions, names of users who have none.
+/// Random identifiers: object ids, session tokens, generated user names.
 public enum Identifiers {
     private static let alphabet = Array("ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789".utf8)
 
-    /// Letters and digits, each equally likely, from the system's generator of secrets.
+    /// A cryptographically random string of letters and digits.
     public static func alphanumeric(_ count: Int) -> String { random(count, of: alphabet) }
 
-    /// Lower-case hexadecimal digits.
+    /// A cryptographically random string of lower-case hexadecimal digits.
     public static func hexadecimal(_ count: Int) -> String { random(count, of: Array("0123456789abcdef".utf8)) }
 
-    /// Random characters of an alphabet of at most 64. Each takes six bits, and six more if they exceed the alphabet,
-    /// so that all are equally likely. Each call of the generator asks the system, so all bits are used.
+    /// Uses six random bits per character and discards values outside the alphabet, so all characters are equally
+    /// likely. Each generator call is a system call, so one call supplies ten characters.
     private static func random(_ count: Int, of alphabet: [UInt8]) -> String {
         var generator = SystemRandomNumberGenerator()
         var text: [UInt8] = []
@@ -25,6 +25,6 @@ public enum Identifiers {
         return String(decoding: text, as: UTF8.self)
     }
 
-    /// A session token: SDKs take the `r:` for the sign of one that can be revoked.
+    /// A session token. SDKs recognize revocable tokens by the prefix `r:`.
     public static func sessionToken() -> String { "r:" + hexadecimal(32) }
 }

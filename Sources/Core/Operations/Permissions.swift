@@ -5,12 +5,12 @@ import ParseStorage
 import Rules
 import ServerConfiguration
 
-/// Class-level permissions, where they need to know more than the class.
+/// Permission checks that need more than the class schema.
 public struct Permissions: Sendable, BackendPart {
     let backend: Backend
 
-    /// Whether a count is answered as an empty list: up to line 7 to a caller without a user, in a class that lets
-    /// through to some objects only.
+    /// Whether a count responds with an empty list. Up to preset 7 this happens for anonymous callers if the class is
+    /// readable only through pointer permissions.
     func countsNothing(_ className: String, _ caller: Caller) -> Bool {
         guard configuration.preset < 8, caller.userId == nil, let schema = catalog.schema(className),
             let filter = try? schema.permit(.count, to: caller)
@@ -18,7 +18,7 @@ public struct Permissions: Sendable, BackendPart {
         return filter == .any([])
     }
 
-    /// Refuses clients a class that does not exist, where they may not make classes; throws 119.
+    /// Throws 119 if a client uses a missing class and clients can't create classes.
     func checkClassCreation(_ name: String, _ caller: Caller) throws(ParseError) {
         guard !configuration.allowClientClassCreation, !caller.readsEverything, !SystemClass.names.contains(name),
             catalog.schema(name) == nil
@@ -27,16 +27,17 @@ public struct Permissions: Sendable, BackendPart {
             ParseError.operationForbidden, "This user is not allowed to access non-existent class: \(name)")
     }
 
-    /// The internal fields of the users that a find gave, as members to be added to each: what no schema lists of users
-    /// (the hash of the password, tokens, lockouts), which the maintenance key reads and writes.
+    /// Fetches the internal fields of found users for the maintenance key, such as password hashes, tokens and
+    /// lockouts.
     ///
-    /// - Returns: A list for each row, or nothing when the caller may not see them or did not ask for them.
+    /// - Returns: A list of encoded members for each row, or an empty list if the caller may not read or did not select
+    ///   them.
     func internalMembers(_ found: ObjectStore.Found, _ options: FindOptions, _ caller: Caller) async throws
         -> [[[UInt8]]]
     {
         guard caller.power == .maintenance, found.rowCount > 0 else { return [] }
         let wanted = SystemClass.internalUserFields.keys.filter { name in
-            // Servers before 8 kept the hash back even from this key.
+            // parse-server before 8 hides the hash even from this key.
             (configuration.preset >= 8 || name != "_hashed_password")
                 && options.keys?.contains([name]) ?? true && !options.excluded.contains([name])
         }
@@ -48,10 +49,10 @@ public struct Permissions: Sendable, BackendPart {
         }
     }
 
-    /// Takes the internal fields out of a user that the maintenance key writes.
+    /// Removes and returns the internal fields from a user body written with the maintenance key.
     ///
-    /// - Returns: Their values; null for one that is to be deleted.
-    /// - Throws: 142 for a hash of a password that is none.
+    /// - Returns: The field values, with null for deleted fields.
+    /// - Throws: 201 or 142 for an invalid password hash.
     func takeInternalFields(_ body: inout JSONObject, _ caller: Caller) throws(ParseError)
         -> OrderedDictionary<Name, JSONValue>
     {
@@ -65,9 +66,10 @@ public struct Permissions: Sendable, BackendPart {
         return hidden
     }
 
-    /// Refuses what is no hash where the hash of a password belongs: its user could never log in.
+    /// Rejects an invalid password hash, since its user could never log in.
     ///
-    /// - Throws: 201 or 142; values that are no texts are refused by their type.
+    /// - Throws: 201 if the hash is empty, 142 if it isn't a bcrypt hash. Non-strings are rejected later by the type
+    ///   check.
     static func checkHash(_ hidden: OrderedDictionary<Name, JSONValue>) throws(ParseError) {
         guard let text = hidden["_hashed_password"]?.stringValue, BcryptHash(text) == nil else { return }
         guard !text.isEmpty else { throw ParseError(ParseError.passwordMissing, "password is required") }

@@ -7,55 +7,50 @@ import Rules
 import ServerConfiguration
 import Telemetry
 
-/// What all operations of a process share: caches, queues, and what the deployment adds. One a process; nothing in it
-/// is part of a transaction.
+/// The services shared by all operations of a process: caches, queues and extensions. They are independent of
+/// transactions.
 @usableFromInline
 final class Services: Sendable {
     @usableFromInline let configuration: Configuration
     let passwords: Passwords
     let sessionCache: SessionCache
-    /// Attempts to log in under names that no user has.
+    /// Failed log-ins under user names that don't exist.
     let unknownAccounts: UnknownAccounts
-    /// How often users changed their addresses a short time ago, which sends mails to addresses of their choice.
+    /// Recent address changes per user. Each one sends mail to an address that the user chose.
     let addressChanges: RecentCounts
-    /// Address changes that functions of the app refused.
+    /// Recent address changes that app functions rejected.
     let refusedAddresses: RecentCounts
     /// Recent mails with links per user.
     let linkMails: RecentCounts
     let logger: Logger
     let log: LogRing
-    /// Subscribers to changes of the declared webhooks.
     let hookChanges = HookChanges()
-    /// Where other processes keep files.
+    /// Detects processes that store uploads in another folder.
     let peerFolders = PeerFolders()
-    /// Subscribers to changes of what sessions depend on.
     let userChanges = UserChanges()
     let growingClasses = GrowingClasses()
-    /// What runs before and after objects are saved; nil for nothing.
+    /// The triggers, or nil if there is no cloud code.
     let triggerSet: (any TriggerSet)?
-    /// Has observers know of changes of objects.
     let changes: ChangeReporter
-    /// What sends mails; nil for nothing.
+    /// Sends account mails, or nil if no mail adapter is configured.
     let mailer: (any Mailer)?
-    /// What sends notifications; nil for nothing.
+    /// Sends push notifications, or nil if push is not configured.
     let pusher: (any Pusher)?
-    /// What runs jobs; nil where there are none.
+    /// The job runner, or nil if the deployment has no jobs.
     let jobRunner: JobRunner?
     let clock: WallClock
-    /// How long it takes from one look at the schedules of jobs to the next.
+    /// The interval between checks of the job schedules.
     let schedulePause: Duration
-    /// The ways to log in other than by a password.
     let authProviders: [Name: any AuthProvider]
-    /// Calls an option that is a function of the app, or nil if there are none.
+    /// Calls an option that is an app function, or nil if no option is a function.
     let askOption: BackendExtensions.AskOption?
-    /// How users see what the providers know of them; nil for as it is stored.
+    /// Removes provider secrets from the `authData` that users see, or nil if it needs no change.
     let loginDataView: (@Sendable (JSONObject) -> JSONObject)?
-    /// Where uploaded files are; nil where there are none.
+    /// The storage of uploaded files, or nil if files are disabled.
     let fileStorage: (any FileStorage)?
     let fileLinks: FileLinks
     let protectedFields: ProtectedFields
     let meters: Meters
-    /// Operations of the database that took long.
     let slowLog: SlowOperationLog
 
     init(

@@ -1,29 +1,28 @@
 public import ParseModel
 import Synchronization
 
-/// What time it is: what dates objects, ends sessions and tokens, and decides when a job is due.
+/// The clock for object dates, expiry times and job schedules.
 public struct WallClock: Sendable {
-    /// The clock of the system, which is later after each write than what the write was dated, in this process.
+    /// The system clock. Within this process its time is always later than the date of any finished write.
     ///
-    /// So objects that are made one after the other are in the order of their dates, which have whole milliseconds. It
-    /// is never more than ``mostAhead`` ahead of the system: writes that would be wait.
+    /// Dates have whole milliseconds, so consecutive writes still get increasing dates. The clock is at most
+    /// ``mostAhead`` ahead of the system, and writes wait if they would exceed that.
     public static let system = WallClock(rising: true) { .now }
 
-    /// How far the clock may be ahead of the system, in milliseconds.
+    /// The maximum lead over the system clock, in milliseconds.
     package static let mostAhead: Int64 = 10
 
     private let read: @Sendable () -> ParseDate
     private let latest: LatestTime?
 
     /// - Parameters:
-    ///   - rising: Whether it is later after each write than what the write was dated.
-    ///   - read: Gives the present time. Requests call it at once and often: it must not wait.
+    ///   - rising: Whether the time is always later than the date of any finished write.
+    ///   - read: Returns the present time. Called often and synchronously, so it must not block.
     public init(rising: Bool = false, _ read: @escaping @Sendable () -> ParseDate) {
         self.read = read
         latest = rising ? LatestTime() : nil
     }
 
-    /// The present time.
     public var now: ParseDate {
         let time = read()
         guard let latest else { return time }
@@ -31,7 +30,7 @@ public struct WallClock: Sendable {
         return Self.isFar(next, ahead: time) ? time : max(time, next)
     }
 
-    /// Waits until a time is near enough to be the date of a write.
+    /// Waits until the date of a write is at most ``mostAhead`` ahead of the system clock.
     package func approach(_ time: ParseDate) async throws {
         guard latest != nil else { return }
         let present = read()
@@ -40,7 +39,7 @@ public struct WallClock: Sendable {
         try await Task.sleep(for: .milliseconds(wait))
     }
 
-    /// Notes the date of a write that others can see: what begins from now on is later.
+    /// Records the date of a visible write. Later readings exceed it.
     package func note(_ time: ParseDate) {
         guard let latest else { return }
         let present = read()
@@ -52,7 +51,7 @@ public struct WallClock: Sendable {
         }
     }
 
-    /// Whether a time is further ahead than this clock ever runs. Then the system clock was set back, and is trusted.
+    /// Whether a time is further ahead than this clock ever runs. Then the system clock was set back and is trusted.
     private static func isFar(_ time: ParseDate, ahead present: ParseDate) -> Bool {
         time.milliseconds - present.milliseconds > 2 * mostAhead
     }

@@ -5,11 +5,11 @@ import ParseStorage
 import Rules
 import ServerConfiguration
 
-/// The deployment's parameters (`/config`): one row, the same for everybody.
+/// The app's parameters (`/config`), stored in one row.
 public struct GlobalConfig: Sendable, BackendPart {
     let backend: Backend
 
-    /// The parameters as a caller sees them.
+    /// Returns the parameters, without those reserved for the master key if the caller lacks it.
     public func read(_ context: RequestContext) async throws -> JSONObject {
         let row = try await row()
         guard let row else { return ["params": [:]] }
@@ -24,7 +24,7 @@ public struct GlobalConfig: Sendable, BackendPart {
         return ["params": .object(params), "masterKeyOnly": .object(flags)]
     }
 
-    /// Changes parameters; each that is written is for everybody unless it is said to be for the master key.
+    /// Updates parameters. A written parameter is public unless `masterKeyOnly` is set for it.
     ///
     /// - Throws: 119 for the read-only key.
     public func change(_ body: JSONObject, _ context: RequestContext) async throws {
@@ -39,11 +39,10 @@ public struct GlobalConfig: Sendable, BackendPart {
     }
 }
 
-/// Saves the parameters: one row without a schema, with triggers of its own (`@Config`).
+/// Saves the parameters: one row without a schema, with triggers on `@Config`.
 private struct GlobalConfigRules: SaveRules {
     var backend: Backend
 
-    /// The parameters before the save, for triggers.
     private var original: JSONObject?
 
     init(backend: Backend) { self.backend = backend }
@@ -59,7 +58,7 @@ private struct GlobalConfigRules: SaveRules {
     mutating func callBefore(_ save: inout Save) async throws {
         guard backend.triggers.callsSaveTriggers("@Config") else { return }
         original = try await backend.globalConfig.row()?["params"]?.objectValue
-        // What a trigger changes of the parameters is not stored, as with parse-server.
+        // As in parse-server, a trigger's changes to the parameters are not stored.
         save.cloudContext = try await backend.triggers.callConfigTrigger(
             .beforeSave, Self.changes(save), original: original, save.context, cloudContext: nil)
     }
@@ -90,18 +89,17 @@ private struct GlobalConfigRules: SaveRules {
     private static func changes(_ save: Save) -> JSONObject { save.body["params"]?.objectValue ?? [:] }
 }
 
-/// `/graphql-config`: kept for parse-server, which reads it; Roost has no GraphQL.
+/// `/graphql-config`. Stored only for a parse-server on the same database, since Roost has no GraphQL.
 public struct GraphQLConfig: Sendable, BackendPart {
     let backend: Backend
 
-    /// The settings; empty when there are none.
+    /// Returns the settings, or an empty object if none are stored.
     public func read() async throws -> JSONObject {
         var request = ObjectStore.FindRequest(className: "_GraphQLConfig")
         request.filter = .field(FieldPath("objectId"), .equal("1"))
         return try await store.find(request).objects.first?["config"]?.objectValue ?? [:]
     }
 
-    /// Replaces the settings.
     public func change(_ body: JSONObject, _ context: RequestContext) async throws {
         guard context.caller.power == .master else {
             throw ParseError.denied(

@@ -4,11 +4,11 @@ import ParseModel
 import ParseStorage
 import Rules
 
-/// Webhooks as they are declared: kept in `_Hooks`, one row a hook.
+/// Declared webhooks, stored in `_Hooks` with one row per hook.
 public struct Hooks: Sendable, BackendPart {
     let backend: Backend
 
-    /// Which hook a declaration is about.
+    /// The identity of a declared hook.
     public enum HookName: Sendable, Hashable {
         case function(String)
         case trigger(className: String, trigger: String)
@@ -53,21 +53,21 @@ public struct Hooks: Sendable, BackendPart {
         "afterLogin", "afterLogout", "beforeConnect", "beforeSubscribe", "afterEvent", "beforePasswordResetRequest",
     ]
 
-    /// All hooks, those first that were declared first.
+    /// All hooks in the order of declaration.
     public func all() async throws -> [JSONObject] {
         try await store.find(ObjectStore.FindRequest(className: "_Hooks")).objects
     }
 
-    /// All function hooks, or all trigger hooks.
+    /// All function hooks or all trigger hooks.
     public func list(functions: Bool) async throws -> [JSONObject] {
         var request = ObjectStore.FindRequest(className: "_Hooks")
         request.filter = .field(FieldPath(functions ? "functionName" : "triggerName"), .exists(true))
         return try await store.find(request).objects
     }
 
-    /// One hook.
+    /// Returns a hook's declaration.
     ///
-    /// - Throws: 143 when there is none of the name.
+    /// - Throws: 143 if the hook doesn't exist.
     public func describe(_ name: HookName) async throws -> JSONObject {
         guard let hook = try await find(name) else { throw name.missing }
         return hook
@@ -75,7 +75,7 @@ public struct Hooks: Sendable, BackendPart {
 
     /// Declares a hook.
     ///
-    /// - Throws: 143 for a declaration that makes no sense or a name that is taken.
+    /// - Throws: 143 if the declaration is invalid or the hook already exists, 119 for the read-only master key.
     public func create(_ body: JSONObject, functions: Bool, _ context: RequestContext) async throws -> JSONObject {
         try checkHookWrite(context)
         let name = try Self.hookName(body, functions: functions)
@@ -84,9 +84,9 @@ public struct Hooks: Sendable, BackendPart {
         return try await write(name, url: url)
     }
 
-    /// Changes the address of a hook, or removes it (`{"__op":"Delete"}`).
+    /// Changes a hook's URL, or removes the hook (`{"__op":"Delete"}`).
     ///
-    /// - Throws: 143 when there is none of the name.
+    /// - Throws: 143 if the hook doesn't exist or the URL is missing, 119 for the read-only master key.
     public func change(_ name: HookName, _ body: JSONObject, _ context: RequestContext) async throws -> JSONObject {
         try checkHookWrite(context)
         guard try await find(name) != nil else { throw name.missing }
@@ -118,7 +118,7 @@ public struct Hooks: Sendable, BackendPart {
         return .trigger(className: className, trigger: trigger)
     }
 
-    /// Some triggers fit one class only, and some classes allow only those.
+    /// Some triggers are valid for only one class, and some classes allow only those.
     private static func isAllowed(_ trigger: String, on className: String) -> Bool {
         switch trigger {
         case "beforeLogin", "afterLogin", "beforePasswordResetRequest": className == "_User"

@@ -4,13 +4,13 @@ import ParseModel
 import ParseStorage
 import Postgres
 
-/// `/index_advice`: the indexes that would help what was asked of the database, for administrators.
+/// `/index_advice`: recommended and unused indexes, for administrators.
 public struct IndexAdvising: Sendable {
     let backend: Backend
     private var client: PostgresClient { backend.store.client }
 
-    /// The advice, what saves most first, and the indexes that no query used for a month. What other processes noted within
-    /// the last minute may be missing.
+    /// Returns index recommendations, largest saving first, and indexes unused for a month. Findings that other
+    /// processes made within the last minute may be missing.
     ///
     /// - Throws: 119 if `indexAdvice` is off.
     public func answer() async throws -> JSONObject {
@@ -25,7 +25,9 @@ public struct IndexAdvising: Sendable {
         }
     }
 
-    /// The advice with the latest notes of this process, or nil if it is off; throws `PostgresError`.
+    /// Returns the recommendations, including this process's latest findings, or nil if `indexAdvice` is off.
+    ///
+    /// - Throws: `PostgresError`.
     func advice() async throws -> [IndexAdvice]? {
         guard backend.configuration.indexAdvice != .off else { return nil }
         if !backend.configuration.readOnly { await write() }
@@ -41,7 +43,7 @@ public struct IndexAdvising: Sendable {
         }
     }
 
-    /// Writes the notes of this process about once a minute, and once more when the task is cancelled.
+    /// Stores this process's findings about once a minute, and a last time on cancellation.
     public func run() async {
         guard backend.catalog.findNotes != nil else { return }
         var minute = 0
@@ -50,12 +52,12 @@ public struct IndexAdvising: Sendable {
             defer { minute += 1 }
             if minute % 60 == 0 {
                 await attempt { try await NoteTable(client: client).sweep() }
-                // Replicas count for themselves which indexes are used.
+                // Replicas keep their own index usage statistics, so the primary's alone would mislead.
                 guard backend.configuration.replicas.isEmpty else { continue }
                 await attempt { try await IndexUse(client: client).note() }
             }
         }
-        // In a task of its own, as this one can't wait any more.
+        // In a separate task, since this one is cancelled.
         await Task { await write() }.value
     }
 
@@ -71,7 +73,7 @@ public struct IndexAdvising: Sendable {
             try await body()
             return true
         } catch {
-            // The next minute brings another attempt.
+            // Retried after the next minute.
             backend.logger.debug("index advice not stored", metadata: ["error": "\(error)"])
             return false
         }

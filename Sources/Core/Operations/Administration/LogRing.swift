@@ -6,11 +6,11 @@ import ParseModel
 import Synchronization
 public import Telemetry
 
-/// The latest log lines, kept in memory for `GET /scriptlog`. Errors are kept apart, so that other lines do not push
-/// them out.
+/// A ring buffer of the latest log lines for `GET /scriptlog`. Errors have a second buffer, so that other lines don't
+/// evict them.
 public final class LogRing: Sendable {
     package struct Line {
-        /// How many lines there were before, in this process.
+        /// The line's sequence number in this process, from 0.
         package let number: Int
         let moment: ParseDate
         let level: Logger.Level
@@ -20,7 +20,7 @@ public final class LogRing: Sendable {
         package var json: JSONObject {
             var object: JSONObject = [:]
             for (name, value) in metadata.sortedFields { object[name] = LogFields.json(name, Self.cut(value)) }
-            // As parse-server names the path of a request.
+            // parse-server calls the request path `url`.
             object["url"] = object["path"]
             object["level"] = .string(level.parseName)
             object["message"] = .string(message)
@@ -28,7 +28,8 @@ public final class LogRing: Sendable {
             return object
         }
 
-        /// As parse-server cuts what cloud code logs. What is kept is cut: a client may be quoted in it.
+        /// Truncates a text to 1,000 characters like parse-server's cloud code logs. Lines may quote client input, so
+        /// stored lines are truncated too.
         static func cut(_ text: String) -> String {
             text.utf8.count > 1000 ? text.prefix(1000) + "... (truncated)" : text
         }
@@ -47,27 +48,25 @@ public final class LogRing: Sendable {
     private struct Lines {
         var all: Deque<Line> = []
         var errors: Deque<Line> = []
-        /// How many lines there have been.
+        /// The number of lines recorded so far.
         var count = 0
     }
 
     private let lines = Mutex(Lines())
     private let capacity: Int
-    /// The name of what it remembers, in cursors of the log.
+    /// Identifies this process's log in log cursors.
     package let process = Identifiers.alphanumeric(8)
     private let meters: Counters<Meters.LogLevel>
 
-    /// Makes an empty ring.
-    ///
     /// - Parameters:
-    ///   - capacity: How many lines it keeps, and how many errors besides.
-    ///   - meters: What counts the lines.
+    ///   - capacity: The maximum number of lines, and separately of errors.
+    ///   - meters: Counts the lines by level.
     public init(capacity: Int = 1000, meters: Counters<Meters.LogLevel> = Counters()) {
         self.capacity = capacity
         self.meters = meters
     }
 
-    /// A logger that keeps its lines here as well as it writes them.
+    /// Returns a logger that also records its lines here.
     public func recording(_ logger: Logger) -> Logger {
         Logger(label: logger.label, factory: { _ in LogRingHandler(ring: self, next: logger.handler) })
     }
@@ -85,7 +84,7 @@ public final class LogRing: Sendable {
         let own = event.metadata ?? metadata
         let (moment, message) = (ParseDate.now, Line.cut(event.message.description))
         let fields = Line.cut(metadata.isEmpty || event.metadata == nil ? own : metadata.merging(own) { $1 })
-        // What makes room is freed outside of the lock, which all event loops take for each request.
+        // The evicted line is freed outside the lock, because all event loops take the lock for each request.
         _ = lines.withLock { lines in
             let line = Line(
                 number: lines.count, moment: moment, level: event.level, message: message, metadata: fields)
@@ -99,16 +98,16 @@ public final class LogRing: Sendable {
         }
     }
 
-    /// How many lines there have been.
+    /// The number of lines recorded so far.
     package var count: Int { lines.withLock { $0.count } }
 
-    /// The lines that are remembered of those from a number on, oldest first.
+    /// Returns the retained lines with at least this sequence number, oldest first.
     package func lines(from number: Int, onlyErrors: Bool) -> [Line] {
         let kept = lines.withLock { onlyErrors ? $0.errors : $0.all }
         return Array(kept.drop { $0.number < number })
     }
 
-    /// Lines of a time, oldest first.
+    /// Returns the retained lines of a time range, oldest first.
     func lines(onlyErrors: Bool, from: ParseDate, until: ParseDate) -> [Line] {
         let kept = lines.withLock { onlyErrors ? $0.errors : $0.all }
         return kept.filter { $0.moment >= from && $0.moment <= until }

@@ -1,9 +1,9 @@
 import Synchronization
 
-/// Notices that another process on the database keeps uploaded files in another folder: what one of them stores, the other
-/// does not find.
+/// Detects processes on the same database that store uploads in another folder, where this process can't read them.
 ///
-/// Each folder has a mark, which its processes announce when they begin to hear others. Who has another one says so.
+/// Each folder has a mark. Processes announce their folder's mark when they start listening, and processes with another
+/// mark reply.
 final class PeerFolders: Sendable {
     private struct State {
         var mark: String?
@@ -14,22 +14,22 @@ final class PeerFolders: Sendable {
 
     private static let mostReports = 100
 
-    /// The announcement of the own folder, which others answer; nil for a process without one.
+    /// The announcement of this process's folder, or nil if it stores no files in a folder.
     var question: String? { state.withLock { $0.mark.map { "files?\($0)" } } }
 
     func begin(_ mark: String) { state.withLock { $0.mark = mark } }
 
-    /// Another folder that was announced.
+    /// Another process's folder.
     struct Other: Equatable {
-        /// What its process is to hear; nil for nothing.
+        /// The reply to send, or nil if the message was itself a reply.
         let answer: String?
-        /// Whether the operator has not been warned of it.
+        /// Whether the operator hasn't been warned about this folder yet.
         let isNew: Bool
     }
 
     static func isAnnouncement(_ payload: String) -> Bool { payload.hasPrefix("files?") || payload.hasPrefix("files!") }
 
-    /// The folder that a process announced, where it is not the own one.
+    /// Returns the announced folder, or nil if it is this process's own.
     func other(in payload: String) -> Other? {
         let mark = String(payload.dropFirst(6))
         return state.withLock { state in

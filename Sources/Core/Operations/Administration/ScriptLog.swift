@@ -1,14 +1,14 @@
 import JSON
 import ParseModel
 
-/// `/scriptlog`: the latest log lines that this process remembers, as administrators read them.
+/// `/scriptlog`: the latest log lines of this process, for administrators.
 public struct ScriptLog: Sendable {
     let backend: Backend
 
-    /// Log lines that the parameters `level`, `from`, `until`, `size` (or `n`) and `order` ask for, and of them those
-    /// with the `requestId`, `user`, `route` or `text` that others name.
+    /// Returns the log lines selected by the parameters `level`, `from`, `until`, `size` (or `n`), `order`,
+    /// `requestId`, `user`, `route` and `text`.
     ///
-    /// What is no value for a parameter counts as absent: parse-server's defaults hold then.
+    /// Invalid values are ignored, so parse-server's defaults apply.
     public func lines(_ parameters: JSONObject) -> [JSONValue] {
         let now = ParseDate.now.milliseconds
         let from = Self.moment(parameters["from"]) ?? ParseDate(milliseconds: now - 7 * 86_400_000)
@@ -35,7 +35,7 @@ public struct ScriptLog: Sendable {
     }
 
     private static func moment(_ value: JSONValue?) -> ParseDate? {
-        // The dates that JavaScript has.
+        // The range of JavaScript dates.
         if let number = value?.numberValue, number.magnitude <= 8.64e15 {
             return ParseDate(milliseconds: Int64(number.rounded(.down)))
         }
@@ -49,7 +49,7 @@ public struct ScriptLog: Sendable {
 }
 
 extension JSONValue {
-    /// The text, or a number as text because queries have those, or nil if empty.
+    /// The string, or a number as a string (query parameters may parse as numbers), or nil if empty.
     fileprivate var nonEmptyString: String? {
         let text = stringValue ?? numberValue.map { _ in self.text }
         return text?.isEmpty == false ? text : nil

@@ -2,7 +2,7 @@ import JSON
 import ParseModel
 import ServerConfiguration
 
-/// `/security`: what of the configuration an attacker would like.
+/// `/security`: checks of security-relevant configuration.
 public struct SecurityReport: Sendable, BackendPart {
     let backend: Backend
 
@@ -21,11 +21,11 @@ public struct SecurityReport: Sendable, BackendPart {
             return .object(object)
         }
 
-        /// What no configuration can make otherwise.
+        /// A check that passes with every configuration.
         static func met(_ title: String) -> Check { Check(title: title, isPassed: true, warning: "", solution: "") }
     }
 
-    /// The report; nil where the deployment does not want one.
+    /// Returns the report, or nil if `enableCheck` is off.
     public func make() -> JSONObject? {
         guard configuration.security.enableCheck else { return nil }
         let groups = [group("Database", databaseChecks), group("Parse Server Configuration", configurationChecks)]
@@ -66,7 +66,7 @@ public struct SecurityReport: Sendable, BackendPart {
         return configuration.preset >= 9 ? checks + laterChecks : checks
     }
 
-    /// Checks that servers before 9 lack.
+    /// Checks that exist from preset 9 on.
     private var laterChecks: [Check] {
         let limits = configuration.requestComplexity
         let depths = [limits.includeDepth, limits.includeCount, limits.subqueryDepth]
@@ -75,7 +75,7 @@ public struct SecurityReport: Sendable, BackendPart {
                 title: "Insecure auth adapters disabled", isPassed: !configuration.enableInsecureAuthAdapters,
                 warning: "Attackers may log in as other users by providers that believe clients.",
                 solution: "Change the configuration to 'enableInsecureAuthAdapters: false'."),
-            // There is no GraphQL that anybody could look into, or play with.
+            // Roost has no GraphQL.
             .met("GraphQL public introspection disabled"), .met("GraphQL Playground disabled"),
             Check(
                 title: "Master key IP range restricted", isPassed: !Self.admitEverybody(configuration.masterKeyIps),
@@ -105,18 +105,18 @@ public struct SecurityReport: Sendable, BackendPart {
                 isPassed: configuration.accountMail.emailVerifySuccessOnInvalidEmail,
                 warning: "Who asks for a link that confirms an address is told which addresses have accounts.",
                 solution: "Change the configuration to 'emailVerifySuccessOnInvalidEmail: true'."),
-            // What a pattern of a live query takes grows with the text alone, whatever the pattern is.
+            // Roost matches live-query patterns in time linear in the text, so no timeout is needed.
             .met("LiveQuery regex timeout enabled"),
         ]
     }
 
-    /// Whether a list allows all addresses, or all of a family.
+    /// Whether a list allows all addresses of at least one IP version.
     private static func admitEverybody(_ addresses: [String]) -> Bool {
         (try? AddressList(addresses))?.admitsEverybody ?? false
     }
 
     private var databaseChecks: [Check] {
-        // Without a URI the database is the private one, which only the server reaches.
+        // Without a URI the database is private to the server.
         let password =
             configuration.databaseURI.flatMap { uri in
                 uri.split(separator: "@").first?.split(separator: ":").dropFirst(2).first.map(String.init)
@@ -130,7 +130,7 @@ public struct SecurityReport: Sendable, BackendPart {
         ]
     }
 
-    /// At least 14 characters of three of the four kinds.
+    /// Requires at least 14 characters of three of the four kinds.
     private static func isStrong(_ secret: String) -> Bool {
         let kinds = [
             secret.contains(where: \.isLowercase), secret.contains(where: \.isUppercase),

@@ -8,9 +8,9 @@ import Rules
 import Synchronization
 import Telemetry
 
-/// Operations of the database that took long: a line in the log for each, and a table of their shapes.
+/// Records slow database operations: a log line each, and statistics per statement shape.
 final class SlowOperationLog: Sendable {
-    /// Operations of one shape: with one statement, whatever the values in it.
+    /// Statistics of operations with the same statement, regardless of its values.
     struct Shape: Sendable {
         var operation: DatabaseMeters.Operation
         var className: String
@@ -27,26 +27,26 @@ final class SlowOperationLog: Sendable {
         var unsaid = 0
     }
 
-    /// From how long on an operation is slow; nil for none.
+    /// The duration from which an operation is slow, or nil if recording is off.
     let threshold: Duration?
     private let state = Mutex(State())
     private static let mostShapes = 200
     private static let mostLines = 10
     private static let longestStatement = 4000
 
-    /// - Parameter milliseconds: From how many on an operation is slow; 0 for none.
+    /// - Parameter milliseconds: The threshold, or 0 to turn recording off.
     init(milliseconds: Int) { threshold = milliseconds == 0 ? nil : .milliseconds(milliseconds) }
 
-    /// The shapes, those that took longest first.
+    /// The shapes, by longest duration, slowest first.
     var shapes: [(hash: String, shape: Shape)] {
         state.withLock { $0.shapes }.map { (hash: $0.key, shape: $0.value) }.sorted {
             $0.shape.longest > $1.shape.longest
         }
     }
 
-    /// Notes an operation.
+    /// Records a slow operation.
     ///
-    /// - Returns: The fields of the line that the log gets; nil where there were many lines within a second.
+    /// - Returns: The fields of its log line, or nil if this second's log lines are used up.
     func note(
         _ operation: DatabaseMeters.Operation, _ className: String, statement: String?, took duration: Duration
     ) -> Logger.Metadata? {
@@ -92,13 +92,14 @@ final class SlowOperationLog: Sendable {
     }
 }
 
-/// `/slow_queries`: the operations of the database that took long in this process, for administrators.
+/// `GET /slow_queries`: the slowest database operations of this process, for administrators.
 public struct SlowOperations: Sendable {
     let backend: Backend
 
-    /// The shapes, those that took longest first; with the parameter `explain` and a hash, that one with its plan.
+    /// Returns the recorded shapes, slowest first. With the parameter `explain` and a hash, returns that shape with its
+    /// plan.
     ///
-    /// - Throws: 101 for a hash of none.
+    /// - Throws: 101 if the hash is unknown or has no statement.
     public func answer(_ parameters: JSONObject) async throws -> JSONObject {
         let shapes = backend.slowLog.shapes
         guard let hash = parameters["explain"]?.stringValue else {

@@ -3,12 +3,12 @@ import ParseModel
 public import ParseStorage
 import Postgres
 
-/// The statements that take long, with their plans, and the indexes that would help, for the console.
+/// Slow statements with their plans, and index recommendations, for the console.
 public struct SlowStatements: Sendable {
     let backend: Backend
 
     private static let most = 20
-    /// Average milliseconds from which a counted statement is slow.
+    /// The average milliseconds from which a counted statement is slow.
     private static let slow = 20.0
 
     /// A statement for the console. Times are in milliseconds.
@@ -33,9 +33,10 @@ public struct SlowStatements: Sendable {
         }
     }
 
-    /// The statements, what took longest in all first: as PostgreSQL counted them, or else this process.
+    /// Returns the statements by total duration, from PostgreSQL's statistics or, if it collects none, from this
+    /// process's.
     ///
-    /// - Throws: `ParseError`.
+    /// - Throws: `ParseError` if the database fails.
     public func answer() async throws -> JSONObject {
         do {
             let counted = try await counted()
@@ -53,9 +54,9 @@ public struct SlowStatements: Sendable {
         }
     }
 
-    /// A statement with its plan, or why there is none.
+    /// Returns a statement with its generic plan, or with PostgreSQL's reason for rejecting it.
     ///
-    /// - Throws: 101 for an id of none.
+    /// - Throws: 101 if the id is unknown.
     public func plan(of id: String) async throws -> JSONObject {
         do {
             guard let text = try await text(of: id), !text.isEmpty else { throw ParseError.notFound }
@@ -74,7 +75,6 @@ public struct SlowStatements: Sendable {
         return try await StatementStatistics(client: backend.store.client).row(id)?.text
     }
 
-    /// PostgreSQL's statistics, or nil if it collects none.
     private func counted() async throws -> [Row]? {
         do {
             return try await StatementStatistics(client: backend.store.client).rows(from: Self.slow, limit: Self.most)?
@@ -84,7 +84,7 @@ public struct SlowStatements: Sendable {
                         total: $0.total, rows: $0.rows)
                 }
         } catch let error as PostgresError where error.kind == .server {
-            // The extension is there, and the library that counts is not loaded.
+            // The extension is installed, but its library isn't loaded.
             return nil
         }
     }
@@ -99,7 +99,6 @@ public struct SlowStatements: Sendable {
         }.sorted { $0.total > $1.total }.prefix(Self.most).map { $0 }
     }
 
-    /// Advice with the index's fields, if classes can declare such an index.
     private func described(_ advice: IndexAdvice) -> JSONObject {
         var object = advice.json
         if isOfClass(advice) { object["fields"] = .array(advice.columns.map { .string($0) }) }
@@ -111,9 +110,9 @@ public struct SlowStatements: Sendable {
         return advice.columns.allSatisfy { schema.fields[Name($0)] != nil }
     }
 
-    /// The advice of a name that an index of a class can follow; nil where there is none (any more).
+    /// Returns the named recommendation, or nil if it no longer applies or no class can declare the index.
     ///
-    /// - Throws: `ParseError`.
+    /// - Throws: `ParseError` if the database fails.
     public func advice(named name: String) async throws -> IndexAdvice? {
         do {
             return try await backend.indexAdvising.advice()?.first { $0.name == name && isOfClass($0) }

@@ -4,20 +4,19 @@ import ParseModel
 import ParseStorage
 import ServerConfiguration
 
-/// What is over and would pile up: sessions that cannot be used any more, and counts of requests.
+/// Periodically deletes expired sessions, request counts, trash and audit entries.
 public struct Sweeps: Sendable, BackendPart {
     let backend: Backend
 
-    /// Milliseconds that a session stays after its end, so that its client learns of it.
+    /// The milliseconds that an expired session is retained, so that its client gets the error for expired sessions.
     private static let sessionGrace = 86_400_000
-    /// Maximum request counts kept in the database.
     private static let mostCounts = 1_000_000
 
-    /// Removes what is over, soon after the start and from then on, until the task is cancelled.
+    /// Runs the cleanup about once a minute, and for sessions and audit once an hour, until the task is cancelled.
     public func run() async {
         let countsRequests = configuration.rateLimitStore == .database
         var minute = 0
-        // What the start waits for comes first.
+        // Lets startup work go first.
         guard (try? await Task.sleep(for: .seconds(1))) != nil else { return }
         repeat {
             if countsRequests {
@@ -34,7 +33,7 @@ public struct Sweeps: Sendable, BackendPart {
                 }
             }
             minute += 1
-            // Processes that started together do not go on together.
+            // The random pause spreads processes that started together.
         } while (try? await Task.sleep(for: .milliseconds(Int.random(in: 50_000...70_000)))) != nil
     }
 
@@ -44,7 +43,7 @@ public struct Sweeps: Sendable, BackendPart {
         } catch is CancellationError {
             return
         } catch {
-            // The next minute brings another attempt.
+            // Retried after the next minute.
             logger.info("cleanup failed", metadata: ["what": "\(what)", "error": "\(error)"])
         }
     }

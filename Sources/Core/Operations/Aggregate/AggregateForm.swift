@@ -3,9 +3,9 @@ import ParseModel
 import ParseStorage
 
 struct AggregateForm {
-    /// Whether dates are written as extended JSON.
+    /// Whether dates are returned as extended JSON.
     let hasRawValues: Bool
-    /// Whether fields have the names under which MongoDB stores them.
+    /// Whether fields have their MongoDB storage names.
     let hasRawNames: Bool
 
     init(_ parameters: JSONObject) {
@@ -17,9 +17,10 @@ struct AggregateForm {
         "objectId": "_id", "createdAt": "_created_at", "updatedAt": "_updated_at",
     ]
 
-    /// A value as it travels: without names that no field has, an object's own dates as text, files with their URLs.
+    /// Converts a value for the response: removes internal fields, writes top-level dates as strings and adds file
+    /// URLs.
     ///
-    /// - Parameter isDocument: Whether the value is a result, not a part of one.
+    /// - Parameter isDocument: Whether the value is a whole result.
     func published(_ value: JSONValue, _ links: FileLinks, isDocument: Bool) -> JSONValue {
         switch value {
         case .object(let object):
@@ -51,7 +52,7 @@ struct AggregateForm {
         ["createdAt", "updatedAt", "_created_at", "_updated_at"].contains(name)
     }
 
-    /// A field as MongoDB stores it: a pointer is the text `Person$id`, under another name.
+    /// Renames a field as MongoDB stores it. A pointer becomes the string `Person$id` under the prefix `_p_`.
     private static func stored(_ name: Name, _ value: JSONValue) -> (Name, JSONValue) {
         if let pointer = Pointer(json: value) {
             return (Name("_p_" + name.text), .string("\(pointer.className)$\(pointer.objectId)"))

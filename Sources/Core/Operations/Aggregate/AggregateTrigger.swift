@@ -1,18 +1,18 @@
 import JSON
 import Rules
 
-/// The trigger before finds, where it is an aggregation that is asked for.
+/// `beforeFind` triggers of aggregations.
 extension FindTriggers {
-    /// What a trigger made of an aggregation.
+    /// An aggregation after its trigger.
     struct TriggeredAggregate {
         var query: JSONObject
-        /// What objects must fulfil besides; nil for nothing.
+        /// An additional condition from the trigger, or nil if it added none.
         var condition: JSONObject?
-        /// What is answered without an aggregation; nil for the aggregation.
+        /// Objects that the trigger returned instead of running the aggregation, or nil to run it.
         var given: [JSONObject]?
     }
 
-    /// Calls the trigger before finds, if there is one; throws what the trigger throws.
+    /// Calls the class's `beforeFind` trigger, if any, and rethrows its errors.
     func callAggregateTrigger(_ className: String, _ parameters: JSONObject, _ context: RequestContext) async throws
         -> TriggeredAggregate
     {

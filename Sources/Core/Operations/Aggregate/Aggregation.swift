@@ -5,7 +5,7 @@ import ParseStorage
 import Rules
 import ServerConfiguration
 
-/// `/aggregate`: pipelines and distinct values, for the master key.
+/// `/aggregate`: pipelines and distinct values. Requires the master key.
 public struct Aggregating: Sendable, BackendPart {
     let backend: Backend
 
@@ -13,9 +13,9 @@ public struct Aggregating: Sendable, BackendPart {
         "distinct", "where", "pipeline", "hint", "explain", "comment", "readPreference", "rawValues", "rawFieldNames",
     ]
 
-    /// The answer to an aggregation: `{"results":[…]}`.
+    /// Runs an aggregation or a distinct query and returns `{"results":[…]}`.
     ///
-    /// - Throws: 102, 105 or 107 for what makes no sense.
+    /// - Throws: 102, 105 or 107 if the parameters are invalid.
     public func run(_ className: String, _ parameters: JSONObject, _ context: RequestContext) async throws
         -> JSONObject
     {
@@ -42,8 +42,8 @@ public struct Aggregating: Sendable, BackendPart {
                 place: place)
         }
         let links = backend.links(context)
-        // parse-server puts the marker of every relation of the class into every row, whatever the row is made of; a
-        // row for all objects together, without an id, has none, nor has one of several pipelines.
+        // As in parse-server, every row gets the markers of all the class's relations, whatever fields it has. Rows
+        // without an id (one group of all objects) and results of `$facet` get none.
         let form = AggregateForm(asked)
         let hasMarkers = !form.hasRawNames && !planned.contains { $0.name == "$facet" }
         let fields = hasMarkers ? catalog.schema(className)?.fields : nil
@@ -61,7 +61,7 @@ public struct Aggregating: Sendable, BackendPart {
         ]
     }
 
-    /// The stages in order: a list of one-key objects, or an object whose keys are stages.
+    /// Reads the pipeline: a list of one-key objects, or an object whose keys are stages.
     private static func stages(_ parameters: JSONObject, preset: Int) throws(ParseError) -> [AggregateStage] {
         let list: [JSONValue]
         switch parameters["pipeline"] {
@@ -73,7 +73,7 @@ public struct Aggregating: Sendable, BackendPart {
         return try AggregateStage.list(preset < 6 ? list.map(oldStage) : list)
     }
 
-    /// A stage as servers before 6 take it, too: without the dollar sign, groups by `objectId`.
+    /// Converts a stage of presets below 6, which may lack the dollar sign and group by `objectId`.
     private static func oldStage(_ element: JSONValue) -> JSONValue {
         guard let object = element.objectValue, object.count == 1, let stage = object.elements.first else {
             return element

@@ -5,15 +5,18 @@ import ParseStorage
 import Rules
 import ServerConfiguration
 
-/// What is done for a transaction before its first change, so that it holds its connection and its locks for a short
-/// time, and takes the locks in the order in which every other transaction does.
+/// Prepares and runs transactional batches.
+///
+/// Triggers and checks run before the transaction begins, so that it holds its connection and locks only briefly. All
+/// transactions acquire their locks in the same order.
 public struct Transactions: Sendable, BackendPart {
     let backend: Backend
 
-    /// What is done of the calls of a transaction before it begins.
+    /// Runs the checks and before-triggers of all calls before the transaction begins.
     ///
-    /// - Parameter writes: The calls; nil for those that write no object.
-    /// - Returns: For each what is left to do. What was refused is refused in its turn, when those before it were not.
+    /// - Parameter writes: The calls, with nil for calls that write no object.
+    /// - Returns: The remaining step of each call. A rejected call fails only when its turn comes, after the calls
+    ///   before it.
     public func plan(_ writes: [TransactionWrite?], _ context: RequestContext) async -> [TransactionStep] {
         var steps: [TransactionStep] = []
         var kept = 0
@@ -30,10 +33,10 @@ public struct Transactions: Sendable, BackendPart {
         return steps
     }
 
-    /// Bounds the memory of a client's transaction, which keeps its objects and answers until it ends. Some transactions
-    /// of a network run at once, so each has a quarter of an answer.
+    /// Limits the memory of a client's transaction, which holds its objects and responses until it ends. The limit is a
+    /// quarter of the maximum response size, because one network may run several transactions at once.
     ///
-    /// - Throws: 116.
+    /// - Throws: 116 if the transaction exceeds the limit.
     public func checkMemory(_ bytes: Int, _ caller: Caller) throws(ParseError) {
         guard bytes > configuration.maxResponseSize / 4, !caller.readsEverything else { return }
         throw ParseError(
@@ -53,7 +56,7 @@ public struct Transactions: Sendable, BackendPart {
             case .update(let objectId):
                 var save = Save(write.className, objectId, write.body, context)
                 save.isPartOfTransaction = true
-                // One that is there already cannot be made: its own rules hold.
+                // An existing object can't be created, so the update follows the rules for existing objects.
                 if earlier.contains(where: { $0?.makes(write.className, objectId) ?? false }) {
                     save.isMadeInTransaction = try await store.imports.existing([objectId], of: write.className).isEmpty
                 }
@@ -68,9 +71,9 @@ public struct Transactions: Sendable, BackendPart {
         }
     }
 
-    /// Carries out a step inside of a transaction.
+    /// Runs a step within a transaction.
     ///
-    /// - Parameter operatorName: The name under which the trash keeps what is removed; nil where it is gone for good.
+    /// - Parameter operatorName: The operator whose trash keeps the deleted object, or nil to delete it permanently.
     public func carryOut(
         _ step: TransactionStep, _ context: RequestContext, keptFor operatorName: String? = nil
     ) async throws -> TransactionOutcome {
@@ -87,8 +90,8 @@ public struct Transactions: Sendable, BackendPart {
         }
     }
 
-    /// Has observers know what became of objects in a transaction that is committed. Of what it did to one object in
-    /// several steps, they hear as of one change: no reader saw what was between.
+    /// Notifies observers of the changes of a committed transaction. Several changes of one object are reported as one,
+    /// because no reader saw the states between them.
     public func report(_ outcomes: [TransactionOutcome], _ context: RequestContext) async {
         var changed: OrderedDictionary<[Name], (first: ObjectStore.ChangedObject, last: ObjectStore.ChangedObject)> =
             [:]
@@ -106,9 +109,9 @@ public struct Transactions: Sendable, BackendPart {
         for (first, last) in changed.values { await services.changes.report(last, after: first, by: context.caller) }
     }
 
-    /// What follows a step when the transaction is committed.
+    /// Runs a step's follow-up work after the commit.
     ///
-    /// - Returns: The answer to a save; nil for what has none.
+    /// - Returns: The result of a save, or nil for other steps.
     public func finish(_ outcome: TransactionOutcome) async throws -> WriteResult? {
         switch outcome {
         case .nothing: return nil
@@ -120,10 +123,10 @@ public struct Transactions: Sendable, BackendPart {
         }
     }
 
-    /// Locks, at the start of a transaction, all objects that its calls change, in one order that is the same for every
-    /// transaction, so that none waits for another that waits for it.
+    /// Locks all objects that the calls change, in an order common to all transactions, so that transactions don't
+    /// deadlock.
     ///
-    /// Only objects that the caller may change are locked.
+    /// Objects that the caller may not change are not locked.
     public func lock(_ writes: [TransactionWrite?], _ context: RequestContext) async throws {
         var rows: [ObjectStore.LockedRow] = []
         var names: Set<Name> = []
@@ -150,7 +153,7 @@ public struct Transactions: Sendable, BackendPart {
             var filter = try? schema.permit(operation, to: caller)
         else { return nil }
         if className == "_Session", !caller.writesEverything {
-            // Sessions have no ACL, and are changed by their own users.
+            // Sessions have no ACL. Only their own user may change them.
             guard let userId = caller.userId else { return nil }
             filter = filter.and(SessionReadRules.sessions(of: userId))
         }
@@ -159,15 +162,15 @@ public struct Transactions: Sendable, BackendPart {
             access: ObjectStore.WriteAccess(writers: caller.writePrincipals, filter: filter))
     }
 
-    /// Refuses what no caller with these keys may do with objects of a class.
+    /// Rejects writes that the caller's keys don't allow, and writes to missing classes that clients may not create.
     func checkChange(_ operation: String, _ className: String, _ caller: Caller) throws(ParseError) {
         try caller.check(operation, of: className)
         try backend.permissions.checkClassCreation(className, caller)
     }
 
-    /// Takes note of a request's id where the deployment wants it for the path.
+    /// Records a request id if idempotency is enabled for the path.
     ///
-    /// - Throws: 159 when the id was used before.
+    /// - Throws: 159 if the id was used before.
     public func claim(request id: String, path: String, _ context: RequestContext) async throws {
         let options = configuration.idempotencyOptions
         guard options.paths.contains(where: { Self.matches(path, $0) }) else { return }
@@ -183,18 +186,17 @@ public struct Transactions: Sendable, BackendPart {
     }
 }
 
-/// A call of a transaction, as far as it was carried out before the transaction began.
+/// The remaining work of a transaction's call after the preparation.
 public enum TransactionStep: Sendable {
-    /// It writes no object: all of it is left to do.
+    /// The call writes no object and runs entirely within the transaction.
     case call
-    /// Saves an object.
     case save(SavePipeline.Outcome)
-    /// It removes an object.
+    /// Deletes an object.
     case delete(String, String, DeletePipeline.TriggerOutcome)
-    /// Rejected.
+    /// The call was rejected during the preparation.
     case refused(any Error)
 
-    /// About how many bytes of stored objects it keeps.
+    /// The approximate size in bytes of the objects that the step holds.
     var keptSize: Int {
         switch self {
         case .save(.planned(let planned)): planned.save.original?.roughSize ?? 0
@@ -204,18 +206,16 @@ public enum TransactionStep: Sendable {
     }
 }
 
-/// What a call of a transaction came to, before it was committed.
+/// The result of a step before the commit.
 public enum TransactionOutcome: Sendable {
-    /// It wrote no object.
+    /// The call wrote no object.
     case nothing
-    /// It was a save in name only, and has its answer.
+    /// The save stored nothing, and its result is complete.
     case saved(WriteResult)
-    /// An object was stored.
     case stored(StoredSave)
-    /// An object was removed.
     case deleted(DeletePipeline.Planned)
 
-    /// About how many bytes its answer takes.
+    /// The approximate size of the response in bytes.
     public var answerSize: Int {
         switch self {
         case .saved(let result): result.body.roughSize
@@ -224,7 +224,7 @@ public enum TransactionOutcome: Sendable {
         }
     }
 
-    /// About how many bytes of stored objects it keeps besides.
+    /// The approximate size in bytes of the objects held for observers and after-triggers.
     public var keptSize: Int {
         switch self {
         case .stored(let stored): (stored.planned.save.original?.roughSize ?? 0) + (stored.change?.size ?? 0)
@@ -234,23 +234,17 @@ public enum TransactionOutcome: Sendable {
     }
 }
 
-/// A call of a transaction that makes, changes or removes one object.
+/// A call of a transaction that creates, updates or deletes an object.
 public struct TransactionWrite: Sendable {
-    /// What becomes of the object.
     public enum Kind: Sendable {
-        /// Creates it.
         case create
-        /// Updates it.
         case update(objectId: String)
-        /// Deletes it.
         case delete(objectId: String)
     }
 
-    /// What becomes of the object.
     public var kind: Kind
-    /// The object's class.
     public var className: String
-    /// The object's sent fields.
+    /// The fields as sent by the client.
     public var body: JSONObject
 
     public init(_ kind: Kind, _ className: String, _ body: JSONObject = [:]) {

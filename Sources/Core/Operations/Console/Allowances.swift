@@ -3,28 +3,27 @@ import ParseModel
 import ParseStorage
 import Rules
 
-/// What a user, or a client without one, may do with a class and one of its objects, and by which rule.
+/// Explains which operations a user or an anonymous client is allowed on a class or one of its objects.
 public struct Allowances: Sendable, BackendPart {
     let backend: Backend
 
-    /// Whether an operation is allowed, and why.
+    /// An operation's permission, with the rules behind it.
     public struct Allowance: Sendable {
-        /// The operation.
         public let operation: ClassOperation
-        /// Whether it is allowed.
         public let isAllowed: Bool
-        /// Whether it is allowed for some objects of the class only, where no object was named.
+        /// Whether the operation is allowed for only some objects of the class. Always false if an object was named.
         public var isLimited = false
-        /// The rules that decide, and those that hide fields.
+        /// The rules that allow or deny the operation, and those that hide fields.
         public let reasons: [PermissionReason]
     }
 
-    /// What a caller may do. It is asked as the operations themselves ask: the database decides about an object.
+    /// Returns the permission for each operation. Permissions on an object are tested with the same database queries as
+    /// the operations themselves.
     ///
     /// - Parameters:
-    ///   - userId: The user; nil for a client without one.
-    ///   - objectId: The object; nil for the class as a whole, where some operations may be allowed for some objects only.
-    /// - Throws: 101 when there is no such user or object, 103 when there is no such class.
+    ///   - userId: The user, or nil for an anonymous client.
+    ///   - objectId: The object, or nil for the class as a whole.
+    /// - Throws: 101 if the user or the object doesn't exist, 103 if the class doesn't exist.
     public func allowances(of userId: String?, _ className: String, _ objectId: String?) async throws -> [Allowance] {
         guard let schema = catalog.schema(className) else {
             throw ParseError(ParseError.invalidClassName, "Class \(className) does not exist.")
@@ -82,7 +81,7 @@ public struct Allowances: Sendable, BackendPart {
             guard canChange else { return refused(refusals(operation, schema, object, "write", caller)) }
         }
         if operation == .addField {
-            // A request that adds a field to an object is an update of it.
+            // Adding a field to an object is an update.
             let update = try await allowance(.update, schema, object, caller)
             guard update.isAllowed else { return refused(update.reasons) }
         }
@@ -96,7 +95,7 @@ public struct Allowances: Sendable, BackendPart {
         return Allowance(operation: operation, isAllowed: true, reasons: because)
     }
 
-    /// Returns the rules that keep a caller from an object, each with those it would let in.
+    /// Returns the rules that deny the operation on the object, each with the principals it would allow.
     private func refusals(
         _ operation: ClassOperation, _ schema: ClassSchema, _ object: JSONObject, _ right: Name, _ caller: Caller
     ) -> [PermissionReason] {
@@ -113,7 +112,6 @@ public struct Allowances: Sendable, BackendPart {
         return refusals.isEmpty ? [PermissionReason(.master)] : refusals
     }
 
-    /// An object as it is read with an access; nil where it is not visible.
     private func object(_ schema: ClassSchema, _ id: String, _ access: ReadAccess) async throws -> JSONObject? {
         var request = ObjectStore.FindRequest(className: schema.name, objectId: id)
         request.access = access
@@ -121,7 +119,7 @@ public struct Allowances: Sendable, BackendPart {
         return try await backend.store.find(request).objects.first
     }
 
-    /// Whether a reason that names a field holds for an object; others always do.
+    /// Whether the reason applies to the object. Only pointer permissions depend on the object.
     private func points(_ reason: PermissionReason, in object: JSONObject, to caller: Caller) -> Bool {
         guard reason.rule == .pointer, let field = reason.field, let value = object[field] else {
             return reason.rule != .pointer
@@ -129,7 +127,7 @@ public struct Allowances: Sendable, BackendPart {
         return (value.arrayValue ?? [value]).contains { caller.isUser(Pointer(json: $0)?.objectId) }
     }
 
-    /// Returns those of the caller's names that the ACL of an object lets in.
+    /// Returns the caller's principals to which the object's ACL grants the right.
     private func acl(_ object: JSONObject, _ right: Name, _ caller: Caller) -> [Name] {
         guard let acl = object["ACL"]?.objectValue else { return ["*"] }
         return caller.principals.filter { acl[$0]?[right]?.isTruthy == true }

@@ -4,31 +4,31 @@ import ParseModel
 import ParseStorage
 public import Rules
 
-/// An import of objects that makes no fields, looks through its rows before they are stored, and can stop there.
+/// An import that validates rows before storing them, creates no fields, and can run as a dry run.
 public struct CheckedImport: Sendable {
-    /// What happens to rows with ids that objects have.
+    /// The action for rows whose ids already exist.
     public enum Existing: String, Sendable {
-        /// They are left out.
+        /// Skips the row.
         case skip
-        /// Their fields take the place of the object's; it keeps the others.
+        /// Replaces the fields in the row and keeps the object's other fields.
         case replace
-        /// Nothing is stored from the first of them on.
+        /// Stops at the first such row. Rows after it are not stored.
         case stop
     }
 
-    /// What became of some rows.
+    /// The result of an import.
     public struct Report: Sendable {
-        /// How many were stored, or would be.
+        /// The number of rows stored, or in a dry run the number that would be.
         public var stored = 0
-        /// How many were left out, since there are objects with their ids.
+        /// The number of rows skipped because their ids exist.
         public var skipped = 0
-        /// Which were refused, by their indices, and why.
+        /// The rejected rows, by index, with their errors.
         public var refused: [(place: Int, error: any Error)] = []
-        /// The place of the row that ended the import.
+        /// The index of the row with an existing id that stopped the import, or nil if it ran to the end.
         public var stoppedAt: Int?
     }
 
-    /// The request.
+    /// The import's options.
     public struct Wish: Sendable {
         let className: String
         let existing: Existing
@@ -37,9 +37,9 @@ public struct CheckedImport: Sendable {
         let takesHidden: Bool
 
         /// - Parameters:
-        ///   - newFields: Fields that count as there in a dry run, as the schemas API describes them.
-        ///   - isDryRun: Whether nothing is stored.
-        ///   - takesHidden: Whether rows may bring what no schema lists, such as hashes of passwords.
+        ///   - newFields: Fields that a dry run treats as existing, in the format of the schemas API.
+        ///   - isDryRun: Whether rows are only checked.
+        ///   - takesHidden: Whether rows may contain internal fields such as password hashes.
         public init(
             className: String, existing: Existing, newFields: JSONObject = [:], isDryRun: Bool, takesHidden: Bool
         ) {
@@ -54,10 +54,10 @@ public struct CheckedImport: Sendable {
     let backend: Backend
     private static let pieceSize = 100
 
-    /// Looks through rows, and stores them unless it is a dry run.
+    /// Checks the rows, and stores them unless it is a dry run.
     ///
-    /// - Parameter refuse: Refuses a row for a reason of the caller's.
-    /// - Throws: 103 for a class that there is not; 1 when the database does not answer.
+    /// - Parameter refuse: An additional check, which throws to reject a row.
+    /// - Throws: 103 if the class doesn't exist, 1 if the database is unavailable.
     public func run(
         _ rows: [JSONValue], _ wish: Wish, _ context: RequestContext, refuse: (JSONObject) throws -> Void
     ) async throws -> Report {
@@ -71,7 +71,7 @@ public struct CheckedImport: Sendable {
         var report = Report()
         var parsed: [(place: Int, row: ImportRow)] = []
         for (place, value) in rows.enumerated() {
-            // Others have a turn on the thread.
+            // Lets other tasks run on this thread.
             if place % Self.pieceSize == 0 { await Task.yield() }
             do {
                 guard let object = value.objectValue else {

@@ -2,16 +2,16 @@ import JSON
 import ParseModel
 import ParseStorage
 
-/// How many objects the classes have.
+/// The number of objects per class.
 public struct ClassCounts: Sendable {
     let backend: Backend
 
-    /// Larger tables, in bytes, are estimated.
+    /// Tables larger than this many bytes are estimated.
     private static let largest: Int64 = 16 * 1024 * 1024
-    /// Time limit for counting, in seconds.
+    /// The time limit for counting, in seconds. Remaining classes are estimated.
     private static let longest = 1.0
 
-    /// The counts of all classes that have a table, by name.
+    /// Returns the counts of all classes that have a table, sorted by name.
     public func counts() async throws -> [ClassCount] {
         let names = backend.catalog.snapshot.classes.keys.sorted()
             .filter { $0.utf8.first != UInt8(ascii: "_") || !SystemClass.volatileNames.contains($0) }

@@ -3,14 +3,16 @@ import ParseModel
 import ParseStorage
 import Rules
 
-/// An object was changed since the caller of a conditional save or deletion saw it. Nothing was done to it.
+/// The error of a conditional save or deletion whose object has changed since the caller read it. The object is left
+/// unchanged.
 public struct ObjectChanged: Error, Sendable {
-    /// The object as it is now, as the caller sees it.
+    /// The current object, as visible to the caller.
     public let object: JSONObject
 }
 
 extension Filter {
-    /// Objects that were changed last at a time. Answers have milliseconds, where other servers store more.
+    /// Matches objects with this `updatedAt`. Compares whole milliseconds, because other servers store microseconds
+    /// that responses don't include.
     static func changed(at date: ParseDate) -> Filter {
         let next = ParseDate(milliseconds: date.milliseconds + 1)
         return .all([
@@ -21,9 +23,9 @@ extension Filter {
 }
 
 extension Finding {
-    /// What a conditional write of an object failed by: the statement that was to change it did not find it as expected.
+    /// Finds out why a conditional write failed.
     ///
-    /// - Returns: ``ObjectChanged`` where the object is there and was changed meanwhile; else the error itself.
+    /// - Returns: ``ObjectChanged`` if the object exists with another `updatedAt`, otherwise the original error.
     func conflict(
         _ error: any Error, _ className: String, _ objectId: String, _ date: ParseDate, _ context: RequestContext
     ) async -> any Error {

@@ -3,7 +3,7 @@ import ParseModel
 public import ParseStorage
 public import Rules
 
-/// The objects of a find, however many they are, as they are stored: no trigger is called.
+/// Exports the objects of a find of any size. Calls no triggers.
 public struct ObjectExport: Sendable {
     let backend: Backend
 
@@ -22,19 +22,19 @@ public struct ObjectExport: Sendable {
         return request
     }
 
-    /// How many objects there are.
+    /// Counts the objects that an export would contain.
     ///
     /// - Parameter parameters: `where`, `order` and `keys` as in a find.
-    /// - Throws: Parse's errors for the query.
+    /// - Throws: `ParseError` if the query is invalid.
     public func count(_ className: String, _ parameters: JSONObject, _ context: RequestContext) async throws -> Int {
         var request = try await request(className, parameters, context)
         (request.limit, request.wantsCount) = (0, true)
         return try await backend.store.find(request).count ?? 0
     }
 
-    /// Gives the objects in pieces of a few megabytes, as they are at one moment.
+    /// Passes the objects to `use` in pieces of a few megabytes, all from one snapshot.
     ///
-    /// - Throws: What `use` throws; Parse's errors for the query.
+    /// - Throws: `ParseError` if the query is invalid, and errors of `use`.
     public func visit(
         _ className: String, _ parameters: JSONObject, _ context: RequestContext,
         _ use: @Sendable (ObjectStore.Found) async throws -> Void

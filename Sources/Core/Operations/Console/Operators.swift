@@ -2,25 +2,25 @@ import JSON
 import ParseModel
 import ParseStorage
 
-/// Operators of the console: their names and passwords.
+/// Console operators and their passwords.
 public struct Operators: Sendable, BackendPart {
     let backend: Backend
 
-    /// How many characters the password of an operator has at least.
+    /// The minimum password length in characters.
     public static let shortestPassword = 8
 
-    /// How many bytes the name of an operator has at most.
+    /// The maximum length of an operator's name in bytes.
     static let longestName = 100
 
-    /// Labels for sign-ins without an account.
+    /// Audit-log labels for sign-ins without an account, reserved as operator names.
     private static let otherWays: Set<Name> = ["master key", "read-only master key", "ticket", "this machine"]
-    /// What stands before the name of an administrator who signed in by a key of the option `adminKeys`.
+    /// The audit-log prefix for administrators signed in with a key of the option `adminKeys`.
     public static let keyPrefix = "key of "
 
-    /// The operator whose name and password these are; nil where one of them is wrong, which takes as long for a name that
-    /// there is as for any other.
+    /// Returns the operator with this name and password, or nil if either is wrong. Takes equally long for unknown
+    /// names.
     ///
-    /// - Throws: `ServiceUnavailable` when too many hashes wait to be computed.
+    /// - Throws: `ServiceUnavailable` if too many password hashes are queued.
     public func verify(name: String, password: String, from address: String) async throws -> StoredOperator? {
         let known = try await store.operators.find(name: name)
         let isRight = try await services.passwords.verify(
@@ -28,10 +28,9 @@ public struct Operators: Sendable, BackendPart {
         return isRight ? known : nil
     }
 
-    /// Adds an operator.
+    /// Creates an operator and returns its id.
     ///
-    /// - Returns: The id.
-    /// - Throws: `ParseError` for a name or password that cannot be, and for a name that is taken.
+    /// - Throws: `ParseError` if the name or the password is invalid, or the name is taken or reserved.
     public func add(name: String, password: String, role: String, from address: String) async throws -> String {
         guard (1...Self.longestName).contains(name.utf8.count), !name.utf8.contains(where: { $0 < 0x20 || $0 == 0x7F })
         else {
@@ -48,10 +47,10 @@ public struct Operators: Sendable, BackendPart {
         return id
     }
 
-    /// Changes the password or the role of an operator, whose sessions end by that.
+    /// Changes an operator's password or role, which ends the operator's sessions.
     ///
-    /// - Parameter dropsFactor: Whether the second factor is turned off.
-    /// - Throws: `ParseError` for a password that cannot be, and where there is no such operator.
+    /// - Parameter dropsFactor: Whether to turn off the second factor.
+    /// - Throws: `ParseError` if the password is invalid or the operator doesn't exist.
     public func change(
         id: String, password: String?, role: String?, dropsFactor: Bool = false, from address: String
     ) async throws {

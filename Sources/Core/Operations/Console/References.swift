@@ -2,17 +2,19 @@ import JSON
 import ParseModel
 import ParseStorage
 
-/// What points to an object.
+/// Finds the objects that point to an object.
 public struct References: Sendable {
     let backend: Backend
 
-    /// Objects counted per field.
+    /// The maximum count per field.
     private static let most = 1_000
-    /// Time limits for counting, by one field and in total.
+    /// Time limits for counting, per field and in total.
     private static let longest = (one: Duration.milliseconds(300), all: Duration.seconds(2))
 
-    /// How many objects point to one, by each pointer and relation of all classes that leads to its class. Fields by which
-    /// none does are left out, and those for which no time was left: the planner expects a row in each table.
+    /// Counts the objects that point to the target, for each pointer and relation field with the target's class.
+    ///
+    /// Fields without references are omitted. So are fields left when the time is up: PostgreSQL's estimate is at least
+    /// one row per table, so it would report references that don't exist.
     public func pointing(to target: Pointer) async throws -> [Reference] {
         let end = ContinuousClock.now + Self.longest.all
         var references: [Reference] = []

@@ -2,24 +2,24 @@ import JSON
 import ParseModel
 import ParseStorage
 
-/// Views of classes that operators saved: which objects, in which order, with which columns.
+/// Class views saved by operators: filter, order and columns.
 public struct SavedViews: Sendable {
     let backend: Backend
 
-    /// Maximum views per operator.
+    /// The maximum number of views per operator.
     private static let most = 1_000
-    /// Bytes per view and per operator, because a list returns all views.
+    /// Size limits in bytes per view and per operator, because a list returns all views.
     private static let mostBytes = (one: 64 * 1024, all: 1024 * 1024)
 
-    /// An operator's own views, and those that others share.
+    /// Returns the operator's own views and those shared by others.
     public func list(for operatorName: String) async throws -> [SavedView] {
         try await backend.store.views.list(for: operatorName)
     }
 
-    /// Saves a view of an operator, in the place of the one with its id.
+    /// Saves an operator's view, replacing an existing view with its id.
     ///
-    /// - Throws: 102 for an id that is not 1 to 32 letters and digits, 103 and 105 for names that are none, 116 for a
-    ///   view that is too large, 119 where the id is another operator's, or there are too many views.
+    /// - Throws: 102 if the id isn't 1 to 32 letters and digits, 103 or 105 if a name is invalid, 116 if the view is
+    ///   too large, 119 if the id belongs to another operator or the operator has too many views.
     public func put(_ view: SavedView) async throws {
         let isLetterOrDigit = { (byte: UInt8) in
             byte < 0x80 && (Character(UnicodeScalar(byte)).isLetter || Character(UnicodeScalar(byte)).isNumber)
@@ -44,9 +44,9 @@ public struct SavedViews: Sendable {
         }
     }
 
-    /// Removes a view of an operator.
+    /// Deletes an operator's view.
     ///
-    /// - Throws: 101 when the operator has no such view.
+    /// - Throws: 101 if the operator has no view with this id.
     public func delete(_ id: String, of operatorName: String) async throws {
         guard try await backend.store.views.remove(id, of: operatorName) else { throw ParseError.notFound }
     }

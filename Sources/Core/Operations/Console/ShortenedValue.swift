@@ -1,12 +1,13 @@
 import JSON
 
-/// Values that are shortened after triggers, which get them whole. Values of rows are shortened while they are read.
+/// Truncates long values after triggers ran, because triggers get whole values. Without triggers, the query truncates
+/// them.
 enum ShortenedValue {
-    /// Values of these types are never shortened.
+    /// Types whose values are never truncated.
     private static let kept: Set<Name> = ["Pointer", "Date", "File", "GeoPoint", "Polygon", "Relation"]
     private static let common: Set<Name> = ["objectId", "createdAt", "updatedAt", "ACL", "__type", "className"]
 
-    /// An object with the values of its fields shortened, those of included objects as well.
+    /// Truncates an object's field values, including those of included objects.
     static func shortened(_ object: JSONObject, most: Int) -> JSONObject {
         var object = object
         for (name, value) in object where !common.contains(name) { object[name] = shortened(value, most) }

@@ -3,14 +3,14 @@ import ParseStorage
 import Synchronization
 import Tasks
 
-/// How often sign-ins to the console failed, for each address and each name.
+/// Counts failed console sign-ins per network and per user name.
 ///
-/// An attempt counts from its beginning on, so that many at once gain nothing; one that succeeds is taken back. A network
-/// that may try no more does not count for the name: it takes many networks to keep an operator out.
+/// An attempt counts from its start, so parallel attempts gain nothing, and a success is subtracted. Attempts from a
+/// blocked network don't count for the name, so locking out an operator takes many networks.
 public final class SignInAttempts: Sendable {
-    /// How many may fail within ``window`` from one network.
+    /// The maximum failed attempts per network within ``window``.
     public static let most = 10
-    /// How many may fail for one name.
+    /// The maximum failed attempts per user name within ``window``.
     static let mostOfName = 100
     /// In milliseconds.
     public static let window = 300_000
@@ -24,18 +24,18 @@ public final class SignInAttempts: Sendable {
     private let shared: ObjectStore?
     private let counts = Mutex(BoundedTable<[UInt8], Count>(capacity: capacity))
 
-    /// - Parameter backend: Its option `rateLimitStore` says whether all processes count together.
+    /// - Parameter backend: If its option `rateLimitStore` is `database`, all processes share the counts.
     public init(_ backend: Backend) {
         shared = backend.configuration.rateLimitStore == .database ? backend.store : nil
     }
 
-    /// Takes an attempt.
+    /// Counts an attempt.
     ///
     /// - Parameters:
-    ///   - name: What is signed in with; nil for keys and tickets, which have none.
-    ///   - address: Where it comes from.
-    /// - Returns: After how many seconds there may be another, where there were too many; nil where this one is allowed.
-    /// - Throws: `ParseError` for failures of the database.
+    ///   - name: The user name, or nil for keys and tickets.
+    ///   - address: The client's address.
+    /// - Returns: The seconds to wait if there were too many attempts, or nil if this attempt is allowed.
+    /// - Throws: `ParseError` if the database fails.
     public func begin(name: String?, from address: String) async throws -> Int? {
         let network = try await count([key(ofAddress: address)], by: 1)[0]
         if network.attempts > Self.most { return Self.seconds(network.remaining) }
@@ -46,13 +46,13 @@ public final class SignInAttempts: Sendable {
 
     private static func seconds(_ milliseconds: Int) -> Int { max(1, (milliseconds + 999) / 1000) }
 
-    /// Takes an attempt back, which succeeded.
+    /// Subtracts a successful attempt.
     public func succeed(name: String?, from address: String) async throws {
         _ = try await count([key(ofAddress: address), key(ofName: name)].compactMap { $0 }, by: -1)
     }
 
-    /// Counts a wrong code of the second factor ten times for the name: who sends it has the password, and few codes to
-    /// guess.
+    /// Counts a wrong second-factor code ten times for the name, because the client knows the password and codes are
+    /// short.
     public func failCode(name: String?) async throws {
         guard let key = key(ofName: name) else { return }
         _ = try await count([key], by: Self.mostOfName / Self.most - 1)

@@ -3,18 +3,18 @@ import ParseModel
 import ParseStorage
 import Rules
 
-/// What operators removed, for 30 days. Deletions that are given an operator's name put objects there
-/// (``Deleting/delete(_:_:_:ifUpdatedAt:keptFor:)``).
+/// Objects that operators deleted, retained for 30 days.
+///
+/// ``Deleting/delete(_:_:_:ifUpdatedAt:keptFor:)`` fills it if called with an operator's name.
 public struct Trash: Sendable {
     let backend: Backend
 
-    /// An object in the trash.
     public struct Item: Sendable {
-        /// Where it is, and who put it there.
+        /// The object's class and id, and the operator who deleted it.
         public let entry: TrashRows.Entry
-        /// The object as it was, long values shortened; its id alone where its class has become another.
+        /// The object with long values truncated, or only its id if its class changed too much to read it.
         public var object: JSONObject
-        /// What the object is called, by the first field that names objects; nil where none does.
+        /// The first non-empty field that usually names objects, or nil if the object has none.
         public var name: String? {
             Self.namingFields.lazy.compactMap { object[$0]?.stringValue }.first { !$0.isEmpty }
         }
@@ -22,25 +22,24 @@ public struct Trash: Sendable {
         private static let namingFields: [Name] = ["name", "title", "username", "label", "subject", "email"]
     }
 
-    /// Values of an object do not fit the types that their fields have by now.
+    /// The error for values that no longer match the types of their fields.
     public struct Misfit: Error {
-        /// The fields.
         public let fields: [String]
     }
 
-    /// Days for which objects are kept.
+    /// The retention time in days.
     private static let days = 30
     private static let mostBytes: Int64 = 1 << 30
-    /// Maximum objects in a list.
+    /// The maximum objects in a list.
     private static let most = 200
-    /// Bytes from which values are shortened.
+    /// Values longer than this many bytes are truncated.
     private static let shorten = 256
 
-    /// What is in the trash, the last first.
+    /// Lists the trash, most recently deleted first.
     ///
     /// - Parameters:
-    ///   - className: The class; nil for all.
-    ///   - objectId: The object; nil for all.
+    ///   - className: The class, or nil for all classes.
+    ///   - objectId: The object, or nil for all objects.
     public func list(className: String? = nil, objectId: String? = nil, _ context: RequestContext) async throws
         -> [Item]
     {
@@ -57,22 +56,21 @@ public struct Trash: Sendable {
         return entries.map { Item(entry: $0, object: objects[$0.id] ?? ["objectId": .string($0.objectId)]) }
     }
 
-    /// Where an object of the trash is.
+    /// Returns an entry of the trash.
     ///
-    /// - Throws: 101 when it is not there.
+    /// - Throws: 101 if the entry doesn't exist.
     public func entry(_ id: String) async throws -> TrashRows.Entry {
         guard let entry = try await backend.store.trash.entry(id) else { throw ParseError.notFound }
         return entry
     }
 
-    /// Puts an object back as it was: its dates, its permissions, columns that no schema lists, the relations it owns. No
-    /// trigger is called; subscribers of live queries get it as a new object.
+    /// Restores an object with its dates, permissions, internal columns and relations. Calls no triggers. Live queries
+    /// report it as a new object.
     ///
-    /// - Parameter without: Fields whose values are left out where they do not fit.
-    /// - Returns: The object as it is stored, and the fields with a value that its class has lost since, or that was left
-    ///   out.
-    /// - Throws: ``Misfit`` where a field has got another type; 101 when it is not in the trash, 103 when its class is gone; 137, 202, 203 or 208 when its id, or a value
-    ///   that must be unique, is taken.
+    /// - Parameter without: Fields to drop if their values don't match the current types.
+    /// - Returns: The stored object, and the names of fields that were dropped or that its class no longer has.
+    /// - Throws: ``Misfit`` if values don't match the types of their fields; 101 if the entry doesn't exist; 103 if the
+    ///   class doesn't exist; 137, 202, 203 or 208 if the id or a unique value is taken.
     public func restore(_ id: String, without: Set<String> = [], _ context: RequestContext) async throws -> (
         object: JSONObject, dropped: [String]
     ) {
@@ -105,6 +103,6 @@ public struct Trash: Sendable {
         return (try await backend.finding.object(className, objectId, context), dropped)
     }
 
-    /// Forgets what was removed long ago, and the oldest of what is too much.
+    /// Deletes entries past the retention time, then the oldest ones until the trash is within its size limit.
     func sweep() async throws { try await backend.store.trash.sweep(days: Self.days, mostBytes: Self.mostBytes) }
 }

@@ -3,42 +3,42 @@ import ParseModel
 import ParseStorage
 import Rules
 
-/// The life of a deletion: authorize, load the original where a trigger wants it, before-triggers; remove, and report
-/// it to observers; caches and after-triggers.
+/// The steps of a deletion: authorize, load the original if a trigger needs it, run before-triggers, delete, notify
+/// observers, invalidate caches, run after-triggers.
 public struct DeletePipeline {
     let backend: Backend
 
-    /// A deletion that needs no more than to be carried out.
+    /// A deletion that has passed all checks.
     public struct Planned: Sendable {
         let className: String
         let objectId: String
         let context: RequestContext
         let access: ObjectStore.WriteAccess
         var outcome = TriggerOutcome()
-        /// What became of the object, where anybody wants to know.
+        /// The deleted object for observers, or nil if no observer wants it.
         var change: ObjectStore.ChangedObject?
-        /// The name under which the trash keeps the object; nil where it is gone for good.
+        /// The operator whose trash keeps the object, or nil to delete it permanently.
         var operatorName: String?
         var trashId: String?
-        /// What is special to the class; nil for ordinary classes.
+        /// The rules of the class, or nil for ordinary classes.
         var rules: (any DeleteRules)?
     }
 
-    /// What triggers get of a deletion.
+    /// The triggers' input and output.
     public struct TriggerOutcome: Sendable {
-        /// The object as it was, as far as the caller sees it, where a trigger wants to know.
+        /// The object before the deletion as visible to the caller, or nil if no trigger needs it.
         var original: JSONObject?
-        /// What triggers hand on, where one was called.
+        /// The context that triggers pass on, or nil if none was called.
         var cloudContext: JSONObject?
     }
 
-    /// Takes a deletion through all steps.
+    /// Runs a deletion.
     ///
     /// - Parameters:
-    ///   - operatorName: The name under which the trash keeps the object; nil where it is gone for good.
-    ///   - condition: What must hold of the object besides.
-    /// - Returns: The id under which the trash has it.
-    /// - Throws: 101 when there is no such object or the caller may not remove it.
+    ///   - operatorName: The operator whose trash keeps the object, or nil to delete it permanently.
+    ///   - condition: An additional condition that the object must meet.
+    /// - Returns: The object's id in the trash, or nil without an operator.
+    /// - Throws: 101 if the object doesn't exist or the caller may not delete it.
     func run(
         _ className: String, _ objectId: String, _ context: RequestContext, keptFor operatorName: String? = nil,
         condition: Filter = .everything
@@ -50,18 +50,18 @@ public struct DeletePipeline {
         return removed.trashId
     }
 
-    /// Calls the triggers before a deletion that is to be part of a transaction, before it begins.
+    /// Calls the before-triggers of a deletion ahead of its transaction.
     func callTriggers(_ className: String, _ objectId: String, _ context: RequestContext) async throws -> TriggerOutcome
     {
         guard backend.triggers.isObserved else { return TriggerOutcome() }
         return try await plan(className, objectId, context).outcome
     }
 
-    /// Everything that comes before the object is removed.
+    /// Runs all steps before the object is deleted.
     ///
     /// - Parameters:
-    ///   - outcome: What triggers got, where they were called before.
-    ///   - condition: What must hold of the object besides.
+    ///   - outcome: The triggers' result if they were already called.
+    ///   - condition: An additional condition that the object must meet.
     func plan(
         _ className: String, _ objectId: String, _ context: RequestContext, outcome: TriggerOutcome? = nil,
         condition: Filter = .everything
@@ -85,8 +85,7 @@ public struct DeletePipeline {
         return planned
     }
 
-    /// Removes the object, and has observers know of it. The pipeline's backend may be that of a transaction: of what
-    /// is removed in one, they know after its commit.
+    /// Deletes the object and notifies observers. Within a transaction the notification follows the commit.
     func store(_ planned: Planned) async throws -> Planned {
         var planned = planned
         if backend.isInTransaction {
@@ -134,18 +133,18 @@ public struct DeletePipeline {
     }
 }
 
-/// Deletions of objects.
+/// Deletes objects.
 public struct Deleting: Sendable {
     let backend: Backend
 
-    /// Removes an object.
+    /// Deletes an object.
     ///
     /// - Parameters:
-    ///   - date: When the object was changed last, as far as the caller saw; nil for at any time.
-    ///   - operatorName: The name under which the trash keeps the object; nil where it is gone for good.
-    /// - Returns: The id under which the trash has it.
-    /// - Throws: 101 when there is no such object or the caller may not remove it; ``ObjectChanged`` when it was changed
-    ///   at another time.
+    ///   - date: The object's expected `updatedAt`, or nil to skip the check.
+    ///   - operatorName: The operator whose trash keeps the object, or nil to delete it permanently.
+    /// - Returns: The object's id in the trash, or nil without an operator.
+    /// - Throws: 101 if the object doesn't exist or the caller may not delete it; ``ObjectChanged`` if its `updatedAt`
+    ///   differs.
     @discardableResult
     public func delete(
         _ className: String, _ objectId: String, _ context: RequestContext, ifUpdatedAt date: ParseDate? = nil,

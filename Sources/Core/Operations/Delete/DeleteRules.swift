@@ -2,26 +2,25 @@ import JSON
 import ParseModel
 import Rules
 
-/// What is special to deleting objects of one class, at the steps of ``DeletePipeline``. Each deletion has its own, so that
-/// it can remember at one step what another one needs.
+/// Class-specific steps of ``DeletePipeline``. Each deletion has its own instance, which can carry state between steps.
 protocol DeleteRules: Sendable, BackendPart {
-    /// The operations that the rules build on: those of a transaction while the object is deleted in one.
+    /// The backend to use. Within a transaction, the transaction's backend.
     var backend: Backend { get set }
 
-    /// Whether a caller whose rights are limited may remove the object at all; throws `ParseError` when not.
+    /// Checks whether a caller without full rights may delete the object, and throws `ParseError` if not.
     func authorize(_ objectId: String, _ caller: Caller) async throws
 
-    /// Notes what is needed when the object is gone.
+    /// Reads data that later steps need after the object is deleted.
     mutating func look(_ objectId: String) async throws
 
     var notFound: ParseError { get }
 
-    /// What follows when others can see that the object is gone: caches.
+    /// Invalidates caches after the deletion is committed.
     func finish(_ objectId: String) async
 }
 
 extension DeleteRules {
-    /// The same rules over other operations, as those of a transaction.
+    /// Returns the same rules with another backend, such as a transaction's.
     func over(_ backend: Backend) -> Self {
         var rules = self
         rules.backend = backend
@@ -39,7 +38,7 @@ extension ClassRules {
         "_Role": { RoleDeleteRules(backend: $0) },
     ]
 
-    /// The rules for one deletion; nil for ordinary classes.
+    /// Returns the rules for a deletion, or nil for ordinary classes.
     static func deleting(_ className: String, _ backend: Backend) -> (any DeleteRules)? {
         guard className.utf8.first == UInt8(ascii: "_") else { return nil }
         return deleters[Name(className)]?(backend)
@@ -62,7 +61,7 @@ private struct UserDeleteRules: DeleteRules {
     func finish(_ objectId: String) async { await backend.caches.invalidate(user: objectId) }
 }
 
-/// Users delete their own sessions, which evicts cached entries.
+/// Users delete only their own sessions. The session owner's cache entries are invalidated.
 private struct SessionDeleteRules: DeleteRules {
     var backend: Backend
 

@@ -5,23 +5,24 @@ import ParseModel
 import ParseStorage
 package import Rules
 
-/// The largest, or the last, come first; names come as letters do.
+/// The order of listed files: newest first, largest first, or alphabetical.
 package enum FileOrder: String, Sendable { case modified, size, name }
 
 extension Files {
     private struct TookTooLong: Error {}
 
-    /// Time limit for listing a store for a page.
+    /// The time limit for a page.
     private static let longest = Duration.seconds(10)
 
-    /// A page of files whose names begin with a text, in an order that the store does not have: all of them are passed by
-    /// for each page, and only those of the page are kept.
+    /// Returns a page of files. Storages don't sort, so every page visits all files and retains only its own.
     ///
     /// - Parameters:
-    ///   - after: What the page before said comes next; nil for the first page.
-    ///   - text: What names have in them.
+    ///   - prefix: The prefix of the file names.
+    ///   - text: A text that the names must contain.
+    ///   - after: The cursor `next` of the previous page, or nil for the first page.
     /// - Returns: `{"files":[{"name","type"?,"size","modified","url"}],"next"?,"total","bytes","isComplete"}`.
-    /// - Throws: The storage's error.
+    ///   `isComplete` is false if the time limit was reached.
+    /// - Throws: Errors of the storage.
     package func page(
         prefix: String, text: String, order: FileOrder, after: String?, limit: Int, _ context: RequestContext
     ) async throws -> JSONObject {
@@ -67,7 +68,7 @@ extension Files {
     }
 
     private struct Place: Comparable {
-        /// What comes first has the largest.
+        /// The sort value. Larger values come first.
         let value: Int64
         let name: String
 

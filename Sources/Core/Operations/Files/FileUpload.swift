@@ -5,23 +5,22 @@ import ParseModel
 package import Rules
 import ServerConfiguration
 
-/// What a client says of a file that it sends.
+/// A file's name and properties as sent by the client.
 package struct FileUpload: Sendable {
     package var name: String
     package var contentType: String?
     package var directory: JSONValue?
     package var metadata: JSONObject = [:]
     package var tags: JSONObject = [:]
-    /// How large it may be, in words, where that is not what the server takes of everybody.
+    /// A size limit such as `10mb` that overrides the server's, or nil. Requires the master key.
     package var sizeLimit: String?
 
     package init(name: String) { self.name = name }
 }
 
 package enum FileContent {
-    /// All of them.
     case whole([UInt8])
-    /// Those that come.
+    /// A file that is still being received.
     case arriving(any ArrivingFile)
 
     fileprivate func isEmpty(upTo limit: Int) async throws -> Bool {
@@ -39,25 +38,25 @@ package enum FileContent {
     }
 }
 
-/// The bytes of a file while they arrive. They are read once.
+/// A file that is still being received. Its bytes can be read only once.
 package protocol ArrivingFile {
-    /// Whether there are none.
+    /// Whether the file is empty.
     ///
-    /// - Throws: What refuses a file that is said to be larger than `limit`, or cannot be read.
+    /// - Throws: An error if the declared size exceeds `limit` or the file can't be read.
     func isEmpty(upTo limit: Int) async throws -> Bool
 
-    /// Takes all of them into memory.
+    /// Reads the whole file into memory.
     ///
-    /// - Throws: What refuses a file that is larger than `limit`.
+    /// - Throws: An error if the file exceeds `limit`.
     func collect(upTo limit: Int) async throws -> [UInt8]
 
-    /// The next bytes; nil at the end.
+    /// Returns the next bytes, or nil at the end.
     ///
-    /// - Parameter kept: How many bytes are in memory at most until they are stored.
-    /// - Throws: What refuses a file that is larger than `limit`.
+    /// - Parameter kept: The maximum bytes held in memory until they are stored.
+    /// - Throws: An error if the file exceeds `limit`.
     func next(upTo limit: Int, kept: Int) async throws -> ByteBuffer?
 
-    /// Whether an error is about how they arrive, and not about what is done with them.
+    /// Whether the error comes from receiving the file rather than from storing it.
     func isOwn(_ error: any Error) -> Bool
 }
 
@@ -65,10 +64,10 @@ extension Files {
     /// Checks and stores a file.
     ///
     /// - Parameters:
-    ///   - power: What the keys of the caller are worth.
-    ///   - caller: Finds out who stores it.
-    /// - Returns: The name under which it is stored, and its address.
-    /// - Throws: `ParseError` or `Forbidden` when a check refuses, what the content throws.
+    ///   - power: The power of the caller's keys.
+    ///   - caller: Resolves the caller. Not called if the keys are rejected.
+    /// - Returns: The stored name and the URL.
+    /// - Throws: `ParseError` or `Forbidden` if a check rejects the file, and errors of the content.
     package func store(
         _ content: FileContent, _ upload: FileUpload, power: Caller.Power, by caller: () async throws -> RequestContext
     ) async throws -> (name: String, url: String) {
@@ -94,7 +93,7 @@ extension Files {
             allowedExtensions: isMaster ? nil : configuration.fileUpload.fileExtensions)
         let directory = try upload.directory.map { try FileNaming.directory($0, isMaster: isMaster) + "/" } ?? ""
         try check(upload.metadata, upload.tags)
-        // The random digits keep others from guessing it.
+        // The random digits keep others from guessing the URL.
         let prefix = directory + (configuration.preserveFileName ? "" : Identifiers.hexadecimal(32) + "_")
         if backend.triggers.has(.beforeSave, .afterSave) {
             return try await storeTriggered(content, upload, naming, prefix, limit: limit, context)
@@ -105,8 +104,8 @@ extension Files {
         return (name, address(of: name, context))
     }
 
-    /// Stores a file that cloud code inspects, or its replacement. The file is read into memory, since code gets it
-    /// whole.
+    /// Stores a file that passes through triggers, or the trigger's replacement. The file is read into memory, because
+    /// triggers get all of it.
     private func storeTriggered(
         _ content: FileContent, _ upload: FileUpload, _ naming: FileNaming, _ prefix: String, limit: Int,
         _ context: RequestContext
@@ -120,7 +119,7 @@ extension Files {
         let changed = try await backend.triggers.call(.beforeSave, file)
         var stored = changed ?? file
         if let changed, let url = changed.url {
-            // It is stored elsewhere already.
+            // The trigger stored the file elsewhere.
             stored.size = nil
             try await backend.triggers.call(.afterSave, stored)
             return (changed.name, url)

@@ -6,19 +6,20 @@ import ParseStorage
 package import Rules
 import ServerConfiguration
 
-/// Uploaded files: who may store, read and delete them, and what cloud code has to say about it.
+/// Stores, reads and deletes uploaded files, with permission checks and file triggers.
 ///
-/// Who asks is found out by a closure, when a rule needs it: keys that are refused cost no look-up of a session.
+/// Callers are resolved by closures only when a rule needs them, so requests with rejected keys cause no session
+/// lookup.
 public struct Files: Sendable, BackendPart {
     let backend: Backend
     package let storage: any FileStorage
 
-    /// The address of a file, as every answer about it has it.
+    /// The URL of a file, as sent in all responses.
     func address(of name: String, _ context: RequestContext) -> String {
         services.fileLinks.below(context.mountURL).url(name)
     }
 
-    /// What a client gets of an error of the storage. What may pass is a 503, after which SDKs try again.
+    /// Converts a storage error for the client. Temporary failures become a 503, which SDKs retry.
     func refusal(_ error: any Error, _ code: Int, _ text: String) -> any Error {
         guard case FileStorageError.unavailable(let seconds) = error else { return ParseError(code, text) }
         return ServiceUnavailable(text, retryAfter: seconds, code: code)
@@ -29,10 +30,10 @@ public struct Files: Sendable, BackendPart {
     /// Deletes a file.
     ///
     /// - Parameters:
-    ///   - path: Its name, with folders; the application's id may stand before it.
-    ///   - power: What the keys of the caller are worth.
-    ///   - caller: Finds out who deletes it.
-    /// - Throws: `Forbidden` for all but the master key, 153 when it cannot be deleted, what a trigger throws.
+    ///   - path: The name's path components, optionally preceded by the application id.
+    ///   - power: The power of the caller's keys.
+    ///   - caller: Resolves the caller. Not called if the keys are rejected.
+    /// - Throws: `Forbidden` without the master key, 153 if the storage fails, and errors of triggers.
     package func delete(
         _ path: ArraySlice<String>, power: Caller.Power, by caller: () async throws -> RequestContext
     ) async throws {
@@ -64,7 +65,8 @@ public struct Files: Sendable, BackendPart {
         refusal(error, ParseError.fileDeleteError, "Could not delete file.")
     }
 
-    /// The file that a path names: the one of this name, or else the one after the application's id.
+    /// Returns the file that a path names. A leading application id is dropped unless a file has the whole path as its
+    /// name.
     private func nameToDelete(_ path: ArraySlice<String>) async throws -> String {
         let name = path.joined(separator: "/")
         guard path.count > 1, path.first.hasSameBytes(as: configuration.appId), try await !storage.exists(name: name)
@@ -74,19 +76,17 @@ public struct Files: Sendable, BackendPart {
 
     // MARK: Reading
 
-    /// Finds out who reads a file. It is given whether cloud code is called before, for which requests are counted.
+    /// Resolves the reader of a file. `callsCode` is true if a trigger follows, so that its rate limit applies.
     package typealias Reader = (_ callsCode: Bool) async throws -> RequestContext
 
-    /// Opens a file.
+    /// Opens a file, or returns nil if it doesn't exist.
     ///
-    /// - Returns: nil where there is none.
-    /// - Throws: 119 for a caller who may read no files, `Forbidden` when a trigger refuses, the storage's error.
+    /// - Throws: 119 if the caller may not read files, `Forbidden` if a trigger rejects, and errors of the storage.
     package func open(_ name: String, for wish: FileWish, by reader: Reader) async throws -> (any StoredFile)? {
         try await read(name, by: reader, size: { Int($0.size) }, { try await storage.open(name: name, for: wish) })
     }
 
-    /// What a client said about a file when it was stored; empty where it said nothing. What may not be read says nothing of
-    /// itself either.
+    /// Returns a file's metadata, or an empty object if it has none. Metadata needs the same permissions as the file.
     ///
     /// - Throws: As ``open(_:for:by:)``.
     package func metadata(of name: String, by reader: Reader) async throws -> JSONObject {
@@ -120,7 +120,7 @@ public struct Files: Sendable, BackendPart {
 }
 
 extension Configuration.FileCallers {
-    /// The group that a caller belongs to, in words, if that group is refused; nil when the caller may.
+    /// The name of the caller's group if that group is denied, or nil if the caller is allowed.
     func refusal(of caller: Caller) -> String? {
         guard caller.power == .client else { return nil }
         guard let user = caller.user else { return enableForPublic ? nil : "public" }

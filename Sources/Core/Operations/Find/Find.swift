@@ -2,37 +2,36 @@ import JSON
 import ParseModel
 import Rules
 
-/// A find or a get on its way to its answer; ``FindPipeline`` takes it through the steps.
+/// A find or get on its way through ``FindPipeline``.
 struct Find: Sendable {
     enum Kind: Sendable {
-        /// Objects that fulfil a condition.
         case objects
         case object(id: String)
-        /// The objects of a query inside of another one, so many at most.
+        /// A subquery, with the maximum number of results.
         case inner(most: Int)
-        /// Objects that another one includes, so many of them: they are got, and not found.
+        /// A fetch of this many included objects. Needs the permission to get, not to find.
         case included(count: Int)
     }
 
     let className: String
     let kind: Kind
-    /// The parameters as they were sent.
+    /// The parameters as sent by the client.
     let parameters: JSONObject
     let context: RequestContext
-    /// The parameters, read: the client's, or what a trigger made of them.
+    /// The parsed parameters, of the client or as rewritten by a trigger.
     var options: FindOptions
-    /// The class whose objects are answered: another one where a field of the class leads there.
+    /// The class of the results. Differs from `className` with `redirectClassNameForKey`.
     var target: String
-    /// Whether a trigger asks for something else than the one object that the client named.
+    /// Whether a trigger replaced the get of a named object with another query.
     var isRewritten = false
-    /// From how many bytes on values are shortened; nil for never.
+    /// Values longer than this many bytes are truncated, or nil to return whole values.
     var shorten: Int?
-    /// Whether no other request may wait behind it.
+    /// Whether the query runs on its own connection, so that no other request waits for it.
     var isApart = false
-    /// What triggers made of it; nil where none can be called.
+    /// The result of the triggers, or nil if the find reaches none.
     var triggered: TriggeredFind?
 
-    /// - Throws: 102 or 107 for parameters that make no sense.
+    /// - Throws: 102 or 107 if the parameters are invalid.
     init(_ className: String, _ kind: Kind, _ parameters: JSONObject, _ context: RequestContext) throws(ParseError) {
         self.className = className
         self.kind = kind
@@ -48,12 +47,11 @@ struct Find: Sendable {
 
     var caller: Caller { context.caller }
 
-    /// The one object that the client asks for; nil where it asks for any that fulfil a condition.
+    /// The id of a get, or nil for other queries.
     var objectId: String? {
         if case .object(let id) = kind { id } else { nil }
     }
 
-    /// Whether the objects are those that another one includes.
     var isIncluded: Bool {
         if case .included = kind { true } else { false }
     }

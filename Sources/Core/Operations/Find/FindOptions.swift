@@ -2,11 +2,11 @@ import JSON
 import ParseModel
 import ParseStorage
 
-/// The parameters of a find, read from the body or the query string of any SDK.
+/// The parameters of a find, from the body or the query string.
 struct FindOptions: Sendable {
     var condition: JSONObject = [:]
     var order: [SortKey] = []
-    /// Nil when the request names none.
+    /// Nil if the request sets no limit.
     var limit: Int?
     var skip = 0
     var wantsCount = false
@@ -20,7 +20,7 @@ struct FindOptions: Sendable {
     var readPreference: JSONValue?
     var includeReadPreference: JSONValue?
 
-    /// Whether neither objects nor a count nor a plan are asked for.
+    /// Whether the request wants neither objects nor a count nor a plan.
     var asksForNothing: Bool { limit == 0 && !wantsCount && explain == nil }
 
     private static let ignored: Set<Name> = ["hint", "comment", "subqueryReadPreference", "trace", "watch"]
@@ -31,7 +31,7 @@ struct FindOptions: Sendable {
 
     /// Reads the parameters of a find.
     ///
-    /// - Throws: 102 for a parameter that does not exist, 107 for a `where` that is not JSON.
+    /// - Throws: 102 for an unknown or invalid parameter, 107 if `where` is not JSON.
     init(find parameters: JSONObject) throws(ParseError) {
         for (name, value) in parameters {
             switch name {
@@ -54,7 +54,9 @@ struct FindOptions: Sendable {
         finishProjection()
     }
 
-    /// Reads the parameters of a get by id; throws 102 for any other.
+    /// Reads the parameters of a get.
+    ///
+    /// - Throws: 102 for an unknown parameter.
     init(get parameters: JSONObject) throws(ParseError) {
         for (name, value) in parameters {
             guard Self.getParameters.contains(name) else {
@@ -75,7 +77,7 @@ struct FindOptions: Sendable {
         let paths = names.map { name in name.utf8.split(separator: UInt8(ascii: ".")).map { Name(Substring($0)) } }
             .filter { !$0.isEmpty }
         switch name {
-        // No keys at all ask for what is always there: the id, the dates and the ACL.
+        // An empty list selects only the fields that are always returned: id, dates and ACL.
         case "keys": if value.stringValue != nil || value.arrayValue != nil { keys = paths }
         case "excludeKeys": excluded = paths
         case "include":
@@ -85,7 +87,6 @@ struct FindOptions: Sendable {
         }
     }
 
-    /// Rejects lists and paths that are too long.
     private static func check(_ names: [String], of parameter: String) throws(ParseError) {
         let isInclude = parameter == "include"
         try HardLimits.check(
@@ -102,10 +103,10 @@ struct FindOptions: Sendable {
         }
     }
 
-    /// A dotted key selects fields of an included object, so it includes that object.
+    /// Finishes reading `keys`, `excludeKeys` and `include`. A dotted key implies an include of its object.
     private mutating func finishProjection() {
         for path in (keys ?? []) + excluded where path.count > 1 { includes.append(Array(path.dropLast())) }
-        // `*` takes the place of every single include, `includeAll` stands beside them.
+        // `*` replaces all other includes, while `includeAll` adds to them.
         if includesEvery {
             includes = []
             includesAll = true
@@ -124,7 +125,7 @@ struct FindOptions: Sendable {
         throw ParseError(ParseError.invalidJSON, "where parameter is not valid JSON")
     }
 
-    /// A number as JavaScript's `Number()` reads it (booleans are 1 or 0), or nil if that gives NaN.
+    /// Reads a number like JavaScript's `Number()` (booleans are 1 or 0), or returns nil if that gives NaN.
     private static func number(_ value: JSONValue, _ name: String) throws(ParseError) -> Int? {
         if case .bool(let flag) = value { return flag ? 1 : 0 }
         guard let number = value.parameterInteger else { return nil }

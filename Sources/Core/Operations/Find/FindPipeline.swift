@@ -6,20 +6,19 @@ import ServerConfiguration
 import Tasks
 import Telemetry
 
-/// The life of a find and of a get: authorize; before-triggers; aim, which finds out the class that is answered; plan,
-/// which makes the caller's rights and what is special to the class part of the question; search; triggers of what is
-/// included; after-triggers; present.
+/// The steps of a find or get: authorize, call before-triggers, determine the result class, plan, query, call triggers
+/// of included objects, call after-triggers, write the response.
 ///
-/// Where no trigger can be met, rows go from the database's bytes into the answer's. Objects become values only for
-/// triggers.
+/// If no trigger can apply, the pipeline copies rows from the database's bytes straight into the response. It decodes
+/// objects only for triggers.
 struct FindPipeline {
     let backend: Backend
 
-    /// Takes a find or a get through all steps.
+    /// Runs all steps of a find or get.
     ///
-    /// - Returns: `{"results":[…]}` with the count or the class name where they belong; of a get, the object.
-    /// - Throws: Parse's errors for the query and for permissions; 101 when the object of a get is not there or the
-    ///   caller may not see it.
+    /// - Returns: `{"results":[…]}`, with the count or the class name if requested. For a get, the object.
+    /// - Throws: `ParseError` if the query is invalid or not allowed; 101 if a get's object doesn't exist or isn't
+    ///   visible.
     func run(_ asked: consuming Find) async throws -> [UInt8] {
         var find = asked
         try authorize(find)
@@ -28,13 +27,13 @@ struct FindPipeline {
             && backend.findTriggers.reachesFindTriggers(find.className, find.options)
         if reachesTriggers { try await callBefore(&find, of: find.className) }
         try aim(&find)
-        // Whose objects are read decides about it, whichever class was asked about.
+        // Triggers of the class whose objects are read apply, even if the request named another class.
         if reachesTriggers, find.triggered?.given == nil, !find.target.hasSameBytes(as: find.className) {
             try await callBefore(&find, of: find.target)
         }
         if let given = find.triggered?.given { return try await present(given, isHeavy: true, count: nil, find) }
         if find.options.asksForNothing, find.objectId == nil {
-            // A request for no objects and no count asks for nothing, and needs no permission.
+            // A request for neither objects nor a count needs no class-level permission.
             try ClassRules.reading(find.target)?.authorize(find.caller)
             return try await present([], isHeavy: false, count: nil, find)
         }
@@ -44,7 +43,7 @@ struct FindPipeline {
                 in: find.options.condition, find.context)
         }
         let found = try await reachesTriggers ? searchForTriggers(find) : search(find)
-        // Values for cloud code take many times as much as rows, here and in its own process.
+        // Objects for cloud code take several times the memory of rows, both here and in its own process.
         if reachesTriggers, !find.caller.isMaster {
             try AnswerSize.check(found.valueSize, backend.configuration.maxTriggerSize)
         }
@@ -71,7 +70,9 @@ struct FindPipeline {
         find.triggered = triggered
     }
 
-    /// Determines the class of the results. Throws 102 or 119 if the caller may not ask.
+    /// Determines the class of the results.
+    ///
+    /// - Throws: 102 or 119 if the caller may not run this query.
     private func aim(_ find: inout Find) throws(ParseError) {
         try backend.permissions.checkClassCreation(find.className, find.caller)
         if find.options.explain != nil, !find.caller.readsEverything,
@@ -86,7 +87,7 @@ struct FindPipeline {
         find.target = target.text
     }
 
-    /// Searches for triggers: the results become values, held until the response is written.
+    /// Queries for triggers. The decoded objects count as held memory until the response is written.
     private func searchForTriggers(_ find: Find) async throws -> ObjectStore.Found {
         try await HeldMemory.reading(size: \.valueSize) { try await search(find) }
     }
@@ -108,7 +109,6 @@ struct FindPipeline {
         return JSONValue.object(["results": [["QUERY PLAN": plan]]]).serialized()
     }
 
-    /// The results as values, after the triggers of included objects.
     private func objects(_ found: ObjectStore.Found, _ members: [[[UInt8]]], _ find: Find) async throws -> [JSONObject]
     {
         let count = find.objectId == nil ? found.rowCount : 1
@@ -123,9 +123,9 @@ struct FindPipeline {
             find.context)
     }
 
-    /// Presents objects that are values, after their find trigger.
+    /// Calls the after-trigger and writes the objects.
     ///
-    /// - Parameter isHeavy: Whether writing them may take long.
+    /// - Parameter isHeavy: Whether writing may take long, so that it runs outside the event loop.
     private func present(_ objects: [JSONObject], isHeavy: Bool, count: Int?, _ find: Find) async throws -> [UInt8] {
         var objects = objects
         if let triggered = find.triggered {
@@ -147,13 +147,12 @@ struct FindPipeline {
         return await HeavyWork.run(if: isHeavy) { [answer] in JSONValue.object(answer).serialized() }
     }
 
-    /// Presents rows directly, without making values.
     private func write(_ found: ObjectStore.Found, _ members: [[[UInt8]]], _ find: Find) async throws -> [UInt8] {
         let extra = Self.extra(members, find)
         guard find.objectId == nil else {
             let answered = ClassRules.reading(find.target)?.answered(find) ?? [:]
             let all = extra(0) + answered.map { JSONValue.member($0.key, $0.value) }
-            // Most are not, and then no executor is asked for.
+            // Most results are small, so this avoids switching executors.
             guard found.isHeavy else { return try Self.write(found, extra: all) }
             return try await HeavyWork.run { try Self.write(found, extra: all) }
         }
@@ -187,7 +186,7 @@ struct FindPipeline {
         return writer.take()
     }
 
-    /// Additional members of each object: its class, if another one was requested.
+    /// Additional members for each object: its class, if the request was redirected to another one.
     private static func extra(_ members: [[[UInt8]]], _ find: Find) -> @Sendable (Int) -> [[UInt8]] {
         let redirected =
             find.options.redirectKey == nil ? [] : [JSONValue.member("className", .string(find.target))]
@@ -196,22 +195,22 @@ struct FindPipeline {
 }
 
 extension JSONValue {
-    /// A member of an object as JSON: `"key":value`.
+    /// An object member as JSON: `"key":value`.
     static func member(_ key: Name, _ value: JSONValue) -> [UInt8] {
         JSONValue.string(key.text).serialized() + [UInt8(ascii: ":")] + value.serialized()
     }
 }
 
-/// Finds and gets, and what other operations read with a caller's rights.
+/// Find and get requests, and reads of other operations with a caller's rights.
 public struct Finding: Sendable, BackendPart {
     let backend: Backend
 
-    /// The answer to a find: `{"results":[…]}`, with the count or the class name where they belong.
+    /// Runs a find and returns `{"results":[…]}`, with the count or the class name if requested.
     ///
     /// - Parameters:
-    ///   - shorten: From how many bytes on values are shortened; nil for never.
-    ///   - isApart: Whether no other request may wait behind it.
-    /// - Throws: Parse's errors for the query and for permissions.
+    ///   - shorten: Values longer than this many bytes are truncated, or nil to return whole values.
+    ///   - isApart: Whether the query runs on its own connection, so that no other request waits for it.
+    /// - Throws: `ParseError` if the query is invalid or not allowed.
     public func find(
         _ className: String, _ parameters: JSONObject, _ context: RequestContext, shorten: Int? = nil,
         isApart: Bool = false
@@ -222,10 +221,10 @@ public struct Finding: Sendable, BackendPart {
         return try await FindPipeline(backend: backend).run(find)
     }
 
-    /// The answer to a get by id.
+    /// Runs a get and returns the object.
     ///
-    /// - Parameter shorten: From how many bytes on values are shortened; nil for never.
-    /// - Throws: 101 when there is no such object or the caller may not see it.
+    /// - Parameter shorten: Values longer than this many bytes are truncated, or nil to return whole values.
+    /// - Throws: 101 if the object doesn't exist or the caller may not read it.
     public func get(
         _ className: String, _ objectId: String, _ parameters: JSONObject, _ context: RequestContext,
         shorten: Int? = nil

@@ -5,17 +5,18 @@ import ParseModel
 import ParseStorage
 import Rules
 
-/// The plan of a find: the caller's rights, and what is special to the class, built into the question before it is
-/// compiled.
+/// Turns a find into a query that includes the caller's rights and the rules of the class.
 extension FindPipeline {
-    /// A find or a get as the store takes it; throws 101 for a get of a class that does not exist.
+    /// Returns the query for a find or get.
+    ///
+    /// - Throws: 101 if a get's class doesn't exist, and `ParseError` if the query is invalid or not allowed.
     func request(_ find: Find) async throws -> ObjectStore.FindRequest {
         let (caller, options, configuration) = (find.caller, find.options, backend.configuration)
         var request = ObjectStore.FindRequest(className: find.target)
         request.sizeLimit = configuration.maxResponseSize
         request.links = backend.links(find.context)
         request.isApart = find.isApart
-        // Triggers get whole values: what they give is shortened afterwards.
+        // Triggers get whole values. Values are truncated after them.
         if find.triggered == nil { request.shorten = find.shorten }
         try ClassRules.reading(find.target)?.authorize(caller)
         let schema = backend.catalog.schema(find.target)
@@ -29,7 +30,8 @@ extension FindPipeline {
             try await choose(&request, schema, find)
         }
         guard let schema else { return request }
-        // Conditions on them are allowed: the console refuses those that a role may not ask.
+        // Hidden fields may still be used in conditions. The console rejects conditions that an operator's role may not
+        // use.
         request.access.hide(caller.hiddenFields(of: schema.name))
         try project(options, schema, &request, find.context)
         try backend.finding.choosePlace(options, &request)
@@ -49,16 +51,16 @@ extension FindPipeline {
             return
         }
         let id = options.condition.count == 1 ? options.condition["objectId"]?.stringValue : nil
-        // A count without objects needs the permission to count, and no other.
+        // A count without objects needs only the permission to count.
         let operation: ClassOperation =
             request.limit == 0 && request.wantsCount ? .count : id != nil || find.isIncluded ? .get : .find
         request.access = try backend.permissions.readAccess(
             schema, operation, caller, isOwnUser: caller.isOwn(find.target, id))
         if request.wantsCount, operation != .count {
-            // Other objects may be counted than found.
+            // The permissions to count and to find may cover different objects.
             request.countedBy = try backend.permissions.readAccess(schema, .count, caller).filter
         }
-        // A caller who may not find, or not by a field, gets that error, whatever the condition is.
+        // A caller without the permission gets the permission error even if the condition is invalid.
         do throws(ParseError) {
             request.filter = try parser.parse(options.condition)
         } catch {
@@ -72,7 +74,7 @@ extension FindPipeline {
         request.filter = try await checkRelations(request.filter, find.context)
     }
 
-    /// The maximum results of a find. Included objects have only their own limit.
+    /// The maximum number of results. Included objects have only their own limit.
     private func limit(of find: Find) -> Int {
         let (limit, configuration) = (find.options.limit, backend.configuration)
         if case .included(let count) = find.kind { return limit ?? count }
@@ -90,7 +92,7 @@ extension FindPipeline {
             try caller.check("find", of: target.text)
         }
         guard let schema = catalog.schema(query.className) else {
-            // It may be made before the query is carried out, and no right on it was asked then.
+            // The class may be created before the query runs, and no permission was checked for it.
             query.isClosed = true
             return query
         }
@@ -106,10 +108,10 @@ extension FindPipeline {
         return query
     }
 
-    /// Makes conditions on a relation match nothing if the caller can't read its owner. Throws 119 if the field is
-    /// hidden from the caller.
+    /// Makes conditions on a relation match nothing if the caller can't read its owner.
     ///
     /// Servers before 9 don't check this, so presets below 9 skip it.
+    /// - Throws: 119 if the field is hidden from the caller.
     private func checkRelations(_ filter: Filter, _ context: RequestContext) async throws -> Filter {
         guard backend.configuration.preset >= 9, !context.caller.readsEverything else { return filter }
         var relations: Set<Relation> = []
@@ -128,7 +130,7 @@ extension FindPipeline {
                     "This user is not allowed to query \(key) on class \(owner.className)")
             }
             do {
-                // Whether it is there is enough: it may be large, and be the owner of many relations.
+                // Selects only the id, because the owner may be large and own many of the relations.
                 _ = try await backend.finding.found(
                     owner.className, owner.objectId, context, parameters: ["keys": "objectId"])
             } catch let error as ParseError where error.code == ParseError.objectNotFound {
@@ -168,7 +170,8 @@ extension FindPipeline {
         } else {
             request.excluded = Set(options.excluded.filter { $0.count == 1 }.compactMap(\.first))
         }
-        // A field of the object itself decides who sees what, so it is read even when it is not wanted.
+        // Owner rules need these fields to decide what the caller sees, so the query reads them even if the response
+        // omits them.
         for rule in request.access.ownerRules {
             guard let field = rule.field else { continue }
             let isNew = request.keys?.insert(Name(field)).inserted ?? false
@@ -202,7 +205,7 @@ extension FindPipeline {
 }
 
 extension Finding {
-    /// What reads the conditions of a caller, within the limits of the deployment.
+    /// Returns a parser for the caller's conditions with the configured limits.
     func filterParser(_ context: RequestContext) -> FilterParser {
         var limits = FilterParser.Limits()
         limits.conditionDepth = configuration.requestComplexity.queryDepth
@@ -216,7 +219,7 @@ extension Finding {
             requiresInnerCondition: (5..<9).contains(configuration.preset))
     }
 
-    /// Objects that others include, as a trigger asks for them in another way; none is called for them again.
+    /// Finds included objects with a query that a trigger has changed. Calls no triggers again.
     func search(included count: Int, of className: String, _ query: JSONObject, _ context: RequestContext) async throws
         -> [JSONObject]
     {
@@ -224,9 +227,9 @@ extension Finding {
         return try await store.find(try await FindPipeline(backend: backend).request(find)).objects
     }
 
-    /// One object as a value, as it is visible to the caller; no trigger is called.
+    /// Fetches an object as visible to the caller. Calls no triggers.
     ///
-    /// - Throws: 101 when it is not there or the caller may not see it.
+    /// - Throws: 101 if the object doesn't exist or the caller may not read it.
     func object(_ className: String, _ objectId: String, _ context: RequestContext) async throws -> JSONObject {
         guard let object = try await found(className, objectId, context).objects.first else {
             throw ParseError.notFound
@@ -234,13 +237,14 @@ extension Finding {
         return object
     }
 
-    /// An object as a caller finds it, as a row.
+    /// Fetches an object's row as visible to the caller. Calls no triggers.
     ///
     /// - Parameters:
-    ///   - parameters: Those of a get.
-    ///   - expectedBytes: How many bytes the row took before; 0 where it may be large, nil where it is not.
-    ///   - loginData: How login data are shown where the caller sees them as they are stored.
-    /// - Throws: What the get of the object throws.
+    ///   - parameters: The parameters of a get.
+    ///   - expectedBytes: The row's size when last read, 0 if it is unknown and may be large, or nil if the row is
+    ///     small.
+    ///   - loginData: Converts `authData` for a caller who would otherwise get it as stored.
+    /// - Throws: The errors of a get.
     func found(
         _ className: String, _ objectId: String, _ context: RequestContext, parameters: JSONObject = [:],
         expectedBytes: Int? = nil, loginData: (@Sendable (JSONObject) -> JSONObject)? = nil
@@ -256,7 +260,9 @@ extension Finding {
         return found
     }
 
-    /// Chooses where a find and what it includes are run; throws 102 for a preference that does not exist.
+    /// Chooses the servers for a find and its includes.
+    ///
+    /// - Throws: 102 if a read preference is invalid.
     func choosePlace(_ options: FindOptions, _ request: inout ObjectStore.FindRequest) throws(ParseError) {
         guard !configuration.replicas.isEmpty else { return }
         request.place = try place(options.readPreference)
@@ -264,9 +270,9 @@ extension Finding {
             options.includeReadPreference == nil ? request.place : try place(options.includeReadPreference)
     }
 
-    /// Where a preference wants a read to be run. Without a replica none has an effect.
+    /// Returns the server for a read preference: always the primary if no replicas are configured.
     ///
-    /// - Throws: 102 for one that does not exist.
+    /// - Throws: 102 if the preference is invalid.
     func place(_ preference: JSONValue?) throws(ParseError) -> ReadPlace {
         guard !configuration.replicas.isEmpty, let preference, !preference.isNull else { return .primary }
         switch preference.stringValue?.asciiUppercased {

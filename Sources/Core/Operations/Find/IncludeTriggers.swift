@@ -5,9 +5,9 @@ import ParseStorage
 import Rules
 import Tasks
 
-/// The find triggers of classes whose objects are included in others: each path is a find of its own.
+/// Find triggers of included objects. Each include path counts as a separate find.
 extension FindTriggers {
-    /// Whether objects that a find includes may be of classes with find triggers.
+    /// Whether the find may include objects of classes with find triggers.
     func mayIncludeTriggered(_ className: String, _ options: FindOptions) -> Bool {
         options.includesAll
             || options.includes.contains { path in
@@ -15,14 +15,14 @@ extension FindTriggers {
             }
     }
 
-    /// The paths of a find whose objects may be of classes with find triggers.
+    /// The include paths that may contain objects of classes with find triggers.
     func triggeredIncludes(_ className: String, _ options: FindOptions) -> [[Name]] {
         guard let schema = catalog.schema(className) else { return [] }
         let all = options.includesAll ? schema.fields.keys.map { [$0] } : []
         return triggeredIncludes(className, options.includes + all)
     }
 
-    /// Those of the paths, and of what leads to them, whose objects may be of classes with find triggers.
+    /// Returns those of the paths and their prefixes that may contain objects of classes with find triggers.
     func triggeredIncludes(_ className: String, _ includes: [[Name]]) -> [[Name]] {
         var paths: OrderedSet<[Name]> = []
         for include in includes {
@@ -44,12 +44,12 @@ extension FindTriggers {
         findTrigger(.beforeFind, className) != nil || findTrigger(.afterFind, className) != nil
     }
 
-    /// Calls the find triggers of included objects, and puts in what they leave.
+    /// Calls the find triggers of included objects and replaces the objects with the triggers' results.
     ///
     /// - Parameters:
-    ///   - paths: Short ones first: what a trigger leaves decides about what is included in it.
-    ///   - isHeavy: Whether it may take long to look through the objects.
-    /// - Throws: What a trigger throws.
+    ///   - paths: The include paths, shortest first, because a trigger's result determines what is included below it.
+    ///   - isHeavy: Whether scanning the objects may take long, so that it runs outside the event loop.
+    /// - Throws: Errors of the triggers.
     func callIncludeTriggers(
         _ objects: [JSONObject], _ paths: [[Name]], isHeavy: Bool, cloudContext: JSONObject?, _ context: RequestContext
     ) async throws -> [JSONObject] {
@@ -69,10 +69,10 @@ extension FindTriggers {
         return objects
     }
 
-    /// Included objects, by class and id.
+    /// Included objects by class and id.
     private typealias Included = OrderedDictionary<Name, OrderedDictionary<Name, JSONObject>>
 
-    /// Objects at paths of one length. Visits each object once, however many paths there are.
+    /// Finds the objects at paths of one length. Visits each object once, regardless of the number of paths.
     private static func included(in objects: [JSONObject], at paths: [[Name]]) -> [[Name]: Included] {
         var tree = PathTree()
         for path in paths { tree.add(path[...], path) }
@@ -86,14 +86,13 @@ extension FindTriggers {
         return found
     }
 
-    /// Objects with included ones replaced by a trigger's output.
     private static func putting(
         _ left: [Name: JSONObject], of className: Name, into objects: [JSONObject], at path: [Name]
     ) -> [JSONObject] {
         objects.map { object in
             let rewritten = rewriting(.object(object), path[...]) { included in
                 guard let identity = identity(included), identity.className == className else { return included }
-                // What a trigger leaves out is not lost: the pointer stays, as it was before the include.
+                // An object that the trigger removed becomes a pointer again.
                 return left[identity.id]
                     ?? [
                         "__type": "Pointer", "className": .string(className.text),
@@ -180,7 +179,7 @@ private struct PathTree {
         children[step, default: PathTree()].add(rest.dropFirst(), path)
     }
 
-    /// Calls `body` with the objects at the ends of paths.
+    /// Calls `body` with the objects at the ends of the paths.
     func visit(_ value: JSONValue, _ body: ([Name], JSONObject) -> Void) {
         switch value {
         case .array(let list): for element in list { visit(element, body) }

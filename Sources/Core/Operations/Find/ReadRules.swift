@@ -3,26 +3,25 @@ import ParseModel
 import ParseStorage
 import Rules
 
-/// What is special to reading objects of one class, wherever a caller finds them: in finds and gets, in queries inside
-/// of others, in includes, in live queries.
+/// Class-specific rules for reading objects in finds, gets, subqueries, includes and live queries.
 protocol ReadRules: Sendable {
-    /// Whether a caller may ask for objects of the class at all. It comes before the class's permissions.
+    /// Checks whether a caller may read the class at all. Runs before the class-level permissions.
     ///
-    /// - Throws: `ParseError` when not.
+    /// - Throws: `ParseError` if the caller may not.
     func authorize(_ caller: Caller) throws(ParseError)
 
-    /// Which objects are visible to a caller whose rights are limited.
+    /// Matches the objects that are visible to a caller without full rights.
     func condition(for caller: Caller) -> Filter
 
-    /// Fields that only the maintenance key reads.
+    /// Fields that only the maintenance key can read.
     var hidden: Set<Name> { get }
 
-    /// What the objects of a find have besides their fields.
+    /// Returns additional members for the objects of a find.
     ///
-    /// - Returns: A list for each object, of members as JSON (`"key":value`); an empty list where no object has any.
+    /// - Returns: A list of JSON members (`"key":value`) for each object, or an empty list if no object has any.
     func members(of found: ObjectStore.Found, _ find: Find, _ permissions: Permissions) async throws -> [[[UInt8]]]
 
-    /// What the answer to a get has besides, which no trigger gets.
+    /// Returns additional members for the response to a get. Triggers don't see them.
     func answered(_ find: Find) -> JSONObject
 }
 
@@ -39,14 +38,14 @@ extension ReadRules {
 extension ClassRules {
     private static let readers: [Name: any ReadRules] = ["_User": UserReadRules(), "_Session": SessionReadRules()]
 
-    /// The rules for reading objects of a class; nil for ordinary classes.
+    /// Returns the rules for reading a class, or nil for ordinary classes.
     static func reading(_ className: String) -> (any ReadRules)? {
         guard className.utf8.first == UInt8(ascii: "_") else { return nil }
         return readers[Name(className)]
     }
 }
 
-/// Only their own sessions are visible to users, and none to others.
+/// Users see only their own sessions. Anonymous clients see none.
 struct SessionReadRules: ReadRules {
     func authorize(_ caller: Caller) throws(ParseError) {
         guard !caller.readsEverything, caller.userId == nil else { return }
@@ -63,8 +62,8 @@ struct SessionReadRules: ReadRules {
     }
 }
 
-/// Users who get themselves get their own token back, as the SDKs keep it with the user; the maintenance key gets what
-/// no schema lists.
+/// Users who get themselves receive their session token, because SDKs store it with the user. The maintenance key
+/// receives the internal fields.
 struct UserReadRules: ReadRules {
     let hidden = SystemClass.secretUserFields
 
@@ -74,7 +73,7 @@ struct UserReadRules: ReadRules {
 
     func answered(_ find: Find) -> JSONObject {
         guard let user = find.context.caller.user, user.id.hasSameBytes(as: find.objectId), !user.token.isEmpty else {
-            // Who views as a user has no session.
+            // An operator viewing as a user has no session.
             return [:]
         }
         return ["sessionToken": .string(user.token)]
@@ -82,9 +81,9 @@ struct UserReadRules: ReadRules {
 }
 
 extension Permissions {
-    /// With whose eyes a caller reads a class.
+    /// Returns the rows and fields of a class that the caller may read.
     ///
-    /// - Throws: 119 or 101 when the class-level permissions do not let the caller in.
+    /// - Throws: 119 or 101 if the class-level permissions deny the operation.
     func readAccess(
         _ schema: ClassSchema, _ operation: ClassOperation, _ caller: Caller, isOwnUser: Bool = false
     ) throws(ParseError) -> ReadAccess {
@@ -97,7 +96,7 @@ extension Permissions {
 }
 
 extension ReadAccess {
-    /// Hides fields, from those who are named by the object as well.
+    /// Hides fields, including from users to whom an owner rule would show them.
     mutating func hide(_ fields: Set<Name>) {
         guard !fields.isEmpty else { return }
         hidden.formUnion(fields)

@@ -3,7 +3,7 @@ import ParseModel
 import Rules
 import Tasks
 
-/// Queries inside of queries on classes with find triggers: each is a find of its own, whose objects stand in its place.
+/// Find triggers of subqueries. Such a subquery runs as a separate find, and its results replace it in the condition.
 extension FindTriggers {
     /// Bounded because all results pass through triggers.
     private static let mostInner = 10_000
@@ -13,11 +13,11 @@ extension FindTriggers {
         "$dontSelect": ("$nin", true),
     ]
 
-    /// A condition with the queries on classes with find triggers answered.
+    /// Returns the condition with the results of subqueries on classes with find triggers filled in.
     ///
-    /// - Throws: What a trigger throws, and the errors of finds.
+    /// - Throws: Errors of triggers and finds.
     func answeringSubqueries(in condition: JSONObject, _ context: RequestContext) async throws -> JSONObject {
-        // Each is a find: no more are made than the reader of the whole condition takes.
+        // The limit of the condition parser applies here too, because each subquery is a find.
         try HardLimits.check(
             Self.subqueries(in: .object(condition)), atMost: HardLimits.subqueries, "subqueries")
         return try await answering(.object(condition), context).objectValue ?? condition
@@ -46,7 +46,7 @@ extension FindTriggers {
                     let query = inner.selects ? operand["query"]?.objectValue : operand,
                     let className = query["className"]?.stringValue, readsTriggered(query, className)
                 else {
-                    // A list that a query was joined with is there already.
+                    // Already contains the list that a subquery was merged into.
                     if answered[name] == nil { answered[name] = try await answering(member, context) }
                     continue
                 }
@@ -54,13 +54,13 @@ extension FindTriggers {
                 let values = try await objects(of: query, className, context).compactMap { object in
                     key.map { Self.member($0, of: .object(object)) }
                         ?? Pointer(
-                            // Of another class, where a field of the class leads there.
+                            // The redirected class, if the subquery has `redirectClassNameForKey`.
                             className: object["className"]?.stringValue ?? className,
                             objectId: object["objectId"]?.stringValue ?? ""
                         ).json
                 }
                 let others = answered[inner.list]?.arrayValue ?? object[inner.list]?.arrayValue
-                // One list, as the parser makes of what stands beside a query that no trigger sees.
+                // Merged into one list, as the condition parser does for subqueries without triggers.
                 answered[inner.list] = .array((others ?? []) + values)
             }
             return .object(answered)
@@ -77,7 +77,7 @@ extension FindTriggers {
         return hasFindTrigger(target.text)
     }
 
-    /// Whether a condition has a query inside.
+    /// Whether the condition contains a subquery.
     static func hasSubquery(_ value: JSONValue) -> Bool {
         switch value {
         case .array(let list): list.contains(where: hasSubquery)
@@ -115,7 +115,7 @@ extension FindTriggers {
         return objects
     }
 
-    /// Whether a find reaches a class with find triggers: its own, an included one, or one in a query inside of it.
+    /// Whether a find reaches a class with find triggers: its own, an included one, or a subquery's.
     func reachesFindTriggers(_ className: String, _ options: FindOptions) -> Bool {
         hasFindTrigger(className) || options.redirectKey != nil || mayIncludeTriggered(className, options)
             || Self.hasSubquery(.object(options.condition))

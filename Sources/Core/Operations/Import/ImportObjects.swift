@@ -5,33 +5,31 @@ import ParseStorage
 import Rules
 import ServerConfiguration
 
-/// Importing objects: rows of an export become objects with the ids and dates that they had.
+/// Imports rows of an export with their original ids and dates.
 public struct Imports: Sendable, BackendPart {
     let backend: Backend
 
     private static let pageSize = 100
 
-    /// A row that passed every rule, with the answer to send once it is stored.
     private struct PlannedRow {
         var place: Int
         var row: ImportRow
         var write: PlannedWrite
 
-        /// What is to be written, as the store takes it.
         var rowWrite: ImportRows.RowWrite {
             write.access == nil
                 ? .insert(objectId: write.objectId, write.write) : .update(objectId: write.objectId, write.write)
         }
     }
 
-    /// Stores objects of a class by their ids, page by page: an object that is there is changed, another one is made.
+    /// Imports objects in pages, updating objects whose ids exist and creating the others.
     ///
-    /// A row with an id is stored as it is. A row without one is a new object, for which the class's defaults, required
-    /// fields and ACL count.
+    /// A row with an id is stored unchanged. A row without an id becomes a new object and gets the class's defaults,
+    /// required fields and ACL.
     ///
-    /// - Returns: What became of each row, in its place: one that is refused does not keep the others out.
-    /// - Throws: 103 for a name that no class can have, 119 for the read-only key, 1 when the database does not answer:
-    ///   pages before are stored then, and the same import can be sent again.
+    /// - Returns: The result of each row in order. A rejected row doesn't affect the others.
+    /// - Throws: 103 if the class name is invalid, 119 for the read-only key, 1 if the database is unavailable. Earlier
+    ///   pages stay stored, and the same import can be repeated.
     public func objects(_ className: String, _ rows: [JSONValue], _ context: RequestContext) async throws
         -> [Result<WriteResult, any Error>]
     {
@@ -54,7 +52,6 @@ public struct Imports: Sendable, BackendPart {
         return outcomes
     }
 
-    /// Evicts cached users if the import may have changed them.
     private func invalidateIfNeeded(_ className: String) async {
         if ["_User", "_Role", "_Session"].contains(className) { await backend.caches.invalidateRoles() }
     }
@@ -79,7 +76,7 @@ public struct Imports: Sendable, BackendPart {
             do {
                 let isCreating = row.objectId.map { !known.contains($0) } ?? true
                 planned.append(try await plan(row, place, className, isCreating: isCreating, context))
-                // A second row of the same id changes what the first one makes.
+                // A second row with the same id updates the object that the first one creates.
                 if let id = row.objectId { known.insert(Name(id)) }
             } catch let error as ParseError {
                 outcomes[place] = .failure(error)
@@ -99,7 +96,7 @@ public struct Imports: Sendable, BackendPart {
         return outcomes
     }
 
-    /// Stores a whole page and returns whether each row is stored. If one is rejected, none is.
+    /// Stores a page all-or-nothing and returns whether each row is stored. Rows fail together if one is rejected.
     private func store(_ rows: [PlannedRow], _ className: String) async -> [Bool] {
         guard !rows.isEmpty else { return [] }
         do {
@@ -116,7 +113,7 @@ public struct Imports: Sendable, BackendPart {
             if try await store.imports.write([planned.rowWrite], to: className)[0] {
                 return .success(planned.write.result)
             }
-            // The object was deleted meanwhile, or the row that was to make it was refused.
+            // Another request deleted the object, or the row that should have created it was rejected.
             let again = try await plan(planned.row, planned.place, className, isCreating: true, context)
             _ = try await store.imports.write([again.rowWrite], to: className)
             return .success(again.write.result)
@@ -125,7 +122,7 @@ public struct Imports: Sendable, BackendPart {
                 try await store.imports.existing([id], of: className).contains(id)
             else { return .failure(error) }
         }
-        // Another request has made the object meanwhile.
+        // Another request has created the object in the meantime.
         do {
             let again = try await plan(planned.row, planned.place, className, isCreating: false, context)
             return try await store.imports.write([again.rowWrite], to: className)[0]
@@ -135,7 +132,6 @@ public struct Imports: Sendable, BackendPart {
         }
     }
 
-    /// Runs the steps of a save that precede storing.
     private func plan(
         _ row: ImportRow, _ place: Int, _ className: String, isCreating: Bool, _ context: RequestContext
     ) async throws -> PlannedRow {

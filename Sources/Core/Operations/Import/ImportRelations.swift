@@ -3,18 +3,18 @@ import ParseModel
 import ParseStorage
 import Rules
 
-/// Importing relations: pairs of ids become members of a relation.
+/// Imports the members of relations as pairs of ids.
 extension Imports {
     private static let pageSize = 1000
 
-    /// Bytes of an id that fit in a join table.
+    /// The maximum id length that fits in a join table.
     private static let longestId = 120
 
-    /// Puts objects into a relation, page by page. The owners stay as they are otherwise, their dates included.
+    /// Adds objects to a relation in pages. The owners, including their dates, don't change.
     ///
     /// - Parameter rows: `{"owningId":…,"relatedId":…}` each.
-    /// - Returns: What became of each row, in its place: one that is refused does not keep the others out.
-    /// - Throws: 103 for a class, 105 for a field that does not exist, 111 for a field that is no relation.
+    /// - Returns: The result of each row in order. A rejected row doesn't affect the others.
+    /// - Throws: 103 if the class doesn't exist, 105 if the field doesn't exist, 111 if it isn't a relation.
     public func relation(
         _ field: String, of className: String, _ rows: [JSONValue], _ context: RequestContext
     ) async throws -> [Result<WriteResult, any Error>] {

@@ -3,23 +3,23 @@ import OrderedCollections
 import ParseModel
 import Rules
 
-/// One object as an export holds it, taken apart. Pure: nothing is looked up.
+/// An object of an export, split into id, dates, ACL, internal columns and fields.
 struct ImportRow: Sendable {
-    /// The id that the object had; nil for a new object.
+    /// The object's id, or nil for a new object.
     var objectId: String?
-    /// When the object was made, where that is said.
+    /// The creation date in the row, if any.
     var createdAt: ParseDate?
-    /// When the object was last changed, where that is said.
+    /// The last change's date in the row, if any.
     var updatedAt: ParseDate?
-    /// The object's ACL, where it has one.
+    /// The ACL in the row, if any.
     var acl: ACL?
     var fields: JSONObject
-    /// Columns that no schema lists, the hash of a user's password among them.
+    /// Internal columns, such as the hash of a user's password.
     var hidden: OrderedDictionary<Name, JSONValue> = [:]
-    /// A user's password in clear, where no hash of it is given.
+    /// A plain-text password, or nil if the row contains a hash or no password.
     var password: String?
 
-    /// - Throws: Parse's errors for what is no object, or has an id, a date or an ACL of the wrong form.
+    /// - Throws: `ParseError` if the row isn't an object, or its id, dates or ACL are invalid.
     init(_ value: JSONValue, of className: String) throws(ParseError) {
         guard let object = value.objectValue else {
             throw ParseError(ParseError.invalidJSON, "A row must be an object.")
@@ -50,7 +50,7 @@ struct ImportRow: Sendable {
         return id
     }
 
-    /// A date of the object itself: plain text in exports, perhaps a date from clients.
+    /// Reads `createdAt` or `updatedAt`: a plain string in exports, or a `Date` value from clients.
     private static func date(_ value: JSONValue?, _ name: String, of className: String) throws(ParseError) -> ParseDate?
     {
         guard let value, !value.isNull else { return nil }
@@ -71,11 +71,11 @@ struct ImportRow: Sendable {
         if let hash = fields.removeValue(forKey: "bcryptPassword"), !hash.isNull, hidden["_hashed_password"] == nil {
             hidden["_hashed_password"] = hash
         }
-        // Users without a password, as providers log them in, may have an empty one in exports.
+        // Exports may contain an empty hash for users who log in only with auth providers.
         if hidden["_hashed_password"] == "" { hidden["_hashed_password"] = nil }
         try Permissions.checkHash(hidden)
         let password = fields.removeValue(forKey: "password")
-        // A token of the time before sessions had rows of their own.
+        // The token of a legacy session from before `_Session` existed.
         fields["sessionToken"] = nil
         guard let password, !password.isNull, hidden["_hashed_password"] == nil else { return }
         guard let text = password.stringValue, !text.isEmpty else {

@@ -4,8 +4,7 @@ import ParseStorage
 import Rules
 import ServerConfiguration
 
-/// Saving a row of an export: it is stored as it was, with its id, its dates and its ACL. No trigger is called, and the
-/// hash of a password may stand in its place.
+/// Saves a row of an export with its original id, dates and ACL. Calls no triggers and accepts password hashes.
 struct ImportRules: SaveRules {
     var backend: Backend
 
@@ -31,8 +30,8 @@ struct ImportRules: SaveRules {
         }
     }
 
-    /// A row with an id is stored as it is. A row without one is a new object, for which the class's defaults, required
-    /// fields and ACL count.
+    /// A row with an id is stored unchanged. A row without an id becomes a new object and gets the class's defaults,
+    /// required fields and ACL.
     func plan(_ save: Save) async throws -> PlannedWrite {
         let (className, isNew) = (save.className, save.isNew)
         var operations = try WrittenFields.operations(save.body, className, isCreating: isNew)

@@ -2,8 +2,8 @@ import Logging
 import ParseStorage
 import Synchronization
 
-/// The messages of one run of a job, written one after the other. While one is written, of those that come the last is
-/// kept.
+/// Writes the progress messages of a job run in order. While a write is running, only the latest new message is
+/// retained.
 final class JobMessages: Sendable {
     private struct State {
         var waiting: String?
@@ -25,7 +25,7 @@ final class JobMessages: Sendable {
         self.logger = logger
     }
 
-    /// Takes a message. An empty one says nothing, and one that comes after the end of the run is dropped.
+    /// Enqueues a message. Ignores empty messages and messages after the end of the run.
     func add(_ text: String) {
         guard !text.isEmpty else { return }
         state.withLock { state in
@@ -35,9 +35,9 @@ final class JobMessages: Sendable {
         }
     }
 
-    /// Waits until nothing is being written, and takes no further messages.
+    /// Stops accepting messages and waits for the running write.
     ///
-    /// - Returns: The last message, if it was not written.
+    /// - Returns: The last message if it was not written.
     func end() async -> String? {
         let (writer, last) = state.withLock { state in
             defer { state.waiting = nil }
@@ -67,7 +67,7 @@ final class JobMessages: Sendable {
         }
     }
 
-    /// A text as the database takes it: without NUL characters, and not longer than a page.
+    /// Removes NUL characters and truncates the text to 16 KB.
     static func storable(_ text: String) -> String {
         let bytes = text.utf8.prefix(longest + 1)
         let isLong = bytes.count > longest

@@ -6,14 +6,14 @@ import Rules
 import Synchronization
 import Telemetry
 
-/// The jobs that run in this process.
+/// Runs jobs in this process.
 ///
-/// Each has a row in `_JobStatus`, which administrators read, and one among the runs, which says that its process
-/// lives. A process says so every few seconds; the rows of one that no longer does become failed.
+/// Each run has a row in `_JobStatus` for administrators and an internal row with the heartbeat of its process. Runs of
+/// processes without a recent heartbeat are marked as failed.
 public final class JobRunner: Sendable {
     private struct State {
         var runs: [Name: Task<Void, Never>] = [:]
-        /// Runs that are being written into the database.
+        /// The number of runs being inserted into the database.
         var starting = 0
         var hasStopped = false
     }
@@ -24,24 +24,21 @@ public final class JobRunner: Sendable {
     private let most: Int
     private let idSize: Int
     private let meters: JobMeters
-    /// This process's name in job runs.
     private let owner = Identifiers.hexadecimal(32)
     private let state = Mutex(State())
     private let isPrepared = Atomic(false)
 
-    /// How often a process says that it lives.
+    /// The heartbeat interval.
     static let pulse = Duration.seconds(10)
-    /// After how many seconds without a sign of life a process counts as dead.
+    /// The seconds without a heartbeat after which a process counts as dead.
     static let silenceLimit = 60.0
-    /// Time for jobs to end when the server stops.
     private static let grace = Duration.seconds(2)
-    /// The message of a job whose process ended before it.
+    /// The message of a run whose process ended before it did.
     static let stopped = "Server stopped."
 
     /// - Parameters:
-    ///   - most: How many jobs run at a time.
-    ///   - idSize: The length of the ids of runs.
-    ///   - meters: What is counted.
+    ///   - most: The maximum number of concurrent jobs.
+    ///   - idSize: The length of run ids.
     init(_ jobs: any JobSet, store: ObjectStore, most: Int, idSize: Int, meters: JobMeters, logger: Logger) {
         self.meters = meters
         self.jobs = jobs
@@ -51,29 +48,28 @@ public final class JobRunner: Sendable {
         self.logger = logger
     }
 
-    /// Makes the table of runs, where there is none. Servers without jobs need none.
+    /// Creates the internal table of runs if it doesn't exist. Servers without jobs don't need it.
     public func prepare() async throws {
         guard !isPrepared.load(ordering: .acquiring) else { return }
         try await store.jobs.prepare()
         isPrepared.store(true, ordering: .releasing)
     }
 
-    /// Why a job was not started.
     enum Refusal: Error {
-        /// It is already running, and runs once at a time.
+        /// The job is exclusive and already running.
         case isRunning
-        /// Too many run.
+        /// The limit of concurrent jobs is reached.
         case isFull
-        /// The server ends.
+        /// The server is shutting down.
         case hasStopped
     }
 
-    /// Starts a job. It runs on when this returns.
+    /// Starts a job and returns without waiting for its end.
     ///
     /// - Parameters:
-    ///   - source: What started it, as the row has it.
-    ///   - record: Writes the row and what belongs to it; false when the job may not run.
-    /// - Returns: The id of its row.
+    ///   - source: The trigger of the run for its row: `api` or `schedule`.
+    ///   - record: Inserts the rows of the run. Returns false if the job may not run.
+    /// - Returns: The id of the `_JobStatus` row.
     func start(
         _ job: Job, _ name: Name, _ parameters: JSONObject, source: String, _ context: RequestContext,
         record: (JobStart) async throws -> Bool
@@ -98,9 +94,9 @@ public final class JobRunner: Sendable {
             name: name, id: id, parameters: parameters, context: context, message: { messages.add($0) })
         state.withLock { state in
             state.starting -= 1
-            // Not part of the request: it goes on when the client has gone away.
+            // Detached, because the job continues if the client disconnects.
             let task = Task.detached { await self.carryOut(job, call, messages) }
-            // What was recorded while the server stopped is among what it marks as stopped.
+            // `stop()` marks runs that were recorded during shutdown as stopped.
             if state.hasStopped { task.cancel() }
             state.runs[Name(id)] = task
         }
@@ -125,7 +121,7 @@ public final class JobRunner: Sendable {
         end.at = .now
         meters.add(
             end.hasSucceeded ? .succeeded : .failed, job: call.name.text, at: Double(ParseDate.now.milliseconds) / 1000)
-        // In a task of its own, which a cancelled job cannot cut short.
+        // In a separate task, so that a cancelled job's end is still recorded.
         await Task { [end] in await self.record(end, of: call.id) }.value
         state.withLock { $0.runs[Name(call.id)] = nil }
     }
@@ -155,7 +151,7 @@ public final class JobRunner: Sendable {
         }
     }
 
-    /// Says that this process lives, and marks the runs of those that do not, until the task is cancelled.
+    /// Sends heartbeats and marks the runs of dead processes as failed, until the task is cancelled.
     public func run() async {
         while !Task.isCancelled {
             await look()
@@ -165,11 +161,11 @@ public final class JobRunner: Sendable {
 
     private func look() async {
         do {
-            // Jobs may come while the server runs.
+            // Jobs may be deployed while the server runs.
             guard isPrepared.load(ordering: .acquiring) || !jobs.jobNames.isEmpty else { return }
             try await prepare()
             let alive = Set(try await store.jobs.keep(of: owner))
-            // Others took this process for dead: what it still does is not its business any more.
+            // Other processes considered this one dead and marked its runs as failed, so the jobs are cancelled.
             let lost = state.withLock { state in state.runs.filter { !alive.contains($0.key) } }
             for (id, task) in lost where try await !store.jobs.isRunning(id.text) { task.cancel() }
             try await sweep()
@@ -180,13 +176,13 @@ public final class JobRunner: Sendable {
         }
     }
 
-    /// Marks the runs of processes that give no sign of life.
+    /// Marks the runs of dead processes as failed.
     func sweep() async throws {
         let count = try await store.jobs.endThoseOfDeadProcesses(silentFor: Self.silenceLimit, message: Self.stopped)
         if count > 0 { logger.warning("marked jobs of dead processes as failed", metadata: ["count": "\(count)"]) }
     }
 
-    /// Ends all jobs: they are cancelled, and what has not ended soon is marked as stopped.
+    /// Cancels all jobs, and marks those that don't end in time as stopped.
     public func stop() async {
         let tasks = state.withLock { state in
             state.hasStopped = true
@@ -195,7 +191,7 @@ public final class JobRunner: Sendable {
         for task in tasks { task.cancel() }
         let end = ContinuousClock.now + Self.grace
         while ContinuousClock.now < end, state.withLock({ !$0.runs.isEmpty || $0.starting > 0 }) {
-            // The caller may have been cancelled: time passes all the same.
+            // A separate task sleeps even if the caller has been cancelled.
             await Task { try? await Task.sleep(for: .milliseconds(10)) }.value
         }
         guard !tasks.isEmpty || state.withLock({ !$0.runs.isEmpty }) else { return }

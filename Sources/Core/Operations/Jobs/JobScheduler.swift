@@ -4,18 +4,18 @@ import ParseModel
 import ParseStorage
 import Rules
 
-/// Runs jobs at the times of their schedules.
+/// Runs jobs on their schedules.
 ///
-/// Every process looks. The one that finds a job due notes the time of the run in the schedule and makes the row of the
-/// run in one transaction, under a lock between processes: another one finds the time noted, also after a crash.
+/// Every process checks the schedules. The process that finds a due job updates the schedule's last run and inserts the
+/// run in one transaction under a cross-process lock, so no job runs twice, even after a crash.
 struct JobScheduler {
     let runner: JobRunner
     let clock: WallClock
-    /// How long it takes from one look to the next.
+    /// The interval between checks.
     let pause: Duration
 
     func run() async {
-        // Each is logged once, until it is another.
+        // Invalid schedules already logged. A schedule is logged again only if it changes.
         var reported: Set<JSONValue> = []
         while !Task.isCancelled {
             do {
@@ -60,7 +60,7 @@ struct JobScheduler {
                     $0, of: schedule.objectId, lastRun: schedule.lastRun, now: Double(now.milliseconds))
             }
         } catch is JobRunner.Refusal {
-            // Another process runs it, or it runs still: then it is due until it can run again.
+            // The job is still running here or in another process, so the schedule stays due until the job can start.
             try await runner.sweep()
         }
     }

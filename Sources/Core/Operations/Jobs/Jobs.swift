@@ -4,18 +4,18 @@ import ParseStorage
 public import Rules
 import ServerConfiguration
 
-/// Jobs, as administrators start and schedule them.
+/// Starts and schedules background jobs.
 public struct Jobs: Sendable, BackendPart {
     let backend: Backend
 
-    /// The names of all jobs, in order.
+    /// The sorted names of all jobs.
     public var names: [Name] { services.jobRunner?.jobs.jobNames.sorted() ?? [] }
 
-    /// Starts a job, which runs on by itself.
+    /// Starts a job and returns without waiting for its end.
     ///
     /// - Returns: The id of its row in `_JobStatus`.
-    /// - Throws: 119 for the read-only master key, 141 for a job that there is not or that may not run twice, 155 when too many
-    ///   run.
+    /// - Throws: 119 for the read-only master key, 141 if the job doesn't exist or is exclusive and already running,
+    ///   155 if too many jobs are running.
     public func start(_ name: Name, _ parameters: JSONObject, _ context: RequestContext) async throws -> String {
         guard context.caller.power != .readOnlyMaster else {
             throw ParseError.denied(
@@ -27,7 +27,7 @@ public struct Jobs: Sendable, BackendPart {
         do {
             return try await runner.start(job, name, parameters, source: "api", context) { start in
                 if try await store.jobs.start(start) { return true }
-                // Perhaps the one that runs does so no more.
+                // The run that blocks this one may belong to a dead process.
                 try await runner.sweep()
                 return try await store.jobs.start(start)
             }
@@ -43,10 +43,10 @@ public struct Jobs: Sendable, BackendPart {
         }
     }
 
-    /// Makes a schedule of a job, or changes one.
+    /// Creates or updates a job schedule.
     ///
-    /// - Parameter objectId: The schedule to change; nil for a new one.
-    /// - Throws: 141 for a job that there is not, 119 for the read-only master key.
+    /// - Parameter objectId: The schedule to update, or nil to create one.
+    /// - Throws: 141 if the job doesn't exist, 119 for the read-only master key.
     public func saveSchedule(_ objectId: String?, _ body: JSONObject, _ context: RequestContext) async throws
         -> WriteResult
     {
@@ -60,30 +60,27 @@ public struct Jobs: Sendable, BackendPart {
         return try await backend.saving.create("_JobSchedule", schedule, context)
     }
 
-    /// Runs jobs when their schedules say so, until the task is cancelled. Does nothing where the option is off.
+    /// Runs scheduled jobs until the task is cancelled. Returns immediately if the option is off.
     public func followSchedules() async {
         guard let runner = services.jobRunner, configuration.jobSchedules else { return }
         await JobScheduler(runner: runner, clock: services.clock, pause: services.schedulePause).run()
     }
 }
 
-/// The jobs that a deployment offers: work that administrators start and that runs on by itself.
-///
-/// What is offered may change while the server runs.
+/// The background jobs of a deployment. They may change while the server runs.
 public protocol JobSet: Sendable {
-    /// The names of all jobs.
     var jobNames: [Name] { get }
 
-    /// The job of a name; nil when there is none.
+    /// Returns the job with this name, or nil if it doesn't exist.
     func job(named name: Name) -> Job?
 }
 
-/// A job.
+/// A background job.
 public struct Job: Sendable {
-    /// Whether it runs once at a time, of all processes on the database.
+    /// Whether only one run may be active across all processes on the database.
     public var isExclusive: Bool
-    /// What it does. What it gives becomes the message of its row, unless that is nil or empty; so does the text of
-    /// what it throws. When the server ends, the task is cancelled.
+    /// The job's code. Its result, or the text of its error, becomes the message of the run unless nil or empty.
+    /// Shutting down the server cancels the task.
     public var run: @Sendable (JobCall) async throws -> String?
 
     public init(isExclusive: Bool = false, run: @escaping @Sendable (JobCall) async throws -> String?) {
@@ -94,14 +91,14 @@ public struct Job: Sendable {
 
 /// A job's input.
 public struct JobCall: Sendable {
-    /// The name of the job.
     public let name: Name
     /// The id of its row in `_JobStatus`.
     public let id: String
-    /// What it was started with, in the encoding of the wire.
+    /// The parameters of the run, in Parse's JSON encoding.
     public let parameters: JSONObject
-    /// The request that started it; for a schedule one of the server itself.
+    /// The request that started the job. For scheduled runs, a request of the server itself.
     public let context: RequestContext
-    /// Reports how far it is: the text becomes the message of its row. Of several in short time the last is written.
+    /// Reports progress. The text becomes the message of the run. Of several reports in quick succession only the last
+    /// is written.
     public let message: @Sendable (String) -> Void
 }

@@ -5,9 +5,9 @@ import ParseStorage
 import Synchronization
 import Tasks
 
-/// Reads what subscriptions include, once for each change and set of objects, however many subscribers want it.
+/// Fetches objects included by live queries, once per change and set of objects for all subscribers.
 ///
-/// Objects are read with all rights: each subscriber's own are applied to what it gets (``ObjectReader``).
+/// Objects are fetched without access checks. Each subscriber's rights are applied afterwards (``ObjectReader``).
 public final class IncludeReads: Sendable {
     private enum Outcome: Sendable {
         case objects([Name: JSONObject])
@@ -25,15 +25,16 @@ public final class IncludeReads: Sendable {
         let start = ContinuousClock.now
     }
 
-    /// The most bytes of rows that are kept for other subscribers.
+    /// The maximum bytes of rows retained for other subscribers.
     private static let mostKept = 4 * 1024 * 1024
-    /// The bytes that are counted for each read besides.
+    /// The bytes counted per read in addition to its rows.
     private static let readWeight = 512
-    /// The most bytes of rows of which one read makes objects.
+    /// The maximum bytes of rows that one read may decode.
     private static let mostRead = 1024 * 1024
-    /// How long what was read serves other subscribers: one that is slower reads again, so that rights are not stale.
+    /// The time for which a read is shared. Slower subscribers read again, because ACLs in shared objects may be
+    /// outdated.
     private static let timeToShare = Duration.seconds(2)
-    /// How long an event waits for what it includes.
+    /// The maximum time that an event waits for its included objects.
     private static let timeLimit = Duration.seconds(2)
     private static let logPause = Duration.seconds(60)
 
@@ -42,9 +43,9 @@ public final class IncludeReads: Sendable {
 
     public init() {}
 
-    /// Fetches objects by their classes and ids; those that don't exist are left out.
+    /// Fetches objects by class and id, omitting those that don't exist.
     ///
-    /// - Throws: `IncludeFailure`, `ParseError` if they can't be read in time.
+    /// - Throws: `IncludeFailure` or `ParseError` if they can't be read in time.
     func objects(_ wanted: [Name: Set<Name>], for change: Int, in backend: Backend) async throws
         -> [Pointer: JSONObject]
     {
@@ -76,7 +77,8 @@ public final class IncludeReads: Sendable {
             return (read, true)
         }
         guard isNew else { return read }
-        // Others wait for it as well: it goes on if this subscriber leaves, and is carried out on its network's behalf.
+        // Other subscribers may wait for the same read, so it continues if this one leaves. It counts for this
+        // subscriber's network.
         let presence = CallerPresence(sender: .current)
         Task.detached { [self] in
             await CallerPresence.$current.withValue(presence) {

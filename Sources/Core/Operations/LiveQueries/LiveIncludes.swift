@@ -4,20 +4,22 @@ import ParseStorage
 import Rules
 
 extension LiveQueries {
-    /// The most bytes of included objects in one event; with more it keeps its pointers.
+    /// The maximum bytes of included objects per event. An event with more keeps its pointers.
     public static let mostIncludedBytes = 256 * 1024
 
-    /// What a failure costs, so that a connection does not wait for the same failure again and again.
+    /// The cost of a failed include, which limits how often a connection waits for failures.
     private static let failureCost = 512 * 1024
 
-    /// Puts the objects that a subscription includes into an event, as far as the subscriber may read them.
+    /// Replaces an event's pointers with the included objects that the subscriber may read.
     ///
-    /// The event keeps its pointers if the objects exceed a limit, can't be read, or a find trigger of their class throws.
+    /// The event keeps its pointers if the objects exceed a limit, can't be read, or a find trigger of their class
+    /// throws.
     ///
     /// - Parameters:
-    ///   - change: The serial number of the change: what its subscribers include is read once.
-    ///   - most: What it may cost.
-    /// - Returns: The event, and its cost: the bytes of the included objects and what was looked through for pointers.
+    ///   - change: The serial number of the change. Subscribers to the same change share reads.
+    ///   - most: The maximum cost.
+    /// - Returns: The event, and its cost: the bytes of the included objects plus a charge for each value scanned for
+    ///   pointers.
     public func including(
         in event: LiveQueryEvent, for query: LiveQuery, change: Int, atMost most: Int, _ context: RequestContext,
         _ reads: IncludeReads
@@ -41,7 +43,7 @@ extension LiveQueries {
         }
     }
 
-    /// Refuses an include that a find would refuse: beyond the deployment's limits, or through a pointer to a class
+    /// Rejects an include that a find would reject: one beyond the configured limits, or through a pointer to a class
     /// that the caller may not get.
     func checkIncludes(of query: LiveQuery, _ schema: ClassSchema, _ caller: Caller) throws(ParseError) {
         guard let node = query.includeTree else { return }
@@ -60,44 +62,43 @@ extension LiveQueries {
     }
 }
 
-/// Why an event keeps its pointers.
+/// The reason why an event keeps its pointers.
 enum IncludeFailure: Error {
     case tooLarge, unreadable
 }
 
 /// The objects that one subscriber includes in one event.
 private struct IncludedFrame {
-    /// The most distinct objects, and the most classes of them.
+    /// The maximum number of distinct objects and of their classes.
     private static let (mostObjects, mostClasses) = (100, 10)
-    /// The most values that are looked through for pointers, and the cost of each.
+    /// The maximum number of values scanned for pointers, and the cost of each.
     private static let (mostVisits, visitCost) = (50_000, 16)
 
-    /// An object where a part of the include tree applies to it.
+    /// An object at a node of the include tree.
     private struct Place: Hashable {
         let pointer: Pointer
         let node: ObjectIdentifier
     }
 
-    /// A subscriber's rights on a class.
     private enum Rights {
         case reader(ObjectReader)
         /// The class doesn't exist.
         case absent
-        /// Pointers to objects of the class stay.
+        /// Pointers to objects of the class remain pointers.
         case denied
     }
 
     let backend: Backend
     let context: RequestContext
     let mostBytes: Int
-    /// The bytes of the objects that were put in, each as often as it stands in the event.
+    /// The bytes of the included objects. Objects included several times count each time.
     private(set) var bytes = 0
     private var visits = 0
     private var budget = MatchBudget(steps: 100_000)
     private var classes: [Name: Rights] = [:]
-    /// What the subscriber sees of the objects; nil for those that are missing or unreadable.
+    /// The objects as visible to the subscriber, or nil for missing and unreadable ones.
     private var objects: [Pointer: JSONObject?] = [:]
-    /// The ids of objects that are still to be read.
+    /// The ids of the objects to read in the next round.
     private var wanted: [Name: Set<Name>] = [:]
     private var finished: [Place: (object: JSONObject, bytes: Int)] = [:]
 
@@ -109,8 +110,8 @@ private struct IncludedFrame {
 
     var cost: Int { bytes + Self.visitCost * visits }
 
-    /// The states of an object with what they include in place of pointers. Each round reads what the one before found:
-    /// only objects that the subscriber sees lead further.
+    /// Replaces the pointers in an object's states with their objects. Each round reads the objects found by the
+    /// previous one, and only objects visible to the subscriber are followed.
     mutating func filled(_ states: [JSONObject], _ node: IncludeNode, for change: Int, _ reads: IncludeReads)
         async throws -> [JSONObject]
     {
@@ -137,7 +138,8 @@ private struct IncludedFrame {
         return object
     }
 
-    /// A value with objects in place of pointers. As in finds, a pointer to a missing or unreadable object disappears.
+    /// Replaces pointers in a value with their objects. As in finds, pointers to missing or unreadable objects are
+    /// removed.
     private mutating func filled(_ value: JSONValue, _ node: IncludeNode) throws(IncludeFailure) -> JSONValue? {
         visits += 1
         guard visits <= Self.mostVisits else { throw .tooLarge }
@@ -196,7 +198,7 @@ private struct IncludedFrame {
         var object: JSONObject = ["__type": "Object", "className": .string(pointer.className)]
         for (field, value) in read
         where node.keys?.contains(field) ?? true || node.children[field] != nil || LiveQuery.always.contains(field) {
-            // A value longer than an event may include is not read whole.
+            // A value longer than an event may include was only read in part.
             guard value["__type"] != "Shortened" else { throw .tooLarge }
             object[field] = value
         }

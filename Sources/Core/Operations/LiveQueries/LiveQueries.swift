@@ -3,41 +3,40 @@ import ParseModel
 import ParseStorage
 import Rules
 
-/// Live queries: who may subscribe to what, and what a subscriber gets of a change.
+/// Checks live-query subscriptions and computes the events that subscribers receive.
 public struct LiveQueries: Sendable, BackendPart {
     let backend: Backend
 
     /// Limit per subscription and version of an object: values compared plus characters that patterns match.
     private static let steps = 1_000_000
 
-    /// Memory counted per role, or other principal, of the subscriber.
+    /// The bytes counted per role or other principal of the subscriber.
     private static let principalWeight = 48
 
-    /// Reads a subscription, and checks that the caller may find what it asks for.
+    /// Parses a subscription and checks the caller's permissions.
     ///
-    /// - Parameter query: What the client sends: `className`, `where`, `keys`, `watch`, `include`.
-    /// - Throws: 119 or 101 when the caller may not find it or get what it includes, 102 and others for a condition that is none, or needs the
-    ///   database.
+    /// - Parameter query: The client's subscription: `className`, `where`, `keys`, `watch`, `include`.
+    /// - Throws: 119 or 101 if the caller may not find the objects or get the included ones, 102 and others if the
+    ///   condition is invalid or needs the database.
     public func subscribe(_ query: JSONObject, _ context: RequestContext) throws(ParseError) -> LiveQuery {
         var query = try LiveQuery(query)
         try prepare(&query, context)
         return query
     }
 
-    /// What is known of a change after a short comparison.
+    /// The result of a short comparison.
     public enum ShortComparison: Sendable {
-        /// What the subscriber gets; nil for nothing.
+        /// The event to send, or nil if the change doesn't concern the subscriber.
         case known(LiveQueryEvent?)
-        /// It takes longer to find out.
+        /// The comparison exceeded its step limit.
         case unknown
     }
 
-    /// Step limit of a subscription in a short comparison.
     private static let shortSteps = 1000
 
-    /// What a subscriber gets of a change, where that is found out with a few steps; nothing is learned or refused.
+    /// Computes a subscriber's event if a few steps suffice. Doesn't update or reject the subscription.
     ///
-    /// - Parameter budget: What short comparisons of one change with all subscriptions of a client may take.
+    /// - Parameter budget: The steps left for short comparisons of one change with all subscriptions of a client.
     public func shortEvent(
         of change: Change, for query: LiveQuery, _ context: RequestContext, _ budget: inout MatchBudget
     ) -> ShortComparison {
@@ -58,13 +57,13 @@ public struct LiveQueries: Sendable, BackendPart {
             && (!query.isRelative || query.prepared?.moment == context.now)
     }
 
-    /// What a subscriber gets of a change; nil for nothing.
+    /// Computes a subscriber's event, or returns nil if the change doesn't concern the subscriber.
     ///
     /// - Parameters:
-    ///   - query: The subscription, which keeps what it learns of the class and the caller.
-    ///   - budget: What the comparisons of one change with all subscriptions of a client may take.
-    /// - Throws: What ends the subscription: 119 or 101 when the caller may not find the class any more, 124 when its
-    ///   condition takes too much.
+    ///   - query: The subscription, which caches its class schema and the caller's rights.
+    ///   - budget: The steps left for comparisons of one change with all subscriptions of a client.
+    /// - Throws: An error that ends the subscription: 119 or 101 if the caller may no longer find objects of the class,
+    ///   124 if the condition exceeds its step limit.
     public func event(
         of change: Change, for query: inout LiveQuery, _ context: RequestContext, _ budget: inout MatchBudget
     ) throws(ParseError) -> LiveQueryEvent? {
@@ -100,7 +99,7 @@ public struct LiveQueries: Sendable, BackendPart {
         switch change.known {
         case nil: break
         case .earlier(let known):
-            // A follower may know either state: that the object came in or went out is sent to both.
+            // The subscriber may know either earlier state, so the object's entering or leaving is reported for both.
             let (earlier, matchedEarlier) = try visible(known, &budget)
             if matches {
                 matchedBefore = matchedBefore && matchedEarlier
@@ -108,7 +107,7 @@ public struct LiveQueries: Sendable, BackendPart {
                 (before, matchedBefore) = (earlier, true)
             }
         case .later(let known):
-            // Of a change that comes late, no more is sent than that the object went out.
+            // A change that arrives late is reported only if the object left the query.
             guard matchedBefore, !matches, try !visible(known, &budget).matches else { return nil }
         }
         func event(_ kind: LiveQueryEvent.Kind, _ object: JSONObject) -> LiveQueryEvent {
@@ -118,7 +117,7 @@ public struct LiveQueries: Sendable, BackendPart {
         }
         switch (matchedBefore ? before : nil, matches ? after : nil) {
         case (let before?, nil):
-            // Of an object that is no longer visible, what was last visible is sent.
+            // If the object is no longer visible, its last visible state is sent.
             return change.after == nil ? event(.delete, before) : event(.leave, after ?? before)
         case (let before?, let after?):
             let isConcerned = try query.concerns(reader.shown(before, links), reader.shown(after, links), &budget)

@@ -3,50 +3,49 @@ import ParseModel
 import ParseStorage
 import Rules
 
-/// What a client subscribes to: which changes of which objects, and what of them.
+/// A client's subscription: the objects and changes it matches and the fields it receives.
 public struct LiveQuery: Sendable {
-    /// The class.
     public let className: Name
-    /// The condition, as the client sent it.
+    /// The condition as sent by the client.
     let condition: JSONObject
-    /// Whether the condition has times relative to now: it means another thing at each change.
+    /// Whether the condition contains times relative to now, so it must be parsed again for each change.
     let isRelative: Bool
-    /// The response fields; nil for all.
+    /// The fields to send, or nil for all.
     let keys: Set<Name>?
-    /// The fields whose changes are sent; nil for all.
+    /// The fields whose changes are sent, or nil for all.
     let watch: Set<FieldPath>?
-    /// The paths of pointers whose objects are sent in their place.
+    /// The pointer paths to replace with their objects.
     let includes: [[Name]]
-    /// The same as a tree, with the keys that choose fields of the included objects; nil for nothing.
+    /// The include paths as a tree, with the selected keys of included objects, or nil without includes.
     let includeTree: IncludeNode?
-    /// What is known of the class and the caller, for as long as they stay what they are.
+    /// The compiled condition and rights, until the class or the caller changes.
     var prepared: Prepared?
-    /// What it takes in memory beside what the client sent, in bytes, roughly.
+    /// The approximate memory in bytes in addition to the client's message.
     public internal(set) var weight = 0
 
-    /// The condition and the rights, made ready for many changes.
+    /// The compiled condition and the caller's rights.
     struct Prepared: Sendable {
         let caller: Caller
         let schemaVersion: Int
-        /// When it was made ready.
+        /// The time used for relative times in the condition.
         let moment: ParseDate
         let matcher: FilterMatcher
         let reader: ObjectReader
     }
 
-    /// How the refusal of a condition ends that only the database can decide on.
+    /// The end of the error message for conditions that need the database.
     public static let needsDatabase = "cannot be used in live queries"
 
-    /// Fields that are sent whatever a client wants.
+    /// Fields that are always sent.
     static let always: Set<Name> = ["objectId", "createdAt", "updatedAt", "ACL"]
 
-    /// The most paths that are included, and the most steps of each.
+    /// The maximum number of include paths, and the maximum depth of each.
     private static let (mostIncludes, includeDepth) = (10, 3)
 
-    /// Reads what a client subscribes to: `className`, `where`, `keys` (older clients: `fields`), `watch`, `include`.
-    /// Anything else is no concern of live queries.
+    /// Parses a subscription: `className`, `where`, `keys` (older clients: `fields`), `watch`, `include`. Ignores other
+    /// members.
     ///
-    /// - Throws: 103 or 102 for what cannot be read.
+    /// - Throws: 103 or 102 if a member is invalid.
     package init(_ query: JSONObject) throws(ParseError) {
         guard let name = query["className"]?.stringValue, !name.isEmpty, name.utf8.count <= 256 else {
             throw ParseError(ParseError.invalidClassName, "Invalid classname: \(query["className"]?.stringValue ?? "")")
@@ -106,13 +105,13 @@ public struct LiveQuery: Sendable {
         return list.isEmpty ? nil : list.compactMap { $0.stringValue.map { FieldPath($0) } }
     }
 
-    /// Whether objects are sent in place of pointers.
+    /// Whether pointers are replaced with their objects.
     public var hasIncludes: Bool { includeTree != nil }
 
-    /// Whether the condition names one object: then it is a get, and a find otherwise.
+    /// Whether the condition names one object. The subscription then needs the permission to get instead of to find.
     var isById: Bool { condition.count == 1 && condition["objectId"]?.stringValue != nil }
 
-    /// What it asks for, and as whom, for administrators; a long condition is cut.
+    /// The subscription's class, condition, user and keys, for administrators. Long conditions are truncated.
     public var overview: JSONObject {
         var overview: JSONObject = ["className": .string(className.text), "where": .object(condition)]
         let text = JSONValue.object(condition).text
@@ -122,7 +121,7 @@ public struct LiveQuery: Sendable {
         return overview
     }
 
-    /// An object as it is sent: with the fields that are wanted, and its class.
+    /// Returns the selected fields of an object, with its class.
     func selected(_ object: JSONObject) -> JSONObject {
         var selected: JSONObject = ["__type": "Object", "className": .string(className.text)]
         for (key, value) in object where keys?.contains(key) ?? true || Self.always.contains(key) {
@@ -131,7 +130,7 @@ public struct LiveQuery: Sendable {
         return selected
     }
 
-    /// What stands at a dotted key: members of objects, and elements of lists by their numbers.
+    /// Returns the value at a dotted key, which may contain list indices.
     private static func value(at path: FieldPath, in object: JSONObject) -> JSONValue? {
         path.steps.reduce(object[Name(path.root)]) { value, step in
             if let list = value?.arrayValue {
@@ -141,7 +140,7 @@ public struct LiveQuery: Sendable {
         }
     }
 
-    /// Whether what stands at one of the keys that are watched is another than before.
+    /// Whether a watched field has changed.
     ///
     /// - Throws: `FilterMatcherError.tooMuchWork`.
     package func concerns(_ before: JSONObject?, _ after: JSONObject, _ budget: inout MatchBudget)
@@ -182,26 +181,25 @@ public struct LiveQuery: Sendable {
     }
 }
 
-/// What a client gets of a change.
+/// A live-query event for one subscriber.
 public struct LiveQueryEvent: Sendable {
-    /// What became of the object, as far as the client sees it.
+    /// The kind of change, from the subscriber's view.
     public enum Kind: String, Sendable {
-        /// It is new.
+        /// The object was created and matches.
         case create
-        /// It was there, and is now what the client wants.
+        /// An existing object now matches.
         case enter
-        /// It is still what the client wants.
+        /// A matching object changed and still matches.
         case update
-        /// It is there, and no longer what the client wants, or may see.
+        /// An object no longer matches or is no longer visible.
         case leave
-        /// It is gone.
+        /// A matching object was deleted.
         case delete
     }
 
-    /// What became of the object.
     public let kind: Kind
-    /// The object as it is; of one that is gone, or out of sight, as it was.
+    /// The object after the change. For a deleted or invisible object, its last visible state.
     public let object: JSONObject
-    /// The object as it was before; nil where it was not there, or not visible.
+    /// The object before the change, or nil if it didn't exist or wasn't visible.
     public let original: JSONObject?
 }

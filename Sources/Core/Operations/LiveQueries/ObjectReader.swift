@@ -3,8 +3,7 @@ import ParseModel
 import ParseStorage
 import Rules
 
-/// What a caller sees of objects of a class that are in memory: what ``ReadAccess`` means to finds, without the
-/// database.
+/// Applies a caller's ``ReadAccess`` to objects in memory.
 package struct ObjectReader: Sendable {
     private let access: ReadAccess
     private let seesEverything: Bool
@@ -15,7 +14,7 @@ package struct ObjectReader: Sendable {
     /// Credentials, which no change includes.
     private static let secrets: Set<Name> = ["sessionToken", "password"]
 
-    /// - Throws: `FilterMatcherError` for permissions that only the database can decide on.
+    /// - Throws: `FilterMatcherError` if permissions need the database.
     package init(_ access: ReadAccess, seesEverything: Bool, schema: ClassSchema) throws(FilterMatcherError) {
         self.access = access
         self.seesEverything = seesEverything
@@ -23,20 +22,20 @@ package struct ObjectReader: Sendable {
         condition = access.filter == .everything ? nil : try FilterMatcher(access.filter, schema: schema)
     }
 
-    /// Whether the caller may read an object; throws `FilterMatcherError.tooMuchWork`.
+    /// Whether the caller may read an object.
+    ///
+    /// - Throws: `FilterMatcherError.tooMuchWork`.
     package func mayRead(_ object: JSONObject, _ budget: inout MatchBudget) throws(FilterMatcherError) -> Bool {
         if let readers = access.readers, let acl = object["ACL"], !acl.isNull {
-            // Users with many roles are looked for as often.
+            // Users with many roles cost more steps.
             try budget.spend(readers.count >> 2)
-            // As where it is stored: an ACL that cannot be read admits no caller.
+            // As in the database, an invalid ACL admits no caller.
             guard readers.contains(where: { acl[$0]?["read"]?.isTruthy == true }) else { return false }
         }
         return try condition?.matches(object, &budget) ?? true
     }
 
-    /// What the caller sees of an object.
-    ///
-    /// - Parameter links: Where the caller finds files.
+    /// Removes the fields that the caller may not see, and adds file URLs.
     func shown(_ object: JSONObject, _ links: FileLinks) -> JSONObject {
         let hidden = hidden(in: object)
         var object = object

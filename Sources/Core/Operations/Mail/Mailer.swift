@@ -1,50 +1,48 @@
 import JSON
 import ParseStorage
 
-/// What sends mails for accounts.
+/// Sends account mails.
 public protocol Mailer: Sendable {
-    /// Takes a mail over. It is sent soon after ``wake()``, outside of the request; until then it lies in the database,
-    /// where it is written as part of the transaction that `store` belongs to, if there is one.
+    /// Enqueues a mail in the database. If `store` is in a transaction, the mail is enqueued with the commit. The mail
+    /// is sent soon after ``wake()``, independently of the request.
     ///
-    /// - Throws: `ParseError` for failures of the database; never because a mail cannot be sent.
+    /// - Throws: `ParseError` if the database fails. Delivery failures don't throw.
     func enqueue(_ mail: AccountMail, through store: ObjectStore) async throws
 
-    /// Has what waits sent, when the transaction that put it there is committed.
+    /// Starts sending enqueued mails. Called after the commit.
     func wake()
 
-    /// Sends a mail at once, without the queue and without a second attempt.
+    /// Sends a mail immediately, bypassing the queue, without retries.
     ///
     /// - Throws: `ParseError` with the reason if the mail was not sent.
     func send(_ mail: AccountMail) async throws
 }
 
-/// A mail that an account asks for, before it is put into words.
+/// An account mail before its text is composed.
 public struct AccountMail: Sendable {
-    /// What a mail is for; the raw values are the names under which they wait.
+    /// The purpose of a mail. Raw values are the names in the mail queue.
     public enum Kind: String, Sendable, CaseIterable {
         case verification = "verificationEmail"
         case passwordReset = "passwordResetEmail"
-        /// To the old address, when an account has another one or none.
+        /// Notifies the old address that the account's address was changed or removed.
         case emailChanged = "emailChangedEmail"
-        /// When a password was set by a link.
+        /// Notifies a user that the password was reset with a link.
         case passwordChanged = "passwordChangedEmail"
-        /// To a new operator of the console.
+        /// Invites a new console operator.
         case operatorInvitation = "operatorInvitationEmail"
     }
 
-    /// Its purpose.
     public var kind: Kind
-    /// The address that it goes to.
     public var recipient: String
-    /// The link in it; nil for a notice.
+    /// The link in the mail, or nil for a notification.
     public var link: String?
-    /// The token in the link; nil for a notice.
+    /// The token in the link, or nil for a notification.
     public var token: String?
-    /// The name and the address of the user, which texts may quote.
+    /// The user's name and address, which the text may contain.
     public var user: JSONObject
-    /// The id of the user, by which other columns can be read.
+    /// The user's id, for templates that use other columns.
     public var userId: String
-    /// What the request says about languages (`Accept-Language`); nil for nothing.
+    /// The request's `Accept-Language` header, or nil if absent.
     public var languages: String?
 
     public init(

@@ -1,17 +1,17 @@
 public import JSON
 public import ParseModel
 
-/// The parameters of a push, after they were checked.
+/// The validated parameters of a push.
 public struct PushBody: Sendable {
     /// The parameters, with a condition sent as JSON text parsed.
     public let parameters: JSONObject
-    /// Who gets it, as rows show it.
+    /// The condition that selects the devices, as shown in `_PushStatus`.
     public let query: JSONObject
-    /// When it is sent; nil for now.
+    /// The time to send the push, or nil to send it immediately.
     public let time: PushTime?
-    /// When the services give up; nil for never. After `interval`, where that is set.
+    /// The time after which the push services drop the push, or nil for no limit. Never set together with `interval`.
     public let expiration: ParseDate?
-    /// After how many seconds they give up.
+    /// The lifetime in seconds after sending.
     public let interval: Double?
 
     private static let mostChannels = 10_000
@@ -20,9 +20,9 @@ public struct PushBody: Sendable {
     private static let mostBytesOfCollapseId = 64
     private static let mostBadge = 1e15
 
-    /// Checks the parameters, in parse-server's order.
+    /// Checks the parameters in parse-server's order.
     ///
-    /// - Parameter isConfigured: Whether there are services.
+    /// - Parameter isConfigured: Whether push services are configured.
     /// - Throws: 115 for an invalid parameter; 107 for a condition that isn't JSON.
     init(_ parameters: JSONObject, isConfigured: Bool) throws(ParseError) {
         let condition = parameters["where"]
@@ -64,7 +64,7 @@ public struct PushBody: Sendable {
 
     static func error(_ message: String) -> ParseError { ParseError(ParseError.pushMisconfigured, message) }
 
-    /// With the value as JavaScript prints it.
+    /// Formats the value in the message as JavaScript prints it.
     private static func invalid(_ value: JSONValue) -> ParseError {
         let text =
             switch value {
@@ -79,7 +79,7 @@ public struct PushBody: Sendable {
     private static func checkBadge(_ value: JSONValue?) throws(ParseError) {
         switch value {
         case nil, .null?: return
-        // Clients write the number that is added to.
+        // A number is an absolute badge, or the amount of an increment.
         case .number(let number)? where number.magnitude <= mostBadge: return
         case .string(let text)? where text.lowercased() == "increment": return
         case .object(let operation)?
@@ -128,7 +128,7 @@ public struct PushBody: Sendable {
         }
         for key in ["collapse_id", "push_type", "priority"] as [Name] {
             guard let value = parameters[key] ?? data?[key], !value.isNull else { continue }
-            // They become header fields: nothing but visible letters of ASCII.
+            // These become HTTP header fields, so only printable ASCII is allowed.
             let text = value.stringValue ?? (value.numberValue == nil ? "\n" : value.text)
             guard text.utf8.allSatisfy({ (0x20...0x7E).contains($0) }), text.utf8.count <= mostBytesOfCollapseId else {
                 throw error("\(key) must be a text of at most \(mostBytesOfCollapseId) bytes")
@@ -145,7 +145,7 @@ public struct PushBody: Sendable {
         }
     }
 
-    /// Whether devices of other locales than it names get no text.
+    /// Whether devices whose locale the push doesn't name get no text.
     var hasTextsOfLocalesOnly: Bool {
         guard let data = parameters["data"]?.objectValue, data["alert"] == nil, data["aps"]?["alert"] == nil else {
             return false
@@ -153,7 +153,7 @@ public struct PushBody: Sendable {
         return data.keys.contains { $0.hasPrefix("alert-") }
     }
 
-    /// What the hash of the row is made of: the alert, as text.
+    /// The text for the row's `pushHash`: the alert.
     var hashed: String {
         guard let alert = parameters["data"]?["alert"] else { return "" }
         return alert.stringValue ?? alert.text

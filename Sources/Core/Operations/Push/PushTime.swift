@@ -1,14 +1,13 @@
 import JSON
 public import ParseModel
 
-/// The time of a push.
 public enum PushTime: Sendable, Equatable {
-    /// At one moment.
+    /// The same moment for all devices.
     case moment(ParseDate)
-    /// When it is that time where a device is: the time as if it were one of UTC.
+    /// A local time on each device, stored as if it were UTC.
     case local(ParseDate)
 
-    /// Reads a time: ISO 8601, which is of each device's own time zone when it names none, or seconds since 1970.
+    /// Reads an ISO 8601 time, which is local to each device if it has no time zone, or seconds since 1970.
     public init?(json: JSONValue) {
         switch json {
         case .number(let seconds):
@@ -27,7 +26,7 @@ public enum PushTime: Sendable, Equatable {
         return text.utf8[time...].contains { [UInt8(ascii: "+"), UInt8(ascii: "-"), UInt8(ascii: "Z")].contains($0) }
     }
 
-    /// The text that rows show.
+    /// The time as shown in `_PushStatus`. Local times have no `Z`.
     public var text: String {
         switch self {
         case .moment(let date): date.iso
@@ -35,7 +34,7 @@ public enum PushTime: Sendable, Equatable {
         }
     }
 
-    /// When the first device may be sent to: where clocks are ahead of all others.
+    /// The earliest moment: a local time in the time zone furthest ahead (UTC+14).
     public var first: ParseDate {
         switch self {
         case .moment(let date): date
@@ -43,7 +42,7 @@ public enum PushTime: Sendable, Equatable {
         }
     }
 
-    /// When the last device is sent to: where clocks are behind all others.
+    /// The latest moment: a local time in the time zone furthest behind (UTC−12).
     public var last: ParseDate {
         switch self {
         case .moment(let date): date
@@ -51,6 +50,5 @@ public enum PushTime: Sendable, Equatable {
         }
     }
 
-    /// Whether it is a time of each device's own.
     public var isLocal: Bool { if case .local = self { true } else { false } }
 }

@@ -5,14 +5,15 @@ import ParseStorage
 public import Rules
 import ServerConfiguration
 
-/// Notifications, as administrators and cloud code send them.
+/// Accepts pushes of administrators and cloud code.
 public struct Pushes: Sendable, BackendPart {
     let backend: Backend
 
-    /// Notes a push. It is sent soon after, or at its time.
+    /// Stores a push, which is sent soon after or at its scheduled time.
     ///
     /// - Returns: The id of its row in `_PushStatus`.
-    /// - Throws: 119 for the read-only master key, 115 for what cannot be sent, the errors of conditions.
+    /// - Throws: 119 for the read-only master key, 115 if a parameter is invalid or too many pushes are waiting, and
+    ///   the errors of invalid conditions.
     public func send(_ parameters: JSONObject, _ context: RequestContext) async throws -> String {
         guard context.caller.power != .readOnlyMaster else {
             throw ParseError.denied(
@@ -44,7 +45,7 @@ public struct Pushes: Sendable, BackendPart {
                 logger.warning("scheduled push sent immediately because the option scheduledPush is false")
             }
         } else if let time = body.time, time.isLocal, configuration.schedulesPushes {
-            // It has begun where clocks are ahead, and is yet to come elsewhere.
+            // The time has passed in some time zones and not yet in others.
             push.pushTime = time.text
             push.due = now
             push.isLocal = true
@@ -61,13 +62,13 @@ public struct Pushes: Sendable, BackendPart {
         if body.hasTextsOfLocalesOnly {
             logger.warning("devices whose locale the push does not name get no text", metadata: ["push": "\(push.id)"])
         }
-        // The trigger sees the row as it waits; then it is begun.
+        // The trigger sees the row before sending begins.
         await noteChange(of: push.id)
         if push.due == nil { services.pusher?.wake() }
         return push.id
     }
 
-    /// Limit of pushes that have not started, and how long a request waits for one of them to start.
+    /// The maximum number of pushes that haven't started, and the time that a request waits for one of them to start.
     private static let mostWaiting = 100
     private static let longestWait = Duration.seconds(10)
 
@@ -83,7 +84,7 @@ public struct Pushes: Sendable, BackendPart {
         }
     }
 
-    /// Calls the trigger after saves of `_PushStatus`, with the row as it is.
+    /// Calls the `afterSave` trigger of `_PushStatus` with the current row.
     public func noteChange(of id: String) async {
         guard let after = backend.triggers.trigger(.afterSave, "_PushStatus") else { return }
         _ = await backend.triggers.logging(.afterSave, "_PushStatus") { () -> TriggerAnswer? in
@@ -93,9 +94,9 @@ public struct Pushes: Sendable, BackendPart {
         }
     }
 
-    /// What the trial run of a push has found out.
+    /// Returns the report of a dry run.
     ///
-    /// - Throws: 101 for a push that there is not, or that was no trial run.
+    /// - Throws: 101 if the push doesn't exist or wasn't a dry run.
     public func report(of id: String, _ context: RequestContext) async throws -> JSONObject {
         _ = try await backend.finding.object("_PushStatus", id, context)
         guard let report = try await store.pushes.report(id) else {
@@ -104,27 +105,27 @@ public struct Pushes: Sendable, BackendPart {
         return report
     }
 
-    /// The devices that a push did not reach, and why; kept for a day.
+    /// Returns the devices that a push did not reach, with reasons. Failures are retained for a day.
     ///
-    /// - Throws: 101 for a push that there is not.
+    /// - Throws: 101 if the push doesn't exist.
     public func failures(of id: String, _ context: RequestContext) async throws -> [JSONObject] {
         _ = try await backend.finding.object("_PushStatus", id, context)
         return try await store.pushes.failures(id, most: 10_000)
     }
 
-    /// The condition of an audience, as the server itself reads it.
+    /// Parses an audience's condition with full rights.
     ///
-    /// - Throws: The errors of conditions.
+    /// - Throws: `ParseError` if the condition is invalid.
     public func filter(_ query: JSONObject, now: ParseDate) throws -> Filter {
         try FilterParser(isMaster: true, now: now.milliseconds).parse(query)
     }
 }
 
-/// What sends notifications.
+/// Sends push notifications.
 public protocol Pusher: Sendable {
-    /// Says that a push was noted in the database, from where it is sent.
+    /// Starts sending pushes stored in the database.
     func wake()
 
-    /// Why what is to be sent cannot be sent to any device; nil when it can.
+    /// Returns the reason why the push can't be sent to any device, or nil if it can.
     func problem(with body: PushBody) -> String?
 }

@@ -4,38 +4,38 @@ import ParseModel
 import ParseStorage
 import Rules
 
-/// One object on its way from what a client sent to what is stored; ``SavePipeline`` takes it through the steps.
+/// A save on its way through ``SavePipeline``.
 struct Save: Sendable {
     let className: String
-    /// The id of the object that is changed; nil for a new one.
+    /// The id of the object to update, or nil for a new object.
     let objectId: String?
-    /// What is to be saved: what the client sent, and what triggers and rules made of it.
+    /// The fields as sent by the client and then changed by triggers and rules.
     var body: JSONObject
     var context: RequestContext
 
-    /// Values of columns that no schema lists.
+    /// Values of internal columns.
     var hidden: OrderedDictionary<Name, JSONValue> = [:]
-    /// The ACL where it is not the body's.
+    /// An ACL that overrides the body's.
     var acl: ACL?
-    /// The id of a new object, where it is decided already.
+    /// The predetermined id of a new object.
     var newId: String?
-    /// Whether it is to be part of a transaction, before which nothing is stored.
+    /// Whether the save is part of a transaction, so nothing may be stored before it begins.
     var isPartOfTransaction = false
-    /// Whether a client chose values of it, though the server writes it: it may have no more than what clients write.
+    /// Whether a client chose some of the values that the server writes. The object size limit then applies.
     var isOfClient = false
-    /// Whether a call before it in the same transaction makes the object that is changed.
+    /// Whether an earlier call of the same transaction creates the object.
     var isMadeInTransaction = false
-    /// The object as it was, as far as the caller sees it, where a trigger wants to know.
+    /// The object before the save as visible to the caller, or nil if no trigger needs it.
     var original: JSONObject?
-    /// The object that a new installation is the same as, as far as triggers get it.
+    /// The id of an existing installation that a new installation replaces, for triggers.
     var sameId: String?
-    /// The login data that the client sent, where a trigger wants to know.
+    /// The `authData` as sent by the client, or nil if no trigger needs it.
     var sentLoginData: JSONValue?
-    /// What triggers hand on, where one was called.
+    /// The context that triggers pass on, or nil if none was called.
     var cloudContext: JSONObject?
-    /// What must hold of the object besides, as that it has a token which is spent by the save.
+    /// An additional condition that the object must meet, such as an unused token.
     var condition = Filter.everything
-    /// What a trigger changed, by field: part of the answer.
+    /// Fields changed by a trigger, which the response includes.
     var responseFields: JSONObject = [:]
 
     init(_ className: String, _ objectId: String?, _ body: JSONObject, _ context: RequestContext) {
@@ -50,30 +50,29 @@ struct Save: Sendable {
     var caller: Caller { context.caller }
 }
 
-/// What is to be written of an object that passed every rule, and the answer that says so once it is stored.
+/// A write that has passed all checks, with the response to send once it is stored.
 struct PlannedWrite: Sendable {
     let className: String
     let objectId: String
     var write: ObjectWrite
-    /// Who may change the object; nil for a new one.
+    /// The rights needed to change the object, or nil for a new object.
     var access: ObjectStore.WriteAccess?
-    /// The keys whose values the answer has as they are afterwards.
+    /// The keys whose stored values the response includes.
     var echoed: [Name] = []
     var result: WriteResult
 }
 
-/// A save that needs no more than to be stored.
+/// A save that has passed all checks.
 public struct PlannedSave: Sendable {
     var save: Save
     var rules: (any SaveRules)?
-    /// What is to be written; nil where the rules of the class find that out when others are locked out.
+    /// The write, or nil if the rules of the class determine it while storing, under a lock.
     var write: PlannedWrite?
 }
 
-/// A stored save.
 public struct StoredSave: Sendable {
     var planned: PlannedSave
     var result: WriteResult
-    /// What became of the object, where anybody wants to know.
+    /// The changed object for observers, or nil if no observer wants it.
     var change: ObjectStore.ChangedObject?
 }

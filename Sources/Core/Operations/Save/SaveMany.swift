@@ -4,9 +4,9 @@ import ParseStorage
 import Rules
 
 extension Saving {
-    /// Makes several objects of ordinary classes, in one round trip where that is possible.
+    /// Creates several objects of ordinary classes, in one round trip if possible.
     ///
-    /// - Returns: What became of each, in its place: one that is refused does not keep the others from being made.
+    /// - Returns: The result of each object in order. A rejected object doesn't affect the others.
     public func createAll(_ objects: [(className: String, body: JSONObject)], _ context: RequestContext) async throws
         -> [Result<WriteResult, any Error>]
     {
@@ -31,10 +31,10 @@ extension Saving {
         do {
             made = try await insert(plans.map(\.write))
         } catch let error as ParseError where error.code == ParseError.internalServerError {
-            // The database did not answer: whether anything was made is not known, so nothing is said to be.
+            // The database didn't respond. The objects may or may not exist, so all count as failed.
             for plan in plans { outcomes[plan.place] = .failure(error) }
         } catch {
-            // Nothing was made. One by one, each fails or succeeds for itself.
+            // Nothing was created. One by one, each object succeeds or fails independently.
             for plan in plans {
                 do {
                     made += try await insert([plan.write])
@@ -67,6 +67,5 @@ extension Saving {
         return try await store.insert(rows) { services.changes.wants($0) }
     }
 
-    /// Whether objects without rules of their own need work after they are stored.
     private var mustFinish: Bool { backend.triggers.isObserved || !configuration.protectedFieldsSaveResponseExempt }
 }

@@ -4,28 +4,27 @@ import ParseStorage
 import Rules
 import Telemetry
 
-/// The life of a save: authorize, load the original where a trigger before it wants it, before-triggers,
-/// complete and validate, make the fields that are missing, plan; store; what the class does then (caches, the session
-/// of a sign-up), changes and after-triggers, present. Observers hear of it with the commit.
+/// The steps of a save: authorize, load the original if a before-trigger needs it, call before-triggers, complete and
+/// validate, create missing fields, plan, store, run the follow-up of the class (caches, session of a sign-up), notify
+/// observers and call after-triggers, write the response.
 ///
-/// Every object that is created or changed takes this way: those of clients, rows of imports, sessions that log-ins open,
-/// the parameters of `/config`. What is special to a class, or to one of these ways, is in ``SaveRules``. No connection is
-/// held but while storing, so a transaction is a list of planned saves: no hash is computed, no field
-/// made and no trigger called inside of one.
+/// All objects are created and updated here: by clients, imports, log-ins (sessions) and `/config`. ``SaveRules``
+/// contains the differences between classes and sources. A database connection is held only while storing, so a
+/// transaction is a list of planned saves: password hashing, field creation and triggers run outside.
 public struct SavePipeline {
     let backend: Backend
 
-    /// What planning comes to.
+    /// The result of planning.
     public enum Outcome: Sendable {
-        /// To be stored.
+        /// The save is ready to be stored.
         case planned(PlannedSave)
-        /// It was a save in name only, and has its answer.
+        /// The request stores nothing, and its response is complete.
         case answered(WriteResult)
     }
 
-    /// Takes a save through all steps.
+    /// Runs all steps of a save.
     ///
-    /// - Parameter rules: What is special to the way of the save; nil for what is special to its class.
+    /// - Parameter rules: The rules of the save's source, or nil for the rules of its class.
     func run(_ save: Save, rules: (any SaveRules)? = nil) async throws -> WriteResult {
         switch try await plan(save, rules: rules) {
         case .answered(let result): return result
@@ -33,9 +32,9 @@ public struct SavePipeline {
         }
     }
 
-    /// Everything that comes before storing.
+    /// Runs all steps before storing.
     ///
-    /// - Parameter rules: What is special to the way of the save; nil for what is special to its class.
+    /// - Parameter rules: The rules of the save's source, or nil for the rules of its class.
     func plan(_ save: Save, rules: (any SaveRules)? = nil) async throws -> Outcome {
         var save = save
         guard var rules = rules ?? ClassRules.saving(save.className, backend) else {
@@ -51,15 +50,14 @@ public struct SavePipeline {
         return .planned(PlannedSave(save: save, rules: rules, write: write))
     }
 
-    /// Everything that comes before storing an object of a class without rules of its own.
+    /// Runs all steps before storing, for classes without special rules.
     func planOrdinary(_ save: inout Save) async throws -> PlannedWrite {
         try backend.saving.checkSave(save)
         if backend.triggers.isObserved { try await backend.saveTriggers.beforeSave(&save) }
         return try await backend.saving.plan(save)
     }
 
-    /// Stores what was planned, and has observers know of it. The pipeline's backend may be that of a transaction: of what
-    /// is stored in one, they know after its commit.
+    /// Stores a planned save and notifies observers. Within a transaction the notification follows the commit.
     func store(_ planned: PlannedSave) async throws -> StoredSave {
         guard backend.triggers.isObserved else { return StoredSave(planned: planned, result: try await write(planned)) }
         if backend.isInTransaction { return try await storeNoting(planned) }
@@ -106,7 +104,7 @@ public struct SavePipeline {
         return stored
     }
 
-    /// What follows when others can see what was stored.
+    /// Runs the steps after the commit.
     func finish(_ stored: StoredSave) async throws -> WriteResult {
         let save = stored.planned.save
         var result = stored.result
@@ -122,15 +120,14 @@ public struct SavePipeline {
 }
 
 extension Saving {
-    /// Creates an object.
     public func create(_ className: String, _ body: JSONObject, _ context: RequestContext) async throws -> WriteResult {
         try await SavePipeline(backend: backend).run(Save(className, nil, body, context))
     }
 
-    /// Changes an object.
+    /// Updates an object.
     ///
-    /// - Parameter date: When the object was changed last, as far as the caller saw; nil for at any time.
-    /// - Throws: ``ObjectChanged`` when it was changed at another time.
+    /// - Parameter date: The object's expected `updatedAt`, or nil to skip the check.
+    /// - Throws: ``ObjectChanged`` if the object's `updatedAt` differs.
     public func update(
         _ className: String, _ objectId: String, _ body: JSONObject, _ context: RequestContext,
         ifUpdatedAt date: ParseDate? = nil
@@ -145,7 +142,7 @@ extension Saving {
         }
     }
 
-    /// Checks what can be said of a save before its class is looked at.
+    /// Runs the checks that don't need the class schema.
     func checkSave(_ save: Save) throws(ParseError) {
         try save.caller.check(save.isNew ? "create" : "update", of: save.className)
         try backend.permissions.checkClassCreation(save.className, save.caller)

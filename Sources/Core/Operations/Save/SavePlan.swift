@@ -5,30 +5,29 @@ import ParseStorage
 import Rules
 import ServerConfiguration
 
-/// What a write gives back.
 public struct WriteResult: Sendable {
-    /// 201 for a new object, 200 for one that was there.
+    /// 201 for a new object, 200 for an existing one.
     public var status: Int
-    /// The URL of the object, for a new one.
+    /// The URL of a new object.
     public var location: String?
-    /// The answer's members.
+    /// The members of the response.
     public var body: JSONObject
-    /// What a trigger answers instead; nil for the members.
+    /// A trigger's response that replaces the members, or nil.
     public var replacement: JSONValue?
-    /// What became of the object, where anybody wants to know.
+    /// The changed object for observers, or nil if no observer wants it.
     var change: ObjectStore.ChangedObject?
 
-    /// The answer.
+    /// The response body.
     public var answer: JSONValue { replacement ?? .object(body) }
 }
 
-/// What is to be written, by the rules that hold for every class.
+/// Plans and stores writes, by the rules common to all classes.
 public struct Saving: Sendable, BackendPart {
     let backend: Backend
 
-    /// Checks a save against its class, makes the fields that the class lacks, and says what is to be written.
+    /// Checks a save against its class, creates missing fields and returns the write.
     ///
-    /// - Throws: 101 or 119 when the caller may not; the errors of what is no object of the class.
+    /// - Throws: 101 or 119 if the caller may not save the object, and `ParseError` if the object is invalid.
     func plan(_ save: Save) async throws -> PlannedWrite {
         try await services.clock.approach(save.context.now)
         if let objectId = save.objectId { return try await planUpdate(save, objectId) }
@@ -54,7 +53,8 @@ public struct Saving: Sendable, BackendPart {
         write.hidden = save.hidden
         write.sizeLimit = sizeLimit(save)
         var answer: JSONObject = ["objectId": .string(objectId), "createdAt": .string(createdAt.iso)]
-        // Of a default beside which a part is written, the whole is not known here.
+        // If the request also writes a part of a default value, the stored value isn't known here, so the response
+        // omits it.
         let parts =
             filled.isEmpty
             ? [] : Set(operations.keys.map { FieldPath($0) }.filter { !$0.steps.isEmpty }.map(\.root).names)
@@ -74,13 +74,13 @@ public struct Saving: Sendable, BackendPart {
         save.caller.writesEverything && !save.isOfClient ? nil : configuration.maxObjectSize
     }
 
-    /// The URL of an object, as the answer to its creation has it.
+    /// The URL of an object for the `Location` header.
     func location(_ className: String, _ objectId: String, _ context: RequestContext) -> String {
         let base = configuration.publicServerURL ?? context.mountURL
         return "\(base)/\(ClassPath.path(of: className))/\(objectId)"
     }
 
-    /// The value as stored and read: a polygon's ring is closed.
+    /// Closes a polygon's ring, since the response contains the stored form.
     private static func closed(_ value: JSONValue) -> JSONValue {
         guard case .object(var polygon) = value, polygon["__type"] == "Polygon",
             let corners = polygon["coordinates"]?.arrayValue, let first = corners.first, first != corners.last
@@ -113,7 +113,9 @@ public struct Saving: Sendable, BackendPart {
             result: WriteResult(status: 200, location: nil, body: [:]))
     }
 
-    /// Stores what was planned; throws 101 when there is no such object or the caller may not change it.
+    /// Stores a write.
+    ///
+    /// - Throws: 101 if the object doesn't exist or the caller may not change it.
     func carryOut(_ planned: PlannedWrite, _ context: RequestContext) async throws -> WriteResult {
         let wants = backend.saveTriggers.changeWants(planned.className)
         guard let access = planned.access else {
@@ -145,7 +147,7 @@ public struct Saving: Sendable, BackendPart {
         return WriteResult(status: planned.result.status, location: nil, body: answer, change: updated.change)
     }
 
-    /// The part of a value at a dotted key, with the objects around it.
+    /// Returns the part of a value at a dotted key, nested in its parent objects.
     private static func branch(_ steps: ArraySlice<String>, of value: JSONValue, into known: JSONValue?) -> JSONValue {
         guard let step = steps.first else { return value }
         guard let object = value.objectValue else { return value }
@@ -154,7 +156,7 @@ public struct Saving: Sendable, BackendPart {
         return .object(branch)
     }
 
-    /// The id of a new object: the client's, where it may choose one, or a random one.
+    /// Returns the id of a new object: the client's if custom ids are allowed, or a random id.
     func newObjectId(_ body: JSONObject, _ className: String) throws(ParseError) -> String {
         guard configuration.allowCustomObjectId else {
             for key in ["objectId", "id"] {
@@ -185,9 +187,9 @@ public struct Saving: Sendable, BackendPart {
         "objectId", "createdAt", "updatedAt", "sessionToken", "authDataResponse",
     ]
 
-    /// The answer to a save without the fields that are protected from the caller, where the deployment wants that.
+    /// Removes protected fields from a save's response if `protectedFieldsSaveResponseExempt` is off.
     ///
-    /// - Parameter objectId: The id of the object; nil for a new one, whose id the answer carries.
+    /// - Parameter objectId: The id of the object, or nil for a new object, whose response contains the id.
     func shown(
         _ result: WriteResult, _ className: String, _ objectId: String?, _ context: RequestContext
     ) async throws -> WriteResult {
@@ -199,7 +201,7 @@ public struct Saving: Sendable, BackendPart {
         services.protectedFields.protect(schema, caller, isOwnUser: caller.isOwn(className, id), &access)
         let doubtful = access.hidden.intersection(result.body.keys).subtracting(Self.alwaysShown)
         guard !doubtful.isEmpty else { return result }
-        // A field of the object itself can decide who sees what, so the object is asked.
+        // A field of the object can determine who sees its protected fields, so the object is read.
         var request = ObjectStore.FindRequest(className: className, objectId: id)
         request.access = access
         let visible = try await store.find(request).objects.first ?? [:]

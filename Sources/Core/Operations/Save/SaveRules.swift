@@ -1,41 +1,41 @@
 import JSON
 import ParseModel
 
-/// What is special to saving objects of one class, or on one way, at the steps of ``SavePipeline``. Each save has its own,
-/// so that it can remember at one step what another one needs.
+/// Steps of ``SavePipeline`` specific to a class or a source of saves. Each save has its own instance, which can carry
+/// state between steps.
 protocol SaveRules: Sendable, BackendPart {
-    /// The operations that the rules build on: those of a transaction while the save is stored in one.
+    /// The backend to use. Within a transaction, the transaction's backend.
     var backend: Backend { get set }
 
-    /// Checks what can be said of a save before its class is looked at.
+    /// Runs the checks that don't need the class schema.
     func check(_ save: Save) throws(ParseError)
 
-    /// Whether the caller may save this at all. It comes before the triggers.
+    /// Checks whether the caller may save the object at all. Runs before the triggers.
     ///
-    /// - Returns: An answer for a save that is one in name only, such as a log-in.
+    /// - Returns: The response if the request stores nothing, such as a log-in.
     mutating func authorize(_ save: inout Save) async throws -> WriteResult?
 
-    /// Calls the trigger before the save, and loads the object for those who want to know what it was.
+    /// Calls the before-trigger, and loads the original object if a trigger needs it.
     mutating func callBefore(_ save: inout Save) async throws
 
-    /// Completes what is saved, and checks it, after the triggers.
+    /// Completes and checks the fields after the triggers.
     mutating func complete(_ save: inout Save) async throws
 
-    /// Whether what is written is found out while it is stored.
+    /// Whether the write is determined only while storing.
     var plansWhileStoring: Bool { get }
 
-    /// Checks the save against its class, makes the fields that the class lacks, and says what is to be written.
+    /// Checks the save against its class, creates missing fields and returns the write.
     func plan(_ save: Save) async throws -> PlannedWrite
 
-    /// Stores it: in one statement, or in a transaction of several.
+    /// Stores the save in one statement or a transaction.
     func store(_ planned: PlannedSave) async throws -> WriteResult
 
-    /// What follows when it is stored and others can see it: caches, sessions, the answer.
+    /// Runs after the commit: updates caches, sessions and the response.
     func finish(_ save: Save, _ result: inout WriteResult) async throws
 }
 
 extension SaveRules {
-    /// The same rules over other operations, as those of a transaction.
+    /// Returns the same rules with another backend, such as a transaction's.
     func over(_ backend: Backend) -> Self {
         var rules = self
         rules.backend = backend
@@ -63,14 +63,14 @@ enum ClassRules {
         "_Role": { RoleRules(backend: $0) },
     ]
 
-    /// The rules for one save; nil for ordinary classes.
+    /// Returns the rules for a save, or nil for ordinary classes.
     static func saving(_ className: String, _ backend: Backend) -> (any SaveRules)? {
         guard className.utf8.first == UInt8(ascii: "_") else { return nil }
         return makers[Name(className)]?(backend)
     }
 }
 
-/// Roles: users that are remembered with roles may have others from now on.
+/// Saving a role may change the roles of cached users.
 struct RoleRules: SaveRules {
     var backend: Backend
 

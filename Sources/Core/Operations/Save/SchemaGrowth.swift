@@ -6,14 +6,14 @@ import Rules
 import Synchronization
 import Tasks
 
-/// Classes and fields that are made because a request writes to them.
+/// Creates classes and fields that a request writes to.
 extension Saving {
-    /// Checks a write against the class, makes the fields that it lacks, and gives the class as it is then.
+    /// Checks a write against its class and creates missing fields.
     ///
-    /// - Parameter objectId: The object that the write changes. Fields are made for one that the caller may change.
-    /// - Returns: The class, and a condition on the object for a caller who may add fields to some objects only.
-    /// - Throws: 101 for an object that is not there, 111 for a value of another type, 119 if the caller may not add
-    ///   fields, or would add too many.
+    /// - Parameter objectId: The object to update. Fields are created only if the caller may change it.
+    /// - Returns: The class schema, and a condition on the object if the caller may add fields only to some objects.
+    /// - Throws: 101 if the object doesn't exist, 111 if a value has the wrong type, 119 if the caller may not add
+    ///   fields or would exceed the field limit.
     func prepare(
         _ className: String, _ operations: OrderedDictionary<Name, FieldOperation>, _ caller: Caller,
         isCreating: Bool, objectId: String? = nil
@@ -41,7 +41,7 @@ extension Saving {
         }
         guard let first = fields.keys.first else { return (known, .everything) }
         guard !SystemClass.volatileNames.contains(className) else {
-            // Their columns are fixed: no row of the schema could remember another.
+            // These classes have fixed columns and no schema row.
             throw ParseError(ParseError.invalidKeyName, "Invalid field name: \(first).")
         }
         let filter = try WrittenFields.permitAddition(to: known, caller, isCreating: isCreating)

@@ -12,7 +12,7 @@ import ServerConfiguration
     import Foundation
 #endif
 
-/// The option `schema`: makes the classes of the database what the configuration declares.
+/// Applies the option `schema`: creates and updates the classes as declared in the configuration.
 public struct DeclaredSchemas: Sendable {
     private let configuration: Configuration
     private let options: Configuration.DeclaredSchemas
@@ -20,7 +20,7 @@ public struct DeclaredSchemas: Sendable {
     private let catalog: SchemaCatalog
     private let logger: Logger
 
-    /// Makes the task; nil where the configuration declares nothing.
+    /// Returns nil if the configuration declares no schemas.
     public init?(_ configuration: Configuration, client: PostgresClient, catalog: SchemaCatalog, logger: Logger) {
         guard let options = configuration.schema else { return nil }
         self.configuration = configuration
@@ -30,17 +30,17 @@ public struct DeclaredSchemas: Sendable {
         self.logger = logger
     }
 
-    /// Why the server does not start.
+    /// The error that keeps the server from starting.
     public struct Failure: Error, CustomStringConvertible {
-        /// What could not be done, in words for the operator.
+        /// The message for the operator.
         public let description: String
     }
 
-    /// Makes the classes. Processes that start at once do it one after the other.
+    /// Creates and updates the declared classes. Processes that start at the same time run one after the other.
     ///
-    /// Each class is changed in one transaction. What cannot be done is logged, and the other classes are made all the
-    /// same; `afterMigration` runs only when all went well.
-    /// - Throws: `Failure` when something could not be done and the option `strict` is set.
+    /// Each class changes in its own transaction. Failures are logged and don't stop the other classes, but
+    /// `afterMigration` runs only if all succeed.
+    /// - Throws: `Failure` if something failed and the option `strict` is set.
     public func apply() async throws {
         let failures: [String]
         do {
@@ -123,7 +123,7 @@ public struct DeclaredSchemas: Sendable {
         for path in paths {
             do {
                 let script = String(decoding: try Data(contentsOf: URL(fileURLWithPath: path)), as: UTF8.self)
-                // A migration takes as long as it takes.
+                // Migrations have no time limit.
                 try await client.execute(script: script, isTimeLimited: false)
             } catch {
                 throw Failure(description: "\(path): \(Self.text(error))")

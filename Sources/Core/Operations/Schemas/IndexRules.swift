@@ -22,13 +22,13 @@ extension SchemaRules {
             guard indexes[name] == nil else {
                 throw ParseError(ParseError.invalidQuery, "Index \(name) exists, cannot update.")
             }
-            // An index that cannot be made is refused before anything is changed.
+            // Rejects an invalid index before anything changes.
             _ = try IndexOptions(json.objectValue ?? [:], of: schema)
             let columns = IndexOptions.columns(of: json.objectValue ?? [:])
             guard !columns.isEmpty else { throw ParseError(ParseError.invalidJSON, "invalid JSON") }
             for column in columns.keys where !configuration.databaseOptions.disableIndexFieldValidation {
                 let field = column.dropping(prefix: "_p_").map { Name($0) } ?? column
-                // Of a password there is only a hash, in a column that no schema lists.
+                // The class has only a password hash, in an internal column.
                 guard schema.fields[field] != nil, schema.name != "_User" || field != "password" else {
                     throw ParseError(ParseError.invalidQuery, "Field \(column) does not exist, cannot add index.")
                 }

@@ -4,15 +4,15 @@ import ParseModel
 import Rules
 import ServerConfiguration
 
-/// One class as the option `schema` declares it, and what it makes of the class that is there. Pure.
+/// A class as declared in the option `schema`, and the changes it makes to the existing class.
 struct SchemaDefinition {
-    /// The declaration, in the form of the schemas API.
+    /// The declaration, in the format of the schemas API.
     let json: JSONObject
     let name: String
     let options: Configuration.DeclaredSchemas
     let configuration: Configuration
 
-    /// What is amiss between the declaration and the class, and is not put right.
+    /// Differences between the declaration and the class that the options don't resolve.
     var warnings: [String] = []
 
     init(_ json: JSONObject, _ configuration: Configuration, _ options: Configuration.DeclaredSchemas) {
@@ -22,10 +22,10 @@ struct SchemaDefinition {
         name = json["className"]?.stringValue ?? ""
     }
 
-    /// The class as it should be.
+    /// Returns the class with the declaration applied.
     ///
-    /// - Parameter current: The class as it is; nil when there is none.
-    /// - Throws: What the schemas API throws for the same.
+    /// - Parameter current: The existing class, or nil if it doesn't exist.
+    /// - Throws: The errors of the schemas API.
     mutating func applied(to current: ClassSchema?) throws(ParseError) -> ClassSchema {
         guard Names.isClassName(name), !Names.isJoinName(name), !SystemClass.volatileNames.contains(name) else {
             throw ParseError(ParseError.invalidClassName, "Class \(name) can't be declared in schema.definitions.")
@@ -78,7 +78,7 @@ struct SchemaDefinition {
         type.targetClass.map { "\(type.name) (\($0))" } ?? type.name
     }
 
-    /// Indexes that servers create by themselves, on either database.
+    /// Indexes that parse-server or Roost creates itself.
     private static let ownIndexes: [Name: Set<Name>] = [
         "_User": ["case_insensitive_username", "case_insensitive_email", "username_1", "email_1"],
         "_Role": ["name_1"],
@@ -93,7 +93,7 @@ struct SchemaDefinition {
             }
         }
         var made: JSONObject = [:]
-        // The database does not keep the order of an object's members.
+        // The database doesn't preserve the order of object members.
         for (index, fields) in declared where schema.indexes[index].map(fields.isSame) != true {
             schema.indexes[index] = nil
             made[index] = fields
@@ -110,9 +110,9 @@ struct SchemaDefinition {
         schema.permissions = Self.closed(permissions, unless: schema.permissions)
     }
 
-    /// Permissions that let no caller add fields: the declaration alone says which there are.
+    /// Returns the permissions with `addField` denied to everyone, because only the declaration may add fields.
     ///
-    /// - Parameter known: Permissions that are kept as they are where they say the same.
+    /// - Parameter known: The existing permissions, returned unchanged if they are equivalent.
     static func closed(_ permissions: ClassLevelPermissions, unless known: ClassLevelPermissions?)
         -> ClassLevelPermissions
     {

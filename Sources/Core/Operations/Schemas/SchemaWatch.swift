@@ -2,11 +2,11 @@ import Logging
 import ParseStorage
 import Synchronization
 
-/// Notices changes of classes that were not announced: parse-server is silent unless it is configured to announce, and
-/// notifications do not pass through every pooler.
+/// Detects class changes that were not announced: parse-server doesn't announce them by default, and some poolers don't
+/// pass notifications.
 ///
-/// It compares a fingerprint of all classes from time to time, more often while announcements cannot arrive; nothing is
-/// remembered of users for longer than that meanwhile. No request waits for it.
+/// Compares a fingerprint of all classes periodically, more often while notifications can't arrive. During that time it
+/// also keeps invalidating the session cache. Requests never wait for it.
 final class SchemaWatch: Sendable {
     private let catalog: SchemaCatalog
     private let sessions: SessionCache
@@ -16,14 +16,14 @@ final class SchemaWatch: Sendable {
 
     private struct State {
         var isListening = false
-        /// Whether classes could not be read when they should have been.
+        /// Whether the last reload of the classes failed.
         var isBehind = false
     }
 
     /// Polling interval while announcements can't arrive. Changes must be known within a second.
     private static let urgentPeriod = Duration.milliseconds(500)
 
-    /// - Parameter period: How often classes are compared while announcements arrive, in milliseconds.
+    /// - Parameter period: The milliseconds between comparisons while announcements arrive.
     init(catalog: SchemaCatalog, sessions: SessionCache, period: Int, logger: Logger) {
         self.catalog = catalog
         self.sessions = sessions
@@ -33,10 +33,10 @@ final class SchemaWatch: Sendable {
 
     func announcements(arrive: Bool) { state.withLock { $0.isListening = arrive } }
 
-    /// Takes note that classes have changed and could not be read: they are as soon as that is possible.
+    /// Schedules another reload after reloading changed classes failed.
     func missedChange() { state.withLock { $0.isBehind = true } }
 
-    /// Compares until the task is cancelled.
+    /// Compares periodically until the task is cancelled.
     func run() async {
         var last: String?
         var compared: ContinuousClock.Instant?
@@ -50,7 +50,7 @@ final class SchemaWatch: Sendable {
             if !isListening || isBehind || compared.map({ now - $0 >= period }) ?? true {
                 compared = now
                 do {
-                    // Asked before the classes are read: what changes in between differs the next time.
+                    // Read before the classes, so that a change in between shows up in the next comparison.
                     let fingerprint = try await catalog.fingerprint()
                     if isBehind || last != fingerprint { try await catalog.reload() }
                     last = fingerprint

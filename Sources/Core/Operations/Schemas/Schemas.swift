@@ -6,11 +6,11 @@ import Postgres
 import Rules
 import ServerConfiguration
 
-/// The schemas API: classes as administrators see and change them.
+/// The schemas API: reads and changes classes.
 public struct Schemas: Sendable, BackendPart {
     let backend: Backend
 
-    /// All classes but the volatile ones.
+    /// Returns all classes except the volatile ones, sorted by name.
     public func all() async throws -> [JSONObject] {
         try await reloadedCatalog()
         let classes = catalog.snapshot.classes.values
@@ -19,18 +19,19 @@ public struct Schemas: Sendable, BackendPart {
         return classes.map { description($0, handmade[$0.name]) }
     }
 
-    /// One class.
+    /// Returns a class.
     ///
-    /// - Throws: 103 when there is none.
+    /// - Throws: 103 if the class doesn't exist.
     public func describe(_ name: String) async throws -> JSONObject {
         if catalog.schema(name) == nil { try await reloadedCatalog() }
         guard let schema = catalog.schema(name) else { throw Self.missing(name) }
         return description(schema, try await handmadeIndexes(of: [name])[name])
     }
 
-    /// Makes a class.
+    /// Creates a class.
     ///
-    /// - Throws: 103, 105, 107, 111, 135 or 136 for what does not hold together.
+    /// - Throws: 103, 105, 107, 111, 135 or 136 if the definition is invalid, 119 without the master key or if schemas
+    ///   are locked.
     public func create(_ pathName: String?, _ body: JSONObject, _ context: RequestContext) async throws
         -> JSONObject
     {
@@ -62,9 +63,8 @@ public struct Schemas: Sendable, BackendPart {
         return description(schema)
     }
 
-    /// Changes a class: fields to add, to remove (`Delete`) or to give other options, permissions, indexes.
-    ///
-    /// Everything is checked before anything is changed.
+    /// Updates a class: adds, deletes (`Delete`) or changes fields, replaces permissions, and adds or deletes indexes.
+    /// Nothing changes if any part is invalid.
     public func update(_ name: String, _ body: JSONObject, _ context: RequestContext) async throws -> JSONObject {
         try checkUnlocked()
         try checkSchemaWrite("update", context)
@@ -91,9 +91,9 @@ public struct Schemas: Sendable, BackendPart {
         return services.protectedFields.describe(schema.name, in: description(schema))
     }
 
-    /// Checks indexes that are to be added to a class, before they are built.
+    /// Checks new indexes of a class before they are built.
     ///
-    /// - Throws: 102, 103, 107 or 119 for what ``update(_:_:_:)`` would refuse.
+    /// - Throws: 102, 103, 107 or 119 if ``update(_:_:_:)`` would reject them.
     public func check(indexes: JSONObject, of name: String, _ context: RequestContext) throws {
         try checkUnlocked()
         try checkSchemaWrite("update", context)
@@ -103,9 +103,9 @@ public struct Schemas: Sendable, BackendPart {
         _ = try SchemaRules.indexes(.object(indexes), of: schema, configuration)
     }
 
-    /// Removes a class that has no objects.
+    /// Deletes an empty class.
     ///
-    /// - Throws: 255 when it has some.
+    /// - Throws: 255 if the class has objects.
     public func delete(_ name: String, _ context: RequestContext) async throws {
         try checkSchemaWrite("delete", context)
         guard Names.isClassName(name) else { throw Self.invalidName(name) }
@@ -115,7 +115,7 @@ public struct Schemas: Sendable, BackendPart {
         }
         if catalog.schema(name) == nil { try await reloadedCatalog() }
         guard catalog.schema(name) != nil else { return }
-        // Most that are refused are refused without a lock.
+        // Rejects most non-empty classes without acquiring a lock.
         var count = try await countObjects(of: name)
         if count == 0 {
             do {
@@ -137,7 +137,7 @@ public struct Schemas: Sendable, BackendPart {
         return try await store.find(request).count ?? 0
     }
 
-    /// Removes all objects of a class and keeps the class.
+    /// Deletes all objects of a class and keeps the class.
     public func purge(_ name: String, _ context: RequestContext) async throws {
         guard context.caller.power == .master else {
             throw ParseError.denied(
@@ -199,15 +199,15 @@ public struct Schemas: Sendable, BackendPart {
                 + "with an alpha character ")
     }
 
-    /// A class as the schemas API returns it.
+    /// Returns a class in the format of the schemas API.
     ///
-    /// - Parameter handmade: Indexes of its table that the stored schema doesn't list, or nil if there are none.
+    /// - Parameter handmade: Indexes of the table that the stored schema doesn't list, or nil if all are listed.
     private func description(_ schema: ClassSchema, _ handmade: JSONObject? = nil) -> JSONObject {
         var fields: JSONObject = [:]
         for (name, field) in schema.fields { fields[name] = .object(field.json) }
         var permissions = schema.effectivePermissions.source
         if SystemClass.volatileNames.contains(schema.name) {
-            // Classes without a row have no permissions to show.
+            // Classes without a schema row have no permissions.
             return [
                 "className": .string(schema.name), "fields": .object(fields), "classLevelPermissions": [:],
             ]

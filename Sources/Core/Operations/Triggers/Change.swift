@@ -1,38 +1,35 @@
 public import JSON
 public import Rules
 
-/// What became of one object, once it is committed. The addresses of its files are those of the public address of the server.
+/// A committed change of one object. File URLs use the server's public URL.
 public struct Change: Sendable {
-    /// The class of the object.
     public let className: String
-    /// The id of the object.
     public let objectId: String
-    /// The object as it was; nil for a new one.
+    /// The object before the change, or nil if it was created.
     public let before: JSONObject?
-    /// The object as it is; nil for one that was deleted.
+    /// The object after the change, or nil if it was deleted.
     public let after: JSONObject?
-    /// Its place among all changes of objects in the database, as far as it is known: of two changes of one object the later
-    /// one has the greater number.
+    /// The change's sequence number in the database, or nil if changes are not numbered. Later changes of the same
+    /// object have larger numbers.
     public let number: Int64?
-    /// About how many bytes the rows of both are.
+    /// The approximate size in bytes of both rows.
     public let size: Int
-    /// Who changed it.
+    /// The caller who made the change.
     public let origin: Caller
-    /// What it holds for as long as its values are kept.
+    /// The memory reserved for the values of a large object, or nil for other objects.
     let place: ValuePlace?
 
-    /// Identifies the change among those that this process hands on.
+    /// The change's serial number within this process.
     public var serial = 0
 
-    /// What followers know of the object, where that is another state than the one before the change, or a later
-    /// one.
+    /// The last state reported to followers if it isn't the state before the change, or nil if it is.
     public var known: Known?
 
-    /// What followers know of an object.
+    /// The last state reported to followers.
     public enum Known: Sendable {
-        /// They know an earlier state than the one before the change: changes between the two come later, or never.
+        /// A state before this change's. The changes in between arrive later or never.
         case earlier(JSONObject?)
-        /// They know a later state than the one after the change.
+        /// A state after this change's.
         case later(JSONObject?)
     }
 
@@ -51,36 +48,33 @@ public struct Change: Sendable {
     }
 }
 
-/// Who wants to know of changes, as live queries do. Several may.
+/// Receives changes of objects, for example for live queries.
 public protocol ChangeObserver: Sendable {
-    /// Whether changes of a class may be wanted at some time.
+    /// Whether the observer may at some time want changes of the class.
     func mayObserve(_ className: Name) -> Bool
 
-    /// Whether changes of a class are wanted now. Where they are not, nothing is loaded for them.
+    /// Whether the observer wants changes of the class now. If no observer does, the states aren't loaded.
     func observes(_ className: Name) -> Bool
 
-    /// Takes a change. It delays the answer to the client, so it only takes note.
+    /// Receives a change. The response to the client waits, so it must return quickly.
     func observe(_ change: Change) async
 
-    /// Takes note that an object of a class changed, and that it is not known how.
+    /// Reports that an object of the class changed in an unknown way.
     func missChange(of className: Name) async
 
-    /// Takes note that a write begins of which it will not be notified.
+    /// Reports the start of a write whose changes the observer will not receive.
     ///
-    /// - Returns: What ``endUnobserved(_:of:)`` is given when it is over.
+    /// - Returns: A token for ``endUnobserved(_:of:)``.
     func beginUnobserved() -> Int
 
-    /// Takes note that such a write is over.
+    /// Reports the end of an unobserved write.
     func endUnobserved(_ write: Int, of className: Name?)
 }
 
 extension ChangeObserver {
-    /// What is wanted now.
+    /// Defaults to `observes`.
     public func mayObserve(_ className: Name) -> Bool { observes(className) }
-    /// Does nothing.
     public func missChange(of className: Name) async {}
-    /// Does nothing.
     public func beginUnobserved() -> Int { 0 }
-    /// Does nothing.
     public func endUnobserved(_ write: Int, of className: Name?) {}
 }

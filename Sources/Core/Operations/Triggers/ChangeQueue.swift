@@ -4,7 +4,7 @@ import ParseStorage
 import Synchronization
 import Tasks
 
-/// Reports changes of an object one after the other: its followers hear of its versions in their order.
+/// Serializes the writes of each object, so that followers receive its versions in order.
 package final class ChangeQueue: Sendable {
     private struct Key: Hashable {
         let className: Name
@@ -16,17 +16,17 @@ package final class ChangeQueue: Sendable {
         var count = 0
     }
 
-    /// Waiting writes per object. Each may take as long as the lock of its row.
+    /// The maximum number of waiting writes per object. Each may wait for the lock of its row.
     private static let mostWaiting = 200
 
     private let lines = Mutex<[Key: Line]>([:])
 
     package init() {}
 
-    /// Does something when it is its turn.
+    /// Runs `body` when the object's earlier writes are finished.
     ///
-    /// - Throws: ``ObjectStore/tooBusy`` where too many wait, as for those that wait in vain for a row's lock without
-    ///   followers; `CancellationError` when the caller leaves before.
+    /// - Throws: ``ObjectStore/tooBusy`` if too many writes are waiting, as when a row's lock times out;
+    ///   `CancellationError` if the caller disconnects first.
     package func take<R: Sendable>(_ className: String, _ objectId: String, _ body: () async throws -> R) async throws
         -> R
     {

@@ -6,8 +6,7 @@ import Rules
 import Synchronization
 import Tasks
 
-/// Has observers know of changes of objects: of each what it was and what it is, exactly, and of the changes of one object in
-/// their order.
+/// Notifies observers of each change with the object before and after, in commit order per object.
 final class ChangeReporter: Sendable {
     let observers: [any ChangeObserver]
     let links: FileLinks
@@ -16,14 +15,14 @@ final class ChangeReporter: Sendable {
     private let largeValues = Gate(capacity: ValuePlace.mostBytes)
     private let isNumbered = Atomic(false)
 
-    /// - Parameter links: Links to files as changes carry them: the caller does not say where others find its files.
+    /// - Parameter links: The links for files in changes, which don't depend on the URL that the caller used.
     init(_ observers: [any ChangeObserver], links: FileLinks, logger: Logger) {
         self.observers = observers
         self.links = links
         self.logger = logger
     }
 
-    /// Prepares the database for changes that are in order across processes.
+    /// Prepares the database to number changes, so that their order is known across processes.
     func prepare(_ store: ObjectStore) async {
         guard !observers.isEmpty else { return }
         do {
@@ -36,23 +35,22 @@ final class ChangeReporter: Sendable {
         }
     }
 
-    /// Whether an observer wants to know of changes of a class.
     func observes(_ className: String) -> Bool { observers.contains { $0.observes(Name(className)) } }
 
     private func mayObserve(_ className: String) -> Bool { observers.contains { $0.mayObserve(Name(className)) } }
 
-    /// What observers want to know of a write of an object of a class.
+    /// Returns the parts of a write's result that observers need.
     func wants(_ className: String) -> ObjectStore.ChangeWants {
         guard observes(className) else { return [] }
         return isNumbered.load(ordering: .relaxed) ? [.former, .current, .number] : [.former, .current]
     }
 
-    /// Carries out a write, and has observers know of it before any other write of the object begins here.
+    /// Runs a write and notifies observers before the next write of the same object begins.
     ///
     /// - Parameters:
-    ///   - objectId: The object, as far as it is known.
-    ///   - body: Writes it, and gives the change where it was wanted.
-    /// - Throws: What `body` throws.
+    ///   - objectId: The object, or nil if its id isn't known yet.
+    ///   - body: Writes the object and returns the change if it was requested.
+    /// - Throws: Errors of `body`.
     func reporting<R: Sendable>(
         _ className: String, _ objectId: String?, by caller: Caller,
         _ body: () async throws -> (R, ObjectStore.ChangedObject?)
@@ -75,27 +73,27 @@ final class ChangeReporter: Sendable {
             if let change { await report(change, by: caller) }
             return result
         } catch let error as ParseError where error.code == ParseError.internalServerError {
-            // Whether it was written is not known.
+            // The write may or may not have succeeded.
             await miss(className)
             throw error
         }
     }
 
-    /// Notes that writes begin which observers may not hear of.
+    /// Reports the start of writes that observers may not be notified of.
     func begin() -> [Int] { observers.map { $0.beginUnobserved() } }
 
-    /// Notes that they are over.
+    /// Reports their end.
     ///
-    /// - Parameter className: The class; nil where there are several, or none.
+    /// - Parameter className: The class, or nil for several classes or none.
     func end(_ writes: [Int], of className: String? = nil) {
         for (observer, write) in zip(observers, writes) {
             observer.endUnobserved(write, of: className.map { Name($0) })
         }
     }
 
-    /// Has observers know of a change that is committed.
+    /// Notifies observers of a committed change.
     ///
-    /// - Parameter first: An earlier change of the same object in the same transaction, which they do not hear of.
+    /// - Parameter first: The first change of the same object in the same transaction, which is merged into this one.
     func report(
         _ change: ObjectStore.ChangedObject, after first: ObjectStore.ChangedObject? = nil, by caller: Caller
     ) async {
@@ -105,7 +103,7 @@ final class ChangeReporter: Sendable {
             let place = try await ValuePlace.take(change.size, in: largeValues)
             let before = try await (first ?? change).former(ReadAccess(), links)
             let after = try await change.current(links)
-            // One that is made and removed in one transaction was never there.
+            // An object created and deleted in the same transaction was never visible.
             guard before != nil || after != nil else { return }
             let reported = Change(
                 className: change.className, objectId: change.objectId, before: before, after: after,
@@ -124,9 +122,9 @@ final class ChangeReporter: Sendable {
         for observer in observers where observer.observes(className) { await observer.missChange(of: className) }
     }
 
-    /// An object as it is now, as changes carry it; nil where there is none.
+    /// Returns the current state of an object in the format of changes, or nil if it doesn't exist.
     ///
-    /// - Throws: `ParseError`; ``ValuePlace/NoPlace``.
+    /// - Throws: `ParseError` if it can't be read; ``ValuePlace/NoPlace`` if the memory for large objects is in use.
     func current(_ className: String, _ objectId: String, in store: ObjectStore) async throws
         -> (object: JSONObject, place: ValuePlace?)?
     {

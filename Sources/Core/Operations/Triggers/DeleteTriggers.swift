@@ -3,13 +3,13 @@ import ParseModel
 import ParseStorage
 import Rules
 
-/// The calls of triggers and of observers around a deletion.
+/// Calls the triggers of deletions.
 public struct DeleteTriggers: Sendable, BackendPart {
     let backend: Backend
 
-    /// Calls the trigger before a deletion. No code is called for a caller who may not delete.
+    /// Calls the `beforeDelete` trigger, unless the caller may not delete the object.
     ///
-    /// - Throws: What the trigger throws; 101 when there is no such object or the caller may not delete it.
+    /// - Throws: Errors of the trigger; 101 if the object doesn't exist or the caller may not delete it.
     func beforeDelete(_ planned: inout DeletePipeline.Planned) async throws {
         let className = planned.className
         let before = backend.triggers.trigger(.beforeDelete, className)
@@ -21,8 +21,8 @@ public struct DeleteTriggers: Sendable, BackendPart {
         if let context = try await before(call).context { planned.outcome.cloudContext = context }
     }
 
-    /// Calls the trigger after a deletion. Its errors are logged; up to preset 8 they fail the request, as with
-    /// parse-server.
+    /// Calls the `afterDelete` trigger. From preset 9 on its errors are only logged. Up to preset 8 they fail the
+    /// request, as in parse-server.
     func afterDelete(_ planned: DeletePipeline.Planned) async throws {
         guard let original = planned.outcome.original,
             let after = backend.triggers.trigger(.afterDelete, planned.className)
@@ -37,7 +37,7 @@ public struct DeleteTriggers: Sendable, BackendPart {
         }
     }
 
-    /// The object to delete, as a find with triggers shows it to the caller.
+    /// Loads the object to delete, as visible to the caller and after the find triggers of its class.
     private func deletable(_ planned: DeletePipeline.Planned) async throws -> JSONObject {
         let (className, caller) = (planned.className, planned.context.caller)
         guard let schema = catalog.schema(className), !planned.objectId.utf8.contains(0) else { throw Self.goneAlready }
@@ -51,7 +51,7 @@ public struct DeleteTriggers: Sendable, BackendPart {
         let context = planned.context
         var query: JSONObject = [:]
         if let before = backend.findTriggers.findTrigger(.beforeFind, className) {
-            // A deletion hands nothing on to its own find.
+            // The find triggers get an empty context.
             var call = FindCall(
                 .beforeFind, className, query: query, objectId: planned.objectId, cloudContext: [:],
                 try await backend.triggers.withUser(context))

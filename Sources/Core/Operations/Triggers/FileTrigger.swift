@@ -1,38 +1,38 @@
 import JSON
 import Rules
 
-/// When something is called in the life of a file.
+/// The events of file triggers.
 public enum FileEvent: String, Sendable, CaseIterable {
-    /// Before it is stored; may put another in its place, or refuse.
+    /// Before a file is stored. Can replace or reject the file.
     case beforeSave
-    /// After it was stored; an error goes to the client, and the file stays.
+    /// After a file was stored. An error fails the request, but the file remains stored.
     case afterSave
-    /// Before it is removed; may refuse.
+    /// Before a file is deleted. Can reject the deletion.
     case beforeDelete
-    /// After it was removed; an error goes to the client.
+    /// After a file was deleted. An error fails the request.
     case afterDelete
-    /// Before it is read; may refuse.
+    /// Before a file is read. Can reject the request.
     case beforeFind
-    /// After it was opened, before it is sent; may refuse.
+    /// After a file was opened and before it is sent. Can reject the request.
     case afterFind
 }
 
-/// A file, as its triggers see it.
+/// The input of a file trigger.
 public struct FileCall: Sendable {
-    /// The name, as the client gave it or as it is stored.
+    /// The name as sent by the client, or as stored.
     public var name: String
-    /// Where it can be read; nil before it is stored.
+    /// The URL, or nil before the file is stored.
     public var url: String?
-    /// Its type; nil where none was given.
+    /// The MIME type, or nil if none was sent.
     public var contentType: String?
-    /// How many bytes it has; nil where that is not known.
+    /// The size in bytes, or nil if unknown.
     public var size: Int?
-    /// Its bytes, before and after it is stored; nil otherwise.
+    /// The content, or nil for events other than `beforeSave` and `afterSave`.
     public var bytes: [UInt8]?
-    /// What the client sent beside it.
+    /// The metadata sent with the file.
     public var metadata: JSONObject = [:]
     public var tags: JSONObject = [:]
-    /// The request, with the record of its user.
+    /// The request, including the user's record.
     public var request: RequestContext
 
     public init(name: String, url: String? = nil, _ request: RequestContext) {
@@ -42,22 +42,22 @@ public struct FileCall: Sendable {
     }
 }
 
-/// What is called in the life of a file. Before it is stored it gives what is stored instead; nil for the file as it
-/// came. One with a URL is stored elsewhere, and only answered. What it throws refuses the file.
+/// A file trigger. For `beforeSave`, its result replaces the file, or nil stores the file unchanged. A result with a
+/// URL isn't stored, since it is stored elsewhere. Errors reject the request.
 public typealias FileTrigger = @Sendable (FileCall) async throws -> FileCall?
 
 extension Triggers {
-    /// Whether anything is called for one of these events of a file.
+    /// Whether any of these events has a trigger.
     func has(_ events: FileEvent...) -> Bool { events.contains { fileTrigger($0) != nil } }
 
-    /// Calls what is to be called in the life of a file.
+    /// Calls the event's trigger, if any.
     ///
-    /// - Returns: What is stored instead; nil for the file as it is.
-    /// - Throws: What refuses.
+    /// - Returns: The replacement file, or nil to keep the file.
+    /// - Throws: Errors of the trigger.
     @discardableResult
     func call(_ event: FileEvent, _ file: FileCall) async throws -> FileCall? { try await fileTrigger(event)?(file) }
 
-    /// A file as cloud code gets it.
+    /// Returns a trigger's input for a file.
     func file(_ name: String, url: String? = nil, _ context: RequestContext) async throws -> FileCall {
         FileCall(name: name, url: url, try await withUser(context))
     }

@@ -3,33 +3,30 @@ import ParseStorage
 import Rules
 import ServerConfiguration
 
-/// When something is called around a find or a get.
+/// The events of find triggers.
 public enum FindEvent: String, Sendable, CaseIterable {
-    /// Before it; may change what is asked for, answer it, or refuse.
+    /// Before a find or get. Can change the query, return results instead of it, or reject it.
     case beforeFind
-    /// After it; may change what is answered, or refuse.
+    /// After a find or get. Can change the results or reject the request.
     case afterFind
 }
 
-/// A find or a get, as a trigger sees it and changes it.
+/// The input and output of a find trigger.
 public struct FindCall: Sendable {
-    /// When it is called.
     public let event: FindEvent
-    /// The class of the objects.
     public let className: String
-    /// What is asked for, with the parameters of a find: `where` as an object, `limit`, `skip`, `order`, `include`,
-    /// `keys`, `count`. Before the find it may be changed.
+    /// The parameters of the find: `where` as an object, `limit`, `skip`, `order`, `include`, `keys`, `count`. A
+    /// `beforeFind` trigger can change them.
     public var query: JSONObject
-    /// Whether one object is asked for by its id.
+    /// Whether the request is a get by id.
     public let isGet: Bool
-    /// After the find: what was found, which may be changed. Before it: what is answered without a find; nil for the
-    /// find.
+    /// For `afterFind`, the results, which can be changed. For `beforeFind`, results to return without querying, or nil
+    /// to query.
     public var objects: [JSONObject]?
-    /// What callers and earlier triggers hand on. Before the find it may be changed.
+    /// The context passed on from callers and earlier triggers. A `beforeFind` trigger can change it.
     public var context: JSONObject
-    /// The request, with the record of its user.
+    /// The request, including the user's record.
     public let request: RequestContext
-    /// Who calls.
     public var caller: Caller { request.caller }
 
     init(
@@ -50,14 +47,14 @@ public struct FindCall: Sendable {
     }
 }
 
-/// What is called around a find. What it throws refuses the find: a `ParseError` goes to the client as it is.
+/// A find trigger. Errors reject the find, and a `ParseError` is sent to the client unchanged.
 public typealias FindTrigger = @Sendable (inout FindCall) async throws -> Void
 
-/// The triggers before and after finds, those of included objects and of inner queries among them.
+/// Calls the triggers of finds, including those of included objects and subqueries.
 public struct FindTriggers: Sendable, BackendPart {
     let backend: Backend
 
-    /// What is called around finds of a class; nil for nothing.
+    /// Returns the find trigger of a class, or nil if it has none.
     func findTrigger(_ event: FindEvent, _ className: String) -> FindTrigger? {
         guard let triggerSet = services.triggerSet, triggerSet.isActive else { return nil }
         return triggerSet.findTrigger(for: event, of: Name(className))
@@ -65,30 +62,29 @@ public struct FindTriggers: Sendable, BackendPart {
 }
 
 struct TriggeredFind: Sendable {
-    /// What is asked for, as the triggers after it get it.
+    /// The query for the following steps and triggers.
     var query: JSONObject
-    /// The one object that is asked for; nil for a find.
+    /// The id of a get, or nil for a find.
     var objectId: String?
-    /// What is handed on; nil for what the request brought.
+    /// The context for later triggers, or nil for the request's context.
     var cloudContext: JSONObject?
-    /// What is answered without a find; nil for the find.
+    /// Results to return without querying, or nil to query.
     var given: [JSONObject]?
-    /// Whether a trigger before the find was called, so that another may be asked for than by the client.
+    /// Whether a `beforeFind` trigger was called and may have changed the query.
     var isChanged = false
 }
 
 extension FindTriggers {
-    /// Whether anything is called around finds, of whatever class.
+    /// Whether any class has find triggers.
     var hasFindTriggers: Bool {
         guard let triggerSet = services.triggerSet, triggerSet.isActive else { return false }
         return triggerSet.hasFindTriggers
     }
 
-    /// Calls the trigger before a find or a get of a class: the one that is asked about, or the one whose objects are
-    /// read.
+    /// Calls the `beforeFind` trigger of the requested class or of the class of the results.
     ///
-    /// - Returns: nil when nothing is called.
-    /// - Throws: What the trigger throws.
+    /// - Returns: The trigger's result, or nil if the class has no find triggers.
+    /// - Throws: Errors of the trigger.
     func beforeFind(_ find: Find, of className: String) async throws -> TriggeredFind? {
         guard hasFindTrigger(className) else { return nil }
         try backend.triggers.checkMayCallCode()
@@ -113,10 +109,9 @@ extension FindTriggers {
         return shown
     }
 
-    /// Calls the trigger after a find or a get.
+    /// Calls the `afterFind` trigger and returns its results.
     ///
-    /// - Returns: What is answered.
-    /// - Throws: What the trigger throws.
+    /// - Throws: Errors of the trigger.
     func afterFind(_ find: Find, _ objects: [JSONObject], _ triggered: TriggeredFind) async throws -> [JSONObject] {
         guard let after = findTrigger(.afterFind, find.target) else { return objects }
         var call = FindCall(

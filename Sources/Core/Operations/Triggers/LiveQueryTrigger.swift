@@ -1,57 +1,55 @@
 import JSON
 import Rules
 
-/// When something is called in the life of live queries.
+/// The events of live-query triggers.
 public enum LiveQueryTriggerEvent: String, Sendable, CaseIterable {
-    /// Before a client is connected; may refuse.
+    /// Before a client connects. Can reject the connection.
     case beforeConnect
-    /// Before a client is subscribed to a class; may change what it is subscribed to, or refuse.
+    /// Before a client subscribes to a class. Can change or reject the subscription.
     case beforeSubscribe
-    /// Before a client is notified of a change; may change what it gets, or drop the event.
+    /// Before a client is notified of a change. Can change or drop the event.
     case afterEvent
 }
 
-/// What a trigger of live queries sees and changes.
+/// The input and output of a live-query trigger.
 public struct LiveQueryCall: Sendable {
-    /// When it is called.
     public let event: LiveQueryTriggerEvent
-    /// The class; `@Connect` for a connection.
+    /// The class, or `@Connect` for a connection.
     public let className: Name
-    /// What the call has besides: the client's message, numbers of clients and subscriptions, as parse-server names
-    /// them.
+    /// Additional members by parse-server's names, such as the counts of clients and subscriptions.
     public let details: JSONObject
-    /// Before a subscription: what the client wants, which may be changed: `where`, `keys`, `watch`, `include`.
+    /// For `beforeSubscribe`, the subscription's `where`, `keys`, `watch` and `include`, which can be changed.
     public var query: JSONObject?
-    /// Of an event: the object that the client gets, which may be changed.
+    /// For `afterEvent`, the object to send, which can be changed.
     public var object: JSONObject?
-    /// Of an event: the object as it was before; nil where there is none.
+    /// For `afterEvent`, the object before the change, or nil if it wasn't visible.
     public var original: JSONObject?
-    /// Of an event: whether the client is notified.
+    /// For `afterEvent`, whether the client is notified.
     public var isSent = true
-    /// The request of the client, with the record of its user.
+    /// The client's request, including the user's record.
     public let request: RequestContext
 }
 
-/// What is called in the life of live queries. What it throws goes to the client.
+/// A live-query trigger. Errors are sent to the client.
 public typealias LiveQueryTrigger = @Sendable (inout LiveQueryCall) async throws -> Void
 
-/// The triggers of live queries: before a connection, before a subscription, after an event.
+/// Calls the triggers of live queries.
 public struct LiveQueryTriggers: Sendable, BackendPart {
     let backend: Backend
 
-    /// Calls the trigger before a client is connected.
+    /// Calls the `beforeConnect` trigger.
     ///
-    /// - Throws: What the trigger throws.
+    /// - Throws: Errors of the trigger.
     public func beforeConnect(_ details: JSONObject, _ context: RequestContext) async throws {
         guard var call = try await liveQueryCall(.beforeConnect, "@Connect", details, context) else { return }
         try await call.trigger(&call.call)
     }
 
-    /// Calls the trigger before a client is subscribed.
+    /// Calls the `beforeSubscribe` trigger of a class.
     ///
-    /// - Parameter query: What the client wants, with `className`.
-    /// - Returns: What it is subscribed to.
-    /// - Throws: What the trigger throws.
+    /// - Parameter query: The client's subscription, with `className`.
+    /// - Returns: The subscription after the trigger.
+    /// - Throws: Errors of the trigger.
     public func beforeSubscribe(_ query: JSONObject, _ details: JSONObject, _ context: RequestContext) async throws
         -> JSONObject
     {
@@ -65,10 +63,10 @@ public struct LiveQueryTriggers: Sendable, BackendPart {
         return changed
     }
 
-    /// Calls the trigger before a client is notified of a change.
+    /// Calls the `afterEvent` trigger of a class.
     ///
-    /// - Returns: What the client gets; nil for nothing.
-    /// - Throws: What the trigger throws.
+    /// - Returns: The event to send, or nil to drop it.
+    /// - Throws: Errors of the trigger.
     public func afterEvent(
         _ event: LiveQueryEvent, of className: Name, _ details: JSONObject, _ context: RequestContext
     ) async throws -> LiveQueryEvent? {
@@ -87,7 +85,8 @@ public struct LiveQueryTriggers: Sendable, BackendPart {
             original: call.call.original.map(complete))
     }
 
-    /// The trigger and its input, or nil for none. As in parse-server, the master key gives no special rights here.
+    /// Returns the trigger and its input, or nil without a trigger. As in parse-server, the master key gives no
+    /// special rights here.
     private func liveQueryCall(
         _ event: LiveQueryTriggerEvent, _ className: Name, _ details: JSONObject, _ context: RequestContext
     ) async throws -> (trigger: LiveQueryTrigger, call: LiveQueryCall)? {

@@ -1,26 +1,25 @@
 import Synchronization
 
-/// The writes under way of which an observer is not to know, as no subscriber follows their classes. A subscriber that
-/// begins to follow one waits for those that have begun: what it finds afterwards has their changes.
+/// Tracks running writes that an observer isn't notified of because nobody follows their classes. A new follower waits
+/// for them to finish, so that its first find includes their changes.
 public final class PendingWrites: Sendable {
     private struct State {
         var epoch = 0
-        /// How many are under way, by the epoch in which they began.
+        /// The number of running writes by the epoch in which they began.
         var counts: [Int: Int] = [:]
-        /// Those that wait for all writes that began before an epoch.
+        /// Followers waiting for all writes that began before an epoch.
         var waiters: [(epoch: Int, continuation: AsyncStream<Never>.Continuation)] = []
-        /// Writes that began before it are waited for no more.
+        /// Followers no longer wait for writes that began before this epoch.
         var abandoned = 0
     }
 
     private let state = Mutex(State())
 
-    /// There are none.
     public init() {}
 
-    /// Notes that one begins.
+    /// Records the start of a write.
     ///
-    /// - Returns: What ``end(_:)`` is given when it is over.
+    /// - Returns: The epoch to pass to ``end(_:)``.
     public func begin() -> Int {
         state.withLock { state in
             state.counts[state.epoch, default: 0] += 1
@@ -28,9 +27,9 @@ public final class PendingWrites: Sendable {
         }
     }
 
-    /// Notes that one is over.
+    /// Records the end of a write.
     ///
-    /// - Returns: Whether a follower has waited for it in vain, and misses the change.
+    /// - Returns: Whether a follower stopped waiting for the write and so misses its change.
     public func end(_ epoch: Int) -> Bool {
         let (finished, isMissed) = state.withLock { state in
             state.counts[epoch, default: 1] -= 1
@@ -44,7 +43,7 @@ public final class PendingWrites: Sendable {
         return isMissed
     }
 
-    /// Waits for all that are under way now, for a limited time.
+    /// Waits until all running writes have finished or the time limit is reached.
     public func settle(within limit: Duration = .seconds(1)) async {
         let (stream, continuation) = AsyncStream.makeStream(of: Never.self)
         let epoch = state.withLock { state -> Int? in

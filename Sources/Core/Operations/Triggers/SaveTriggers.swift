@@ -5,32 +5,32 @@ import ParseStorage
 import Rules
 import ServerConfiguration
 
-/// The calls of triggers and of observers in the life of a save.
+/// Calls the triggers of saves.
 public struct SaveTriggers: Sendable, BackendPart {
     let backend: Backend
 
-    /// Calls the trigger before a save, and takes over what it changed. No code is called for a caller who may not
-    /// save.
+    /// Calls the `beforeSave` trigger and applies its changes to the save. The trigger isn't called if the caller may
+    /// not save the object.
     ///
-    /// - Throws: What the trigger throws; 101 or 119 when the caller may not save this.
+    /// - Throws: Errors of the trigger; 101 or 119 if the caller may not save the object.
     func beforeSave(_ save: inout Save) async throws {
         let before = backend.triggers.trigger(.beforeSave, save.className)
         guard before != nil || backend.triggers.trigger(.afterSave, save.className) != nil else { return }
         if let objectId = save.objectId, !save.isMadeInTransaction {
-            // Without a trigger before it, the statement that changes the object says what it was.
+            // Without a `beforeSave` trigger, the update statement itself returns the original.
             if before != nil { save.original = try await changeable(save.className, objectId, save) }
         } else if save.isNew, let schema = catalog.schema(save.className) {
             _ = try schema.permit(.create, to: save.caller)
             if save.newId == nil { _ = try backend.saving.newObjectId(save.body, save.className) }
             if save.className == "_Installation", let id = try await backend.installations.same(save) {
                 save.sameId = id
-                // Of a row that a new one is the same as, triggers get its id, as with parse-server.
+                // As in parse-server, triggers of a new installation that replaces a row get only that row's id.
                 save.original = ["objectId": .string(id)]
             }
         }
         save.sentLoginData = save.body["authData"]
         guard let before else { return }
-        // The trigger gets what will be stored: no list that is added to has repetitions.
+        // The trigger gets the values to be stored, so `AddUnique` lists have no duplicates.
         for (key, value) in save.body where value["__op"] == "AddUnique" {
             save.body[key] = Save.withoutRepetitions(value)
         }
@@ -42,7 +42,7 @@ public struct SaveTriggers: Sendable, BackendPart {
         let answer = try await before(call)
         if let context = answer.context { save.cloudContext = context }
         save.responseFields = answer.responseFields
-        // Of an object that is changed in its midst, the trigger gets all.
+        // If a dotted key changes part of an object, the response includes the whole object.
         for (key, value) in save.body where value["__op"] == nil && !FieldPath(key).steps.isEmpty {
             let root = FieldPath(key).root
             if let whole = call.object[root] { save.responseFields[root] = whole }
@@ -54,8 +54,7 @@ public struct SaveTriggers: Sendable, BackendPart {
         save.body = body
     }
 
-    /// Adds what a trigger before the save changed to the answer. Operations are no values: of them callers get at most
-    /// that a field is gone.
+    /// Adds the fields changed by the `beforeSave` trigger to the response. Of operations, only deletions are included.
     func addFieldsOfBeforeSave(_ save: Save, _ result: inout WriteResult) {
         for (key, value) in save.responseFields where result.body[key] == nil && !value.isNull && key != "password" {
             if let operation = value["__op"] {
@@ -65,8 +64,8 @@ public struct SaveTriggers: Sendable, BackendPart {
         }
     }
 
-    /// Adds what servers answer only where there is a trigger after saves: the name of a user, the relations of a new
-    /// object.
+    /// Adds members that parse-server sends only if the class has an `afterSave` trigger: a user's name, and a new
+    /// object's relations.
     func addTriggeredFields(_ save: Save, _ result: inout WriteResult) {
         guard backend.triggers.trigger(.afterSave, save.className) != nil else { return }
         if save.className == "_User", result.body["username"] == nil {
@@ -79,9 +78,9 @@ public struct SaveTriggers: Sendable, BackendPart {
         }
     }
 
-    /// Calls a trigger for a save. What it throws is logged.
+    /// Calls the `afterSave` trigger and logs its errors.
     ///
-    /// - Returns: What the trigger gave; nil where there is none, or it failed.
+    /// - Returns: The trigger's result, or nil if it failed or doesn't exist.
     func afterSave(_ save: Save, _ result: WriteResult) async -> TriggerAnswer? {
         guard let after = backend.triggers.trigger(.afterSave, save.className),
             (save.objectId ?? result.body["objectId"]?.stringValue ?? save.sameId) != nil,
@@ -95,8 +94,8 @@ public struct SaveTriggers: Sendable, BackendPart {
         }
     }
 
-    /// Adds what a trigger after the save set on the object to the answer: what is neither what was written nor what
-    /// was stored before. Pointers are left out, as with parse-server.
+    /// Adds fields that the `afterSave` trigger set to values neither written nor stored before. As in parse-server,
+    /// pointers are omitted.
     func addFieldsOfAfterSave(_ save: Save, _ responseFields: JSONObject, _ result: inout WriteResult) {
         for (key, value) in responseFields where !value.isNull && value["__type"] != "Pointer" {
             guard !Self.isOfServer(key), save.body[key] != value, save.original?[key] != value else { continue }
@@ -104,7 +103,6 @@ public struct SaveTriggers: Sendable, BackendPart {
         }
     }
 
-    /// Whether code can't set a field.
     private static func isOfServer(_ key: Name) -> Bool {
         switch key {
         case "objectId", "createdAt", "updatedAt", "className", "sessionToken", "password", "__type": true
@@ -112,10 +110,10 @@ public struct SaveTriggers: Sendable, BackendPart {
         }
     }
 
-    /// Notifies the trigger after saves of users of a log-in by a provider, as parse-server does. What it throws is
-    /// logged.
+    /// Calls the `afterSave` trigger of `_User` for a log-in with an auth provider, as parse-server does, and logs its
+    /// errors.
     ///
-    /// - Returns: Whether there is one: then the answer has no login data, as there.
+    /// - Returns: Whether the trigger exists. In that case the response omits `authData`, as in parse-server.
     func notifyOfProviderLogin(_ userId: String, _ user: JSONObject, _ context: RequestContext) async -> Bool {
         guard let after = backend.triggers.trigger(.afterSave, "_User") else { return false }
         _ = await backend.triggers.logging(.afterSave, "_User") { () -> TriggerAnswer? in
@@ -126,7 +124,7 @@ public struct SaveTriggers: Sendable, BackendPart {
         return true
     }
 
-    /// The object to change, as the caller sees it.
+    /// Loads the object to update, as visible to the caller.
     ///
     /// - Throws: 119 or 101 if the caller may not change it, 101 if it doesn't exist.
     private func changeable(_ className: String, _ objectId: String, _ save: Save) async throws -> JSONObject {
@@ -144,8 +142,8 @@ public struct SaveTriggers: Sendable, BackendPart {
         services.protectedFields.protect(schema, caller, isOwnUser: caller.isOwn(schema.name, objectId), &access)
     }
 
-    /// An object as the statement found it that changed it, as far as the caller sees it; nil where no trigger wants to
-    /// know, or it is larger than values can be.
+    /// Returns the object before the update as visible to the caller, or nil if no trigger needs it or it is too large
+    /// to decode.
     func formerObject(_ change: ObjectStore.ChangedObject, _ save: Save) async -> JSONObject? {
         guard backend.triggers.trigger(.afterSave, save.className) != nil,
             let schema = catalog.schema(save.className)
@@ -155,7 +153,7 @@ public struct SaveTriggers: Sendable, BackendPart {
         return try? await change.former(access, backend.links(save.context))
     }
 
-    /// What triggers and observers want to know of a write of an object of a class.
+    /// Returns the parts of a write's result that triggers and observers need.
     func changeWants(_ className: String) -> ObjectStore.ChangeWants {
         guard backend.triggers.isObserved else { return [] }
         let wants = services.changes.wants(className)

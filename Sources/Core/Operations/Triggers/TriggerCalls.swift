@@ -6,21 +6,21 @@ import Rules
 import ServerConfiguration
 import Tasks
 
-/// What the calls of triggers share, and those around accounts and the configuration.
+/// Finds and calls triggers, including those of accounts and the configuration.
 public struct Triggers: Sendable, BackendPart {
     let backend: Backend
 
-    /// Whether anybody could want to know of changes.
+    /// Whether any trigger or observer may exist.
     var isObserved: Bool { !services.changes.observers.isEmpty || services.triggerSet?.isActive == true }
 
-    /// What is called for an event of a class; nil for nothing.
+    /// Returns the trigger of a class, or nil if it has none.
     func trigger(_ event: TriggerEvent, _ className: String) -> Trigger? {
         guard let triggerSet = services.triggerSet, triggerSet.isActive else { return nil }
         return triggerSet.trigger(for: event, of: Name(className))
     }
 
-    /// Refuses to call code while a transaction holds its connection and its locks: the code would keep others waiting,
-    /// and be called again with every attempt. What saves and deletions call is called before the transaction begins.
+    /// Rejects calling code within a transaction, where it would hold locks and be called again on each retry. The
+    /// triggers of saves and deletions run before the transaction begins.
     ///
     /// - Throws: 107.
     func checkMayCallCode() throws(ParseError) {
@@ -30,30 +30,29 @@ public struct Triggers: Sendable, BackendPart {
             "Only save and delete triggers can run inside a transaction.")
     }
 
-    /// Whether there is any trigger.
     public var callsTriggers: Bool { services.triggerSet?.isActive == true }
 
-    /// Whether cloud code is called around saves of a class.
+    /// Whether the class has a save trigger.
     public func callsSaveTriggers(_ className: String) -> Bool {
         trigger(.beforeSave, className) != nil || trigger(.afterSave, className) != nil
     }
 
-    /// Prepares the database for what observers want to know of changes.
+    /// Prepares the database to number changes for observers.
     public func prepareChanges() async { await services.changes.prepare(store) }
 
-    /// An object as it is now, as changes carry it, with what it holds for as long as it is kept; nil where there is
-    /// none.
+    /// Returns the current state of an object in the format of changes with its memory reservation, or nil if it
+    /// doesn't exist.
     ///
-    /// - Throws: Where it cannot be read, or there is no room for it.
+    /// - Throws: An error if the object can't be read or the memory for large objects is in use.
     public func currentObject(_ className: String, _ objectId: String) async throws
         -> (object: JSONObject, place: ValuePlace?)?
     {
         try await services.changes.current(className, objectId, in: store)
     }
 
-    /// A request as cloud code gets it: with the record of its user, as the user sees it, and the session token.
+    /// Returns the request for triggers: with the user's record, as visible to the user, including the session token.
     ///
-    /// - Throws: Why it cannot be read; `CancellationError` when the caller left before.
+    /// - Throws: An error if the record can't be read; `CancellationError` if the caller disconnects first.
     public func withUser(_ context: RequestContext) async throws -> RequestContext {
         guard context.userRecord == nil, let user = context.caller.user else { return context }
         try await backend.ownRecords.measure(user, context)
@@ -69,11 +68,10 @@ public struct Triggers: Sendable, BackendPart {
         return request
     }
 
-    /// Calls a trigger around a log-in or a request for a new password, with the user as the server sees it.
+    /// Calls a trigger around a log-in or password-reset request with the complete user.
     ///
-    /// - Parameters:
-    ///   - session: The user of the new session, after a log-in.
-    /// - Throws: What the trigger throws.
+    /// - Parameter session: The user with the new session, after a log-in.
+    /// - Throws: Errors of the trigger.
     func callUserTrigger(
         _ event: TriggerEvent, of userId: String, session: SessionUser? = nil, _ context: RequestContext
     ) async throws {
@@ -87,9 +85,9 @@ public struct Triggers: Sendable, BackendPart {
         _ = try await trigger(TriggerCall(event, "_User", object, try await withUser(context)))
     }
 
-    /// Prepares the call of the trigger after a log-out, with the session that is to end.
+    /// Prepares the `afterLogout` trigger with the session before it ends.
     ///
-    /// - Returns: The call, for when the session has ended; nil when nothing is called.
+    /// - Returns: The call to make after the session has ended, or nil without a trigger.
     func logoutTrigger(of sessionId: String, _ context: RequestContext) async -> (@Sendable () async throws -> Void)? {
         guard let trigger = trigger(.afterLogout, "_Session"),
             let session = try? await original("_Session", sessionId)
@@ -99,7 +97,9 @@ public struct Triggers: Sendable, BackendPart {
         return { _ = try await trigger(call) }
     }
 
-    /// Calls a trigger around a change of the configuration; throws what the trigger throws.
+    /// Calls a trigger of `@Config` and returns the context for the next one.
+    ///
+    /// - Throws: Errors of the trigger.
     func callConfigTrigger(
         _ event: TriggerEvent, _ params: JSONObject, original: JSONObject?, _ context: RequestContext,
         cloudContext: JSONObject?
@@ -112,9 +112,9 @@ public struct Triggers: Sendable, BackendPart {
         return try await trigger(call).context ?? cloudContext
     }
 
-    /// An object as it is, all of it.
+    /// Returns the complete object without access checks.
     ///
-    /// - Parameter links: How its files are linked to; names alone, for objects that no client sees.
+    /// - Parameter links: The links for its files. The default writes only file names, for objects not sent to clients.
     func original(_ className: String, _ objectId: String, _ links: FileLinks = .none) async throws -> JSONObject? {
         guard catalog.schema(className) != nil, !objectId.utf8.contains(0) else { return nil }
         var request = ObjectStore.FindRequest(className: className, objectId: objectId)
@@ -122,14 +122,14 @@ public struct Triggers: Sendable, BackendPart {
         return try await store.find(request).objects.first
     }
 
-    /// Calls a trigger whose failure changes nothing.
+    /// Runs a trigger's call and logs its errors instead of throwing them.
     func logging<Result>(_ event: TriggerEvent, _ className: String, _ body: () async throws -> Result?) async
         -> Result?
     {
         do {
             return try await body()
         } catch {
-            // Code may quote what a client sent.
+            // Truncated, because the error may quote client input.
             let text = ((error as? ParseError)?.message ?? "\(error)").prefix(1000)
             logger.error(
                 "a trigger failed",
@@ -138,7 +138,9 @@ public struct Triggers: Sendable, BackendPart {
         }
     }
 
-    /// An object that an access lets through; throws 101 when it lets none through.
+    /// Returns the object if the access permits it.
+    ///
+    /// - Throws: 101 otherwise.
     func object(_ className: String, _ objectId: String, _ access: ReadAccess, _ context: RequestContext)
         async throws -> JSONObject
     {

@@ -2,12 +2,11 @@ import JSON
 import ParseModel
 import Rules
 
-/// Objects as triggers around saves see them.
+/// Objects in the form that save triggers receive.
 extension Save {
-    /// The object as it is to be, with operators where the client sent some: the stored object with the changes laid
-    /// over it.
+    /// Returns the original with the changes applied, for `beforeSave`. Fields sent as operators remain operators.
     ///
-    /// - Throws: The errors of operations that are none.
+    /// - Throws: `ParseError` if an operation is invalid.
     func objectBefore() throws -> JSONObject {
         var object = original ?? [:]
         for (key, value) in body {
@@ -23,12 +22,12 @@ extension Save {
         return object
     }
 
-    /// The object as it was saved: the stored object with the changes carried out, and what the answer has.
+    /// Returns the saved object: the original with all operations applied, plus the members of the response.
     ///
     /// - Parameters:
-    ///   - before: The object as it was.
-    ///   - tellsSession: Whether the token of a session that the save opened is included, as for cloud code.
-    /// - Throws: The errors of operations that are none.
+    ///   - before: The original object.
+    ///   - tellsSession: Whether to include the token of a session that the save created, as for cloud code.
+    /// - Throws: `ParseError` if an operation is invalid.
     func objectAfter(_ before: JSONObject?, _ result: JSONObject, tellsSession: Bool = false) throws -> JSONObject {
         var object = before ?? [:]
         for (key, value) in body where key != "password" {
@@ -43,7 +42,7 @@ extension Save {
         if let acl { object["ACL"] = .object(acl.json) }
         if let objectId = objectId ?? newId ?? sameId { object["objectId"] = .string(objectId) }
         for (key, value) in result where (tellsSession || key != "sessionToken") && key != "authDataResponse" {
-            // Not a conditional value: its nil would be a null of JSON.
+            // Not a conditional expression, whose nil would become a JSON null.
             if value["__op"] == nil { object[key] = value } else { object.removeValue(forKey: key) }
         }
         if isNew, sameId == nil, object["updatedAt"] == nil { object["updatedAt"] = object["createdAt"] }
@@ -51,8 +50,8 @@ extension Save {
         return object
     }
 
-    /// Adapts a saved user to what parse-server sends: an update has the login data as sent, and a new user's ACL
-    /// states that others can't write.
+    /// Adapts a saved user to the format of parse-server: an update has the `authData` as sent, and a new user's ACL
+    /// states explicitly that others can't write.
     private func addAccountFields(_ object: inout JSONObject) {
         if !isNew, let sentLoginData { object["authData"] = sentLoginData }
         guard isNew, body["ACL"] == nil, var acl = object["ACL"]?.objectValue,
@@ -63,7 +62,7 @@ extension Save {
         object["ACL"] = .object(acl)
     }
 
-    /// `AddUnique` is sent without repetitions, as it is carried out.
+    /// Removes duplicates from an `AddUnique` operation's list, as storing does.
     static func withoutRepetitions(_ value: JSONValue) -> JSONValue {
         guard value["__op"] == "AddUnique", case .object(var operation) = value,
             let objects = operation["objects"]?.arrayValue
@@ -72,7 +71,7 @@ extension Save {
         return .object(operation)
     }
 
-    /// What is sent of a relation that an operator changes; nil for other operators.
+    /// Returns the relation that an operator changes in JSON format, or nil for other operators.
     static func relation(of value: JSONValue) -> JSONValue? {
         guard let operation = try? FieldOperation(json: value, isCreating: true), operation.isOnRelation else {
             return nil

@@ -1,28 +1,26 @@
 import JSON
 import Rules
 
-/// What runs before and after objects are saved, deleted and found, files are kept, and users log in: the seam of cloud
-/// code and webhooks.
+/// The triggers of cloud code and webhooks.
 ///
-/// A set says at once whether anything is to be called for a class and an event. Where nothing is, nothing is loaded
-/// for it.
+/// Looking up a trigger is synchronous, so classes without triggers cause no extra loading.
 public protocol TriggerSet: Sendable {
-    /// Whether there is anything at all to be called. Where there is not, nothing is asked.
+    /// Whether any trigger exists. If false, the set is not queried further.
     var isActive: Bool { get }
 
-    /// Whether anything is called around finds, of whatever class.
+    /// Whether any class has find triggers.
     var hasFindTriggers: Bool { get }
 
-    /// What is called for an event of a class, or of `@Config`; nil for nothing.
+    /// Returns the trigger for an event of a class or of `@Config`, or nil if it has none.
     func trigger(for event: TriggerEvent, of className: Name) -> Trigger?
 
-    /// What is called around finds and gets of a class; nil for nothing.
+    /// Returns the find trigger of a class, or nil if it has none.
     func findTrigger(for event: FindEvent, of className: Name) -> FindTrigger?
 
-    /// What is called around the life of a file; nil for nothing.
+    /// Returns the file trigger for an event, or nil if none exists.
     func fileTrigger(for event: FileEvent) -> FileTrigger?
 
-    /// What is called in the life of live queries of a class, or for `@Connect`; nil for nothing.
+    /// Returns the live-query trigger of a class or of `@Connect`, or nil if it has none.
     func liveQueryTrigger(for event: LiveQueryTriggerEvent, of className: Name) -> LiveQueryTrigger?
 }
 
@@ -30,62 +28,58 @@ extension TriggerSet {
     public var isActive: Bool { true }
     public var hasFindTriggers: Bool { isActive }
 
-    /// Nothing: most sets look at no finds.
+    /// Defaults to nil, since most sets have no find triggers.
     public func findTrigger(for event: FindEvent, of className: Name) -> FindTrigger? { nil }
 
-    /// Nothing: most sets look at no files.
+    /// Defaults to nil, since most sets have no file triggers.
     public func fileTrigger(for event: FileEvent) -> FileTrigger? { nil }
 
-    /// Nothing: most sets look at no live queries.
+    /// Defaults to nil, since most sets have no live-query triggers.
     public func liveQueryTrigger(for event: LiveQueryTriggerEvent, of className: Name) -> LiveQueryTrigger? { nil }
 }
 
-/// When something is called.
+/// The events of object and account triggers.
 public enum TriggerEvent: String, Sendable, CaseIterable {
-    /// Before an object is created or changed; may change it, or refuse.
+    /// Before an object is created or updated. Can change or reject the save.
     case beforeSave
-    /// After an object was created or changed; may replace the answer, and an error changes nothing.
+    /// After an object was created or updated. Can replace the response. Errors are only logged.
     case afterSave
-    /// Before an object is deleted; may refuse.
+    /// Before an object is deleted. Can reject the deletion.
     case beforeDelete
-    /// After an object was deleted; an error goes to the client, and the object is gone.
+    /// After an object was deleted. From preset 9 on errors are only logged. Up to preset 8 they fail the request.
     case afterDelete
-    /// Before a user who brought the right password, or was vouched for by a provider, gets a session; may refuse.
+    /// Before a user with valid credentials gets a session. Can reject the log-in.
     case beforeLogin
-    /// After a user got a session; an error goes to the client, and the session stays.
+    /// After a user got a session. An error fails the request, but the session remains.
     case afterLogin
-    /// After a session was ended by its user; the object is the session. An error goes to the client.
+    /// After a user ended a session, which is the object. An error fails the request.
     case afterLogout
-    /// Before a user is sent a link that lets choose a new password; may refuse.
+    /// Before a user is sent a password-reset link. Can reject the request.
     case beforePasswordResetRequest
 }
 
-/// What is called.
+/// A trigger of an object or account event.
 ///
-/// What it throws before a save, a deletion or a log-in refuses it: a `ParseError` goes to the client as it is.
+/// Errors before a save, deletion or log-in reject it, and a `ParseError` is sent to the client unchanged.
 public typealias Trigger = @Sendable (TriggerCall) async throws -> TriggerAnswer
 
 /// A trigger's input.
 public struct TriggerCall: Sendable {
-    /// When it is called.
     public let event: TriggerEvent
-    /// The class of the object.
     public let className: String
-    /// The object as it is to be, or as it was saved or deleted. Before a save, fields that the client sent as
-    /// operators are operators.
+    /// The object to be saved, or as saved or deleted. For `beforeSave`, fields that the client sent as operators
+    /// remain operators.
     public let object: JSONObject
-    /// The object as it was before, as far as the caller sees it; nil for a new one.
+    /// The object before the change as visible to the caller, or nil for a new object.
     public let original: JSONObject?
-    /// What the client sent.
+    /// The fields as sent by the client.
     public let changes: JSONObject
-    /// What callers and earlier triggers hand on.
+    /// The context passed on from callers and earlier triggers.
     public let context: JSONObject
-    /// The request, with the record of its user.
+    /// The request, including the user's record.
     public let request: RequestContext
-    /// Who calls.
     public var caller: Caller { request.caller }
 
-    /// A call in a request; one without changes is about an object as it is.
     init(
         _ event: TriggerEvent, _ className: String, _ object: JSONObject, original: JSONObject? = nil,
         changes: JSONObject = [:], cloudContext: JSONObject? = nil, _ request: RequestContext
@@ -102,19 +96,16 @@ public struct TriggerCall: Sendable {
 
 /// A trigger's result.
 public struct TriggerAnswer: Sendable {
-    /// Before a save: what is saved instead of what the client sent, as the body of a request has it; nil for what it
-    /// sent.
+    /// For `beforeSave`, the body to save instead of the client's, or nil to keep the client's.
     public var body: JSONObject?
-    /// Fields that are answered besides those that changed. After a save they are not stored.
+    /// Additional fields for the response. After a save they are not stored.
     public var responseFields: JSONObject = [:]
-    /// After a save: what the client is answered instead; nil for the usual answer.
+    /// For `afterSave`, the response body, or nil for the usual response.
     public var answer: JSONValue?
-    /// What is handed on to the triggers that follow; nil for what was handed to this one.
+    /// The context for later triggers, or nil to pass on this trigger's context.
     public var context: JSONObject?
 
-    /// Nothing changes.
     public init() {}
 
-    /// Saves something else than what the client sent.
     public init(body: JSONObject) { self.body = body }
 }

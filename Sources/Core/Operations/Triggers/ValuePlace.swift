@@ -1,12 +1,12 @@
 import Tasks
 
-/// The memory that the values of a large object take, for as long as anybody keeps them.
+/// Reserves memory for the decoded values of a large object until it is deallocated.
 public final class ValuePlace: Sendable {
-    /// The bytes of rows from which on an object is large.
+    /// The row size in bytes from which an object counts as large.
     public static let largeSize = 1024 * 1024
-    /// The bytes of large rows that are kept as values at a time.
+    /// The maximum bytes of large rows held as values at the same time.
     static let mostBytes = 16 * 1024 * 1024
-    /// How long a change waits for its place: after that those who keep values are slower than changes come.
+    /// The maximum time that a change waits for memory. Beyond it, observers are too slow for the rate of changes.
     static let timeToEnter = Duration.seconds(1)
 
     struct NoPlace: Error {}
@@ -23,7 +23,9 @@ public final class ValuePlace: Sendable {
 
     deinit { gate.leave(weight: weight, of: sender) }
 
-    /// Takes a place; nil for an object that is not large; throws ``NoPlace``.
+    /// Reserves memory, or returns nil if the object isn't large.
+    ///
+    /// - Throws: ``NoPlace`` if the memory isn't available in time.
     static func take(_ size: Int, in gate: Gate) async throws -> ValuePlace? {
         guard size >= largeSize else { return nil }
         let sender = Sender.current
@@ -39,7 +41,7 @@ public final class ValuePlace: Sendable {
                     try await gate.enter(weight: weight, of: sender)
                 } catch {
                     guard !Task.isCancelled else { return false }
-                    // The caller has left; what it changed is reported all the same.
+                    // The caller disconnected, but its change must still be reported.
                     gate.add(weight: weight, of: sender)
                 }
                 return true
@@ -50,7 +52,7 @@ public final class ValuePlace: Sendable {
             }
             var hasEntered = await group.next() ?? false
             group.cancelAll()
-            // It may have entered while the time ended.
+            // The reservation may have succeeded just as the time ended.
             while let other = await group.next() { hasEntered = hasEntered || other }
             return hasEntered
         }

@@ -3,19 +3,17 @@ import ParseModel
 import ParseStorage
 import Rules
 
-/// Installations, by the rules that keep one row a device.
-///
-/// What these rules remove goes only together with what is written: both are one transaction.
+/// Saves installations so that each device has one row. Duplicate rows are removed in the same transaction.
 struct InstallationRules: SaveRules {
     var backend: Backend
 
     private var device = DeviceIdentity()
-    /// Whether the write identifies its device, so that another row may stand for it.
+    /// Whether the write identifies its device, so that it may apply to another row.
     private var namesDevice = true
 
     init(backend: Backend) { self.backend = backend }
 
-    /// - Throws: 111 or 135 for identities that make no sense.
+    /// - Throws: 111 or 135 if an id is invalid.
     mutating func authorize(_ save: inout Save) async throws -> WriteResult? {
         save.body = try Installations.normalized(save.body)
         return nil
@@ -39,7 +37,8 @@ struct InstallationRules: SaveRules {
         if let schema = catalog.schema("_Installation") {
             _ = try schema.permit(save.isNew ? .create : .update, to: save.caller)
         }
-        // Missing fields are made before: a transaction that reads the table would lock out the change of it.
+        // Missing fields are created first, because a transaction that has read the table would block its own schema
+        // change.
         _ = try await backend.saving.prepare(
             "_Installation", try WrittenFields.operations(body, "_Installation", isCreating: save.isNew), save.caller,
             isCreating: save.isNew, objectId: save.isMadeInTransaction ? nil : save.objectId)
@@ -47,7 +46,7 @@ struct InstallationRules: SaveRules {
 
     var plansWhileStoring: Bool { namesDevice }
 
-    /// - Throws: 132, 135 or 136 for identities that make no sense, 101 for a row that is not there.
+    /// - Throws: 132, 135 or 136 if the ids contradict each other, 101 if the row doesn't exist.
     func store(_ planned: PlannedSave) async throws -> WriteResult {
         guard namesDevice else { return try await backend.saving.carryOut(planned) }
         return try await backend.transaction(conflictKey: device.installationId ?? device.deviceToken) {
@@ -69,7 +68,7 @@ struct InstallationRules: SaveRules {
             change.condition = save.condition
             var result = try await backend.saving.carryOut(try await backend.saving.plan(change), save.context)
             if save.isNew, backend.configuration.preset >= 9 {
-                // The client can't learn its device's row in any other way.
+                // The client has no other way to learn the id of its device's row.
                 result.body["objectId"] = .string(target)
                 result.body["createdAt"] = rows.first { $0.id.hasSameBytes(as: target) }?.createdAt
             }

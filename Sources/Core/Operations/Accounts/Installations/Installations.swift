@@ -5,13 +5,13 @@ import ParseStorage
 import Rules
 import ServerConfiguration
 
-/// Installations: one row a device, whatever tokens it had.
+/// Device installations, one row per device.
 public struct Installations: Sendable, BackendPart {
     let backend: Backend
 
-    /// A body with its ids in the case in which they are kept.
+    /// Returns the body with `installationId` and APNs-style device tokens (64 characters) in lower case.
     ///
-    /// - Throws: 111 for ids that are no texts: an operator in their place would choose other people's rows.
+    /// - Throws: 111 if an id isn't a string, because an operator in its place could select other devices' rows.
     static func normalized(_ given: JSONObject) throws(ParseError) -> JSONObject {
         var body = given
         for key in ["installationId", "deviceToken", "appIdentifier"] {
@@ -31,7 +31,8 @@ public struct Installations: Sendable, BackendPart {
         return body
     }
 
-    /// Keeps others from deciding about the same device until the write is committed.
+    /// Locks a device's ids until the transaction ends, so that concurrent writes of the same device run one after the
+    /// other.
     func lock(_ device: DeviceIdentity) async throws {
         let names = [device.installationId.map { "id:\($0)" }, device.deviceToken.map { "token:\($0)" }]
         for name in names.compactMap({ $0 }) {
@@ -39,14 +40,14 @@ public struct Installations: Sendable, BackendPart {
         }
     }
 
-    /// Removes rows that lost their device to another, or takes from them what they share with it.
+    /// Deletes the rows of a device's former registrations, or removes the id they share with it.
     func retire(_ duplicates: InstallationDuplicates, _ context: RequestContext) async throws {
         let options = configuration.installation
         var access = ObjectStore.WriteAccess()
         if options.enforcesCaller {
             guard let schema = catalog.schema("_Installation") else { return }
             let operation: ClassOperation = options.action == .delete ? .delete : .update
-            // A caller who may not touch these rows leaves them as they are.
+            // Rows that the caller may not change are left unchanged.
             guard let filter = try? schema.permit(operation, to: context.caller) else { return }
             access = ObjectStore.WriteAccess(writers: context.caller.writePrincipals, filter: filter)
         }
@@ -66,7 +67,8 @@ public struct Installations: Sendable, BackendPart {
         }
     }
 
-    /// The row that a new installation is the same as, as far as can be said before it is stored; nil for none.
+    /// Returns the id of the existing row that a new installation replaces, as far as known before storing, or nil if
+    /// there is none.
     func same(_ save: Save) async throws -> String? {
         let device = DeviceIdentity(
             installationId: save.body["installationId"]?.stringValue,
@@ -78,7 +80,7 @@ public struct Installations: Sendable, BackendPart {
         return resolution?.target
     }
 
-    /// The rows that a write of an installation could be about.
+    /// Returns the rows that a write of an installation may concern.
     func rows(_ objectId: String?, _ device: DeviceIdentity) async throws -> [InstallationRow] {
         var conditions: [Filter] = []
         if let objectId { conditions.append(.field(FieldPath("objectId"), .equal(.string(objectId)))) }
@@ -90,7 +92,7 @@ public struct Installations: Sendable, BackendPart {
         }
         var request = ObjectStore.FindRequest(className: "_Installation")
         request.filter = .any(conditions)
-        // Of one token there may be any number of rows, of any size.
+        // Any number of rows of any size may share a device token.
         request.keys = ["objectId", "installationId", "deviceToken", "deviceType", "createdAt"]
         return try await store.find(request).objects.compactMap { InstallationRow($0) }
     }

@@ -4,16 +4,16 @@ import ParseStorage
 import Rules
 import ServerConfiguration
 
-/// The option `accountLockout`: so many wrong passwords lock an account for a while.
+/// The option `accountLockout`: locks an account for a while after repeated wrong passwords.
 public struct Lockout: Sendable, BackendPart {
     let backend: Backend
 
-    /// Counts an attempt before its password is compared, so that of many sent side by side no more are compared than
-    /// the threshold says, here or in other processes. The attempt that reaches it locks the account.
+    /// Counts an attempt before its password is compared, so that concurrent attempts in any process can't exceed the
+    /// threshold. The attempt that reaches it locks the account.
     ///
-    /// - Parameter isOfFactor: Whether it is about a second factor: as there are not many codes, wrong ones lock the
-    ///   account for a short while without the option, too.
-    /// - Throws: 101 when the account is locked.
+    /// - Parameter isOfFactor: Whether the attempt is for a second factor. Since codes are short, wrong codes lock the
+    ///   account briefly even without the option.
+    /// - Throws: 101 if the account is locked.
     func reserveAttempt(of userId: String, isOfFactor: Bool = false, _ context: RequestContext) async throws {
         guard let policy = configuration.accountLockout ?? (isOfFactor ? Self.factorLockout : nil) else { return }
         let end = ParseDate(milliseconds: context.now.milliseconds + Int64(policy.duration * 60_000))
@@ -24,13 +24,13 @@ public struct Lockout: Sendable, BackendPart {
         throw Self.locked(for: .milliseconds(lockEnd - context.now.milliseconds), policy)
     }
 
-    /// Counts an attempt under a name without an account, like one under a name that a user has: otherwise the lock
-    /// would reveal who has an account. Each process keeps its own counts, but asks the database as often as for a user.
+    /// Counts an attempt under a name without an account. Otherwise the lack of a lock would reveal which accounts
+    /// exist.
     ///
-    /// An account that is there is one in every spelling that a log-in may use: as name or as address, and in any case
-    /// of its letters where options say so. So is one that is not.
+    /// Each process keeps its own counts, but queries the database as often as for a real account. As with real
+    /// accounts, the name and the address count together, ignoring case if the options do.
     ///
-    /// - Throws: 101 when the name is locked.
+    /// - Throws: 101 if the name is locked.
     func reserveAttempt(ofUnknown username: String, _ email: String, _ context: RequestContext) async throws {
         guard let policy = configuration.accountLockout else { return }
         let ignoresCase =
@@ -60,13 +60,13 @@ public struct Lockout: Sendable, BackendPart {
     private static let factorLockout = Configuration.AccountLockout(
         threshold: 10, duration: 5, unlockOnPasswordReset: true)
 
-    /// Takes back an attempt that was not made after all, or was right without being all that the account asks for.
+    /// Subtracts an attempt that was not made, or had the right password but needs more for the log-in.
     func releaseAttempt(of userId: String, isOfFactor: Bool = false) async {
         guard let policy = configuration.accountLockout ?? (isOfFactor ? Self.factorLockout : nil) else { return }
         try? await store.accounts.releaseAttempt(of: userId, threshold: policy.threshold)
     }
 
-    /// Forgets the attempts of a user whose password, or second factor, was right.
+    /// Resets a user's attempts after a correct password or second factor.
     func resetAttempts(of userId: String, isOfFactor: Bool = false) async throws {
         guard isOfFactor || configuration.accountLockout != nil else { return }
         try await store.accounts.resetAttempts(of: userId)

@@ -4,13 +4,13 @@ import ParseStorage
 import Rules
 import Telemetry
 
-/// Logging in and out.
+/// Logs users in and out.
 public struct LogIn: Sendable, BackendPart {
     let backend: Backend
     private var proof: PasswordProof { PasswordProof(backend: backend) }
     private var pipeline: LogInPipeline { LogInPipeline(backend: backend) }
 
-    /// Logs a user in by name or mail address and password.
+    /// Logs a user in with a user name or mail address and a password.
     ///
     /// - Returns: The user with a new session token, as JSON.
     public func withPassword(_ parameters: JSONObject, _ context: RequestContext) async throws -> [UInt8] {
@@ -39,9 +39,9 @@ public struct LogIn: Sendable, BackendPart {
         return user
     }
 
-    /// Checks a password and gives the user, without opening a session.
+    /// Checks a password without creating a session.
     ///
-    /// - Returns: The user, as JSON.
+    /// - Returns: The user as JSON.
     public func verifyPassword(_ parameters: JSONObject, _ context: RequestContext) async throws -> [UInt8] {
         let id = try await proof.check(parameters, context) { _ in nil }.candidate.id
         let roles = try await backend.sessions.roles(of: id)
@@ -49,12 +49,12 @@ public struct LogIn: Sendable, BackendPart {
             id, SessionUser(id: id, sessionId: "", token: "", roles: roles, isAnonymous: false), [:], context)
     }
 
-    /// The user whose name and password these are.
+    /// Checks a user name or mail address and password, and returns the user.
     func user(ofPassword parameters: JSONObject, _ context: RequestContext) async throws -> LoginCandidate {
         try await proof.check(parameters, context) { _ in nil }.candidate
     }
 
-    /// Opens a session for a user with the master key.
+    /// Creates a session for a user with the master key.
     ///
     /// - Returns: The user with the session token, as JSON.
     public func asUser(_ parameters: JSONObject, _ context: RequestContext) async throws -> [UInt8] {
@@ -88,7 +88,8 @@ public struct LogIn: Sendable, BackendPart {
             return ((), nil)
         }
         await backend.caches.invalidate(user: user.id)
-        // Clients close their live queries with the answer: that the session ended reaches them before.
+        // Clients close their live queries when they get the response, so the session's end must reach live queries
+        // first.
         await services.userChanges.settle(user.id)
         try await after?()
     }

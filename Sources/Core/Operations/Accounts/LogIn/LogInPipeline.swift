@@ -3,31 +3,32 @@ import ParseModel
 import ParseStorage
 import Rules
 
-/// Whose account a client proved to have, by whichever way.
+/// A user whose identity the client has proved.
 struct ProvedUser: Sendable {
     let id: String
-    /// The way, as the session keeps it in `createdWith`: `password`, `masterkey`, the names of providers.
+    /// The method of the log-in, stored in the session's `createdWith`: `password`, `masterkey` or the name of a
+    /// provider.
     let way: String
-    /// What becomes of the login data by what was proved.
+    /// The changes to the user's `authData`.
     var change = LoginDataChange()
-    /// The hash that the password was compared with, which must still be the user's when the session is open; nil for a
-    /// way without a password.
+    /// The compared password hash, which must still be the user's after the session is created, or nil without a
+    /// password.
     var comparedHash: String?
-    /// Whether the trigger before log-ins is called.
+    /// Whether to call the `beforeLogin` trigger.
     var callsTrigger = true
 }
 
-/// The life of a log-in, the same for each way, after the way itself proved whose account it is: the trigger before it,
-/// the login data, the session. What it answers is the way's own.
+/// The steps common to all log-ins after the identity is proved: `beforeLogin` trigger, `authData`, session. The
+/// response is up to the caller.
 struct LogInPipeline: Sendable, BackendPart {
     let backend: Backend
 
     /// Logs a user in.
     ///
-    /// - Throws: The refusal that a proof ends with, such as a code that was sent only now; what the trigger throws; 101 for
-    ///   a password that was changed meanwhile; 141 for a proof that was spent meanwhile.
+    /// - Throws: The provider's rejection, for example because a code was only just sent; errors of the trigger; 101 if
+    ///   the password has changed in the meantime; 141 if a single-use proof has been used in the meantime.
     func run(_ user: ProvedUser, _ context: RequestContext) async throws -> Sessions.OpenedSession {
-        // A refusal is final: what the provider keeps of it is stored, and no trigger is called.
+        // A rejection ends the log-in. The provider's data is stored and no trigger is called.
         if user.change.refusal != nil { try await backend.providers.apply(user.change, to: user.id) }
         if user.callsTrigger { try await backend.triggers.callUserTrigger(.beforeLogin, of: user.id, context) }
         try await backend.providers.apply(user.change, to: user.id)
@@ -37,11 +38,12 @@ struct LogInPipeline: Sendable, BackendPart {
         return session
     }
 
-    /// Ends a session whose password changed while it was compared. The change itself ended only earlier sessions.
+    /// Deletes the new session if the password has changed since it was compared. The password change ended only
+    /// earlier sessions.
     ///
-    /// - Throws: 101.
+    /// - Throws: 101 if the password has changed.
     private func checkStillValid(_ hash: String, of userId: String, _ session: Sessions.OpenedSession) async throws {
-        // The lock waits for a change that is under way.
+        // The row lock waits for a running password change.
         guard try await !store.accounts.hasPassword(userId, hash: hash) else { return }
         try await store.deleteAll(
             "_Session", where: .field(FieldPath("objectId"), .equal(.string(session.user.sessionId))))

@@ -5,13 +5,14 @@ import Rules
 import ServerConfiguration
 import Tasks
 
-/// The records of users as they see them: `GET /users/me`, the answers to log-ins, what functions know of their caller.
+/// Users' records as visible to themselves: for `GET /users/me`, log-in responses, and the `user` of cloud code
+/// requests.
 public struct OwnRecords: Sendable, BackendPart {
     let backend: Backend
 
-    /// The caller's own record, as `GET /users/me` gives it.
+    /// Returns the caller's own record, as for `GET /users/me`.
     ///
-    /// It is remembered with the session: whatever changes a user makes its sessions forgotten.
+    /// The record is cached with the session. Every change of a user invalidates the user's sessions.
     /// - Throws: 209 without a user.
     public func me(_ context: RequestContext) async throws -> [UInt8] {
         guard let user = context.caller.user else {
@@ -26,7 +27,7 @@ public struct OwnRecords: Sendable, BackendPart {
         }
         var members: JSONObject = user.token.isEmpty ? [:] : ["sessionToken": .string(user.token)]
         if configuration.preset < 9 {
-            // These servers read the user as an included object.
+            // Presets below 9 return the user as an included object.
             members["__type"] = "Object"
             members["className"] = "_User"
         }
@@ -37,8 +38,8 @@ public struct OwnRecords: Sendable, BackendPart {
         return bytes
     }
 
-    /// Reads the caller's own record once where its size is not known yet, for one request of a session at a time:
-    /// of many that come at once each would have a large one before it could wait for the memory.
+    /// Reads the caller's record once if its size is unknown, one request per session at a time. Otherwise concurrent
+    /// requests could each load a large record before waiting for memory.
     func measure(_ user: SessionUser, _ context: RequestContext) async throws {
         guard user.recordSize == 0, !backend.isInTransaction else { return }
         do {
@@ -46,18 +47,18 @@ public struct OwnRecords: Sendable, BackendPart {
                 if user.recordSize == 0 { _ = try await me(context) }
             }
         } catch is CancellationError where !Task.isCancelled {
-            // The caller has left, and what it began is carried out all the same.
+            // The caller disconnected. Running work continues anyway.
         }
     }
 
     private static let firstReads = Gate(capacity: .max, share: 1)
 
-    /// In bytes. Larger records are not cached, as there may be many of them.
+    /// In bytes. Larger records are not cached, since there may be many sessions.
     private static let largestRecord = 16 * 1024
 
-    /// A user's record as the user sees it, as JSON: no values are made of it.
+    /// Returns a user's record as visible to the user, as JSON written directly from the row.
     ///
-    /// - Parameter members: What the answer has besides.
+    /// - Parameter members: Additional members of the response.
     func record(_ id: String, _ user: SessionUser, _ members: JSONObject, _ context: RequestContext) async throws
         -> [UInt8]
     {
@@ -74,7 +75,7 @@ public struct OwnRecords: Sendable, BackendPart {
         return bytes
     }
 
-    /// A user's record as the user sees it, as values.
+    /// Returns a user's record as visible to the user.
     func record(_ id: String, _ user: SessionUser, _ context: RequestContext) async throws -> JSONObject {
         try await row(id, user, context)?.objects.first ?? ["objectId": .string(id)]
     }

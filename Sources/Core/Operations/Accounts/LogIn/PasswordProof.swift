@@ -5,17 +5,17 @@ import ParseStorage
 import Rules
 import ServerConfiguration
 
-/// The proof of who a client is by name or mail address and password: the same for a log-in, for `verifyPassword` and
-/// for `/challenge`.
+/// Checks user name or mail address and password, for log-ins, `verifyPassword` and `/challenge`.
 struct PasswordProof: Sendable, BackendPart {
     let backend: Backend
 
     static let invalidPassword = ParseError(ParseError.objectNotFound, "Invalid username/password.")
 
-    /// The user whose name and password these are, and what becomes of the login data by what is proved besides.
+    /// Checks the password and any additional proof.
     ///
-    /// - Parameter prove: Checks what is proved besides, while a wrong proof still counts like a wrong password; nil
-    ///   where nothing is asked for.
+    /// - Parameter prove: Checks the additional proof. Its failures count like wrong passwords. Returns nil if no proof
+    ///   is needed.
+    /// - Returns: The user, and the changes to the user's `authData`.
     func check(
         _ parameters: JSONObject, _ context: RequestContext, prove: (LoginCandidate) async throws -> LoginDataChange?
     ) async throws -> (candidate: LoginCandidate, change: LoginDataChange) {
@@ -34,7 +34,7 @@ struct PasswordProof: Sendable, BackendPart {
         let address = email?.stringValue ?? ""
         guard let row = try await backend.users.loginCandidate(username: username, email: address) else {
             try await backend.lockout.reserveAttempt(ofUnknown: username, address, context)
-            // As long as a real comparison takes, so that time does not reveal whether the name exists.
+            // Takes as long as a real comparison, so that the response time doesn't reveal whether the name exists.
             _ = try await services.passwords.verify(password, hash: nil, from: context.address)
             throw Self.invalidPassword
         }
@@ -48,7 +48,7 @@ struct PasswordProof: Sendable, BackendPart {
         }
         guard isRight else { throw Self.invalidPassword }
         let change = try await prove(row)
-        // The password alone clears no wrong codes of a second factor.
+        // A correct password alone doesn't reset the count of wrong second-factor codes.
         if change.map({ $0.refusal == nil }) ?? !backend.providers.hasFactors(row.loginData) {
             try await backend.lockout.resetAttempts(of: row.id)
         } else {
@@ -66,7 +66,8 @@ struct PasswordProof: Sendable, BackendPart {
         return (row, change ?? LoginDataChange())
     }
 
-    /// Who has not sent a second factor yet has made no attempt: apps ask for it when they learn that it is missing.
+    /// Checks the second factors. A log-in without a required factor doesn't count as an attempt, because apps learn
+    /// that way that the factor is missing.
     func checkFactors(_ authData: JSONValue?, of row: LoginCandidate, _ context: RequestContext) async throws
         -> LoginDataChange
     {
@@ -90,7 +91,7 @@ struct PasswordProof: Sendable, BackendPart {
         return hash
     }
 
-    /// Passwords grow too old from the day that is noted; where none is, that day is today.
+    /// Throws 101 if the password is too old. If its date is unknown, the password starts aging today.
     func checkAge(_ row: LoginCandidate, _ context: RequestContext) async throws {
         guard let days = configuration.passwordPolicy?.maxPasswordAge else { return }
         guard let changedAt = row.passwordChangedAt else {

@@ -2,8 +2,8 @@ import JSON
 import Synchronization
 import Tasks
 
-/// How often something that costs was done for a user a short time ago: messages to a number, mails for a user. Counted
-/// in the memory of this process.
+/// Limits costly actions per key within a time window, such as text messages to a number or mails to a user. Counts are
+/// kept per process.
 package final class RecentCounts: Sendable {
     private struct Count {
         var times = 0
@@ -13,14 +13,14 @@ package final class RecentCounts: Sendable {
     private let counts = Mutex(BoundedTable<Name, Count>(capacity: 10_000))
     private let window: Duration
 
-    /// - Parameter window: How long a count lasts from its first time on.
+    /// - Parameter window: The duration of a count from its first action.
     package init(within window: Duration) { self.window = window }
 
-    /// Counts one more; false where there have been enough.
+    /// Counts an action. Returns false if the limit is reached.
     ///
     /// - Parameters:
-    ///   - key: For whom, or what.
-    ///   - most: How often it may be within the window.
+    ///   - key: The user or other subject of the limit.
+    ///   - most: The maximum number of actions within the window.
     package func countOneMore(_ key: Name, most: Int, at now: ContinuousClock.Instant = .now) -> Bool {
         counts.withLock { counts in
             var count = counts.value(of: key) ?? Count(end: now + window)
@@ -32,7 +32,7 @@ package final class RecentCounts: Sendable {
         }
     }
 
-    /// Takes one back.
+    /// Subtracts an action.
     package func countOneLess(_ key: Name) {
         counts.withLock { counts in
             guard var count = counts.value(of: key), count.times > 0 else { return }

@@ -2,28 +2,28 @@ import ServerConfiguration
 import Synchronization
 import Tasks
 
-/// Attempts to log in under names without an account, counted in the memory of this process.
+/// Counts log-in attempts under names without an account, per process.
 package final class UnknownAccounts: Sendable {
     private struct Count {
         var attempts = 0
         var lockEnd: ContinuousClock.Instant?
     }
 
-    /// Keyed by a hash that no client can choose, so that long names take no more memory.
+    /// Keyed by a seeded hash, so that long names take no additional memory.
     private let counts: Mutex<BoundedTable<Int, Count>>
     private let capacity: Int
 
-    /// - Parameter capacity: How many names are counted. Beyond those, the ones that are not locked are
-    ///   forgotten, and then the one that was tried longest ago.
+    /// - Parameter capacity: The maximum number of names. Beyond it, all unlocked names are evicted, then the least
+    ///   recently tried.
     package init(capacity: Int = 10_000) {
         self.capacity = capacity
         counts = Mutex(BoundedTable(capacity: capacity))
     }
 
-    /// Counts an attempt; the one that reaches the threshold locks the name.
+    /// Counts an attempt. The attempt that reaches the threshold locks the name.
     ///
-    /// - Parameter name: What names the account, in the one spelling that all spellings of an account have.
-    /// - Returns: How long the name is locked; nil when there was an attempt left.
+    /// - Parameter name: The user name and address, normalized so that all spellings are equal.
+    /// - Returns: The remaining lock time, or nil if the name isn't locked.
     package func reserveAttempt(
         _ name: [String], _ policy: Configuration.AccountLockout,
         at now: ContinuousClock.Instant = .now

@@ -11,7 +11,7 @@ struct MailRecipient {
     var username: String
     var email: String?
 
-    /// What texts may quote.
+    /// The user's fields that mail texts may contain.
     var shown: JSONObject { ["username": .string(username), "email": email.map { .string($0) } ?? .null] }
 }
 
@@ -19,17 +19,19 @@ extension MailUser {
     var recipient: MailRecipient { MailRecipient(id: id, username: username, email: email) }
 }
 
-/// Requests for mails.
+/// Sends account mails.
 public struct AccountMails: Sendable, BackendPart {
     let backend: Backend
 
-    /// The error where mails cannot be sent. parse-server answers 500 here, which makes phones ask again and again.
+    /// The error if mails can't be sent. parse-server sends a 500 here, which makes SDKs retry endlessly.
     static let mailsAreMissing = ParseError(
         ParseError.commandUnavailable,
         "An appName, publicServerURL, and emailAdapter are required for password reset and email "
             + "verification functionality.")
 
-    /// What sends mails, and the links in them; throws 108 where the configuration lacks something for it.
+    /// Returns the mailer and the links for mails.
+    ///
+    /// - Throws: 108 if mail is not fully configured.
     func sender() throws(ParseError) -> (mailer: any Mailer, links: AccountLinks) {
         guard let mailer = services.mailer, configuration.accountMail.appName != nil,
             let links = AccountLinks(configuration)
@@ -50,20 +52,20 @@ public struct AccountMails: Sendable, BackendPart {
                 user: user.shown, userId: user.id, languages: context.languages), to: mailer)
     }
 
-    /// Mails with links that anybody can have sent to a user within ten minutes.
+    /// The maximum number of link mails per user within ten minutes.
     private static let mostLinks = 10
 
-    /// Whether to send a user another link. More mails fill the mailbox and replace the links before them.
+    /// Whether to send a user another link. More mails would fill the mailbox and invalidate earlier links.
     func allowsLink(to user: MailUser, _ context: RequestContext) -> Bool {
         context.caller.isMaster || services.linkMails.countOneMore(Name(user.id), most: Self.mostLinks)
     }
 
-    /// Whether users are notified of what happens to their accounts. Servers before 9 notify none.
+    /// Whether users are notified of account changes. Presets below 9 don't notify.
     var sendsNotices: Bool {
         configuration.preset >= 9 && services.mailer != nil && configuration.accountMail.appName != nil
     }
 
-    /// Notifies a user of what happened to the account, where users are notified.
+    /// Notifies a user of an account change if notifications are on.
     func notify(_ kind: AccountMail.Kind, at address: String, _ user: MailRecipient, _ context: RequestContext)
         async throws
     {
@@ -72,7 +74,7 @@ public struct AccountMails: Sendable, BackendPart {
             AccountMail(kind, to: address, user: user.shown, userId: user.id, languages: context.languages), to: mailer)
     }
 
-    /// Whether mails reach operators of the console, rather than the terminal of the server.
+    /// Whether invitations can be mailed. False if mails are only printed to the server's terminal.
     public var sendsInvitations: Bool {
         guard services.mailer != nil, configuration.accountMail.appName != nil,
             let delivery = configuration.accountMail.delivery
@@ -81,9 +83,8 @@ public struct AccountMails: Sendable, BackendPart {
         return true
     }
 
-    /// Sends an operator the address of the console, without the queue.
+    /// Mails an operator the console's sign-in link, bypassing the queue.
     ///
-    /// - Parameter link: The address to sign in at.
     /// - Throws: `ParseError` with the reason if the mail was not sent.
     public func invite(_ name: String, at address: String, link: String, _ context: RequestContext) async throws {
         guard sendsInvitations, let mailer = services.mailer else {
@@ -95,31 +96,30 @@ public struct AccountMails: Sendable, BackendPart {
                 languages: context.languages))
     }
 
-    /// A new token, as parse-server makes them.
+    /// A new token in parse-server's format.
     static func mailToken() -> String { Identifiers.alphanumeric(25) }
 
-    /// The end of a token that lives so many seconds from now; nil for none.
+    /// The expiry date of a token with this lifetime, or nil if tokens don't expire.
     static func expiry(after seconds: Double?, _ context: RequestContext) -> ParseDate? {
         seconds.map { ParseDate(milliseconds: context.now.milliseconds + Int64($0 * 1000)) }
     }
 
-    /// Waits until so much time has passed since a moment, so that how long an answer takes reveals nothing about what
-    /// was found.
+    /// Waits until ``levelTime`` has passed since `start`, so that the response time reveals nothing.
     static func level(_ start: ContinuousClock.Instant) async throws {
         try await Task.sleep(until: start + levelTime, clock: .continuous)
     }
 
-    /// How long answers about addresses take that may not reveal whether a user has them.
+    /// The response time for requests that must not reveal whether an address has an account.
     static let levelTime = Duration.milliseconds(60)
-    /// How long they take where a trigger may refuse the link.
+    /// The same if a trigger may reject the link.
     static let levelTimeWithTrigger = Duration.seconds(1)
 
-    /// Does what is done for an address that a user has, and answers when one without an account would be answered.
+    /// Runs `body` for an existing account, but responds at the same time as without an account.
     ///
-    /// What is not done by then, such as a trigger that takes long, goes on without its caller.
+    /// If `body` takes longer, for example in a slow trigger, it continues in the background.
     ///
-    /// - Parameter end: When to answer.
-    /// - Throws: What `body` throws before.
+    /// - Parameter end: The time to respond.
+    /// - Throws: Errors that `body` throws before `end`.
     func answer(at end: ContinuousClock.Instant, _ body: @escaping @Sendable () async throws -> Void) async throws {
         let (outcomes, outcome) = AsyncThrowingStream.makeStream(of: Void.self)
         let wait = Task {
@@ -141,7 +141,9 @@ public struct AccountMails: Sendable, BackendPart {
         try await Task.sleep(until: end, clock: .continuous)
     }
 
-    /// The address that a request for a mail names; throws 204 without one, 125 for what is no text.
+    /// Returns the address in a request body.
+    ///
+    /// - Throws: 204 if it is missing, 125 if it isn't a string.
     static func address(in body: JSONObject) throws(ParseError) -> String {
         guard let value = body["email"], value.isTruthy else {
             throw ParseError(ParseError.emailMissing, "you must provide an email")
@@ -152,21 +154,21 @@ public struct AccountMails: Sendable, BackendPart {
         return address
     }
 
-    /// Puts a mail into the queue, whose sender is woken when others can see it.
+    /// Enqueues a mail and wakes the mailer once the mail is committed.
     func enqueue(_ mail: AccountMail, to mailer: any Mailer) async throws {
         try await mailer.enqueue(mail, through: store)
         if let deferred = backend.deferred { deferred.addMails() } else { mailer.wake() }
     }
 }
 
-/// The links in mails, as parse-server makes them: up to preset 7 they name the user as well.
+/// The links in mails, in parse-server's format. Up to preset 7 they include the user name.
 struct AccountLinks {
     private let base: String
     private let path: String
     private let frame: String?
     private let namesUser: Bool
 
-    /// - Returns: nil where the address of the server is not known.
+    /// - Returns: Nil if the server's public URL is unknown.
     init?(_ configuration: Configuration) {
         guard let base = configuration.linkURL else { return nil }
         self.base = base
@@ -175,9 +177,9 @@ struct AccountLinks {
         namesUser = configuration.preset < 8
     }
 
-    /// A link.
+    /// Returns a link.
     ///
-    /// - Parameter page: What it leads to: `verify_email` or `request_password_reset`.
+    /// - Parameter page: The target: `verify_email` or `request_password_reset`.
     func link(to page: String, token: String, username: String) -> String {
         let user = namesUser ? "&username=\(PercentEncoding.encode(username))" : ""
         let query = "token=\(PercentEncoding.encode(token))\(user)"

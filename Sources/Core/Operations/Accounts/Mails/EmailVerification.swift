@@ -5,23 +5,23 @@ import ParseStorage
 import Rules
 import ServerConfiguration
 
-/// What became of a link that confirms an address.
+/// The result of opening an email-verification link.
 public enum EmailVerification: Sendable, Equatable {
     case verified(username: String)
     case invalid
-    /// The link was good once.
+    /// The link was valid but has expired.
     case expired
 }
 
-/// Confirming mail addresses by links.
+/// Verifies mail addresses with links.
 public struct EmailVerifications: Sendable, BackendPart {
     let backend: Backend
 
-    /// Whether an unverified user must not log in.
+    /// Whether an unverified user is denied log-in.
     ///
     /// - Parameters:
-    ///   - createdWith: The origin of the session that the user wants.
-    ///   - user: The user, for functions of the app.
+    ///   - createdWith: The origin of the requested session.
+    ///   - user: The user, passed to app functions.
     func blocksUnverified(
         createdWith: JSONObject, _ context: RequestContext, _ user: () async throws -> JSONObject
     ) async throws -> Bool {
@@ -32,10 +32,10 @@ public struct EmailVerifications: Sendable, BackendPart {
         return try await isOn(.preventLoginWithUnverifiedEmail, context, request)
     }
 
-    /// Whether an option is on, by its value or by the app's function.
+    /// Evaluates an option that is a Boolean or an app function.
     ///
-    /// - Parameter request: The function's argument without the caller. Stored users need their id only: the host reads the
-    ///   rest.
+    /// - Parameter request: The function's argument without the caller. For stored users the id suffices, since the
+    ///   function host loads the rest.
     /// - Throws: `ParseError` if the function fails.
     func isOn(
         _ option: Configuration.OptionFunction, _ context: RequestContext, _ request: () async throws -> JSONObject
@@ -56,13 +56,12 @@ public struct EmailVerifications: Sendable, BackendPart {
         return try await ask(request)
     }
 
-    /// The error for a user whose address is not confirmed.
     static let emailIsNotVerified = ParseError(ParseError.emailNotFound, "User email is not verified.")
 
-    /// Confirms the address of the owner of a token. The token is spent; the same link shows the same page for a day.
+    /// Verifies the address of a token's owner and uses up the token. Opening the same link again shows success for a
+    /// day.
     ///
-    /// - Parameters:
-    ///   - username: The name in the link; links up to preset 7 have one.
+    /// - Parameter username: The name in the link. Only links up to preset 7 have one.
     public func verifyEmail(token: String, username: String?, _ context: RequestContext) async throws
         -> EmailVerification
     {
@@ -80,12 +79,12 @@ public struct EmailVerifications: Sendable, BackendPart {
         var save = Save("_User", user.id, ["emailVerified": true], context.asLink)
         save.hidden = ["_email_verify_token": .null, "_email_verify_token_expires_at": .null]
         save.condition = .field(FieldPath("_email_verify_token"), .equal(.string(token)))
-        // Noted before, so that another request with the same link finds it.
+        // Recorded first, so that a concurrent request with the same link finds it.
         try await store.mails.noteSpentToken(token, of: user.username)
         do {
             _ = try await SavePipeline(backend: backend).run(save)
         } catch let error as ParseError where error.code == ParseError.objectNotFound {
-            // Another request has just opened the same link, or asked for another.
+            // A concurrent request has opened the same link or requested a new one.
             guard try await store.accounts.mailUser(user.id, .verification)?.isVerified == true else {
                 try await store.mails.forgetSpentToken(token)
                 return .invalid
@@ -93,7 +92,7 @@ public struct EmailVerifications: Sendable, BackendPart {
         } catch let error as ParseError
             where backend.triggers.isObserved && error.code != ParseError.internalServerError
         {
-            // A trigger refused it, which the page has no words for.
+            // A trigger rejected the verification. The page has no text for that.
             try await store.mails.forgetSpentToken(token)
             logger.warning(
                 "email address not verified", metadata: ["user": "\(user.id)", "error": "\(error.message)"])
@@ -105,12 +104,12 @@ public struct EmailVerifications: Sendable, BackendPart {
         return .verified(username: user.username)
     }
 
-    /// Sends a new link in place of one, as the page of a link that has expired asks for it.
+    /// Sends a new link to replace an expired link.
     ///
     /// - Parameters:
-    ///   - token: The token of the old link; nil where the user is named.
-    ///   - username: The user's name; nil where the token is known.
-    /// - Returns: Whether a link was sent.
+    ///   - token: The token of the old link, or nil if the user name is given.
+    ///   - username: The user name, or nil if the token is given.
+    /// - Returns: Whether the user exists and has an unverified address.
     public func resendVerification(token: String?, username: String?, _ context: RequestContext) async throws -> Bool {
         guard configuration.accountMail.verifyUserEmails else { return false }
         let start = ContinuousClock.now
@@ -128,7 +127,8 @@ public struct EmailVerifications: Sendable, BackendPart {
 
     /// `POST /verificationEmailRequest`: sends a new link to an address.
     ///
-    /// - Throws: 204 or 125 for what is no address; 205 and -1 for one that needs none, where that may be revealed.
+    /// - Throws: 204 or 125 if the address is missing or invalid; 205 or -1 if it has no account or is already
+    ///   verified, unless the options hide that.
     public func requestVerification(_ body: JSONObject, _ context: RequestContext) async throws {
         let address = try AccountMails.address(in: body)
         _ = try backend.mails.sender()
@@ -151,7 +151,7 @@ public struct EmailVerifications: Sendable, BackendPart {
     }
 
     private func sendVerification(to user: MailUser, _ email: String, _ context: RequestContext) async throws {
-        // Anybody may ask for links, and each has the app's functions get the whole user.
+        // Anyone can request links, and each request passes the whole user to app functions, so they are limited.
         let asks = configuration.cloudMain.app?.functions.contains { ![.validatorCallback, .masterKey].contains($0) }
         guard asks != true || backend.mails.allowsLink(to: user, context) else { return }
         let options = configuration.accountMail
@@ -161,13 +161,14 @@ public struct EmailVerifications: Sendable, BackendPart {
                 .verifyUserEmails, context,
                 { ["object": .object(subject), "original": .object(subject), "resendRequest": true] })
         else { return }
-        // Before the token changes: if the function fails, the link that was sent before stays good.
+        // Evaluated before the token changes. If the function fails, the previous link remains valid.
         let isSent = try await isOn(.sendUserEmailVerification, context, { ["user": .object(subject)] })
         var token = user.token
         if !options.emailVerifyTokenReuseIfValid || token == nil || user.isExpired(at: context.now) {
             let new = AccountMails.mailToken()
             let expiry = AccountMails.expiry(after: options.emailVerifyTokenValidityDuration, context)
-            // What was sent to an address that is the user's no more would confirm the one that is.
+            // If the address has changed in the meantime, this token would verify an address that is no longer the
+            // user's.
             guard try await store.accounts.setToken(new, expiry: expiry, of: user, .verification) else { return }
             token = new
         }
@@ -175,23 +176,23 @@ public struct EmailVerifications: Sendable, BackendPart {
         try await backend.mails.send(.verification, to: email, token: token, of: user.recipient, context)
     }
 
-    /// Makes the address that a save brings one that is still to be confirmed.
+    /// Marks the address in a save as unverified if it must be verified.
     ///
-    /// - Parameter request: The argument for functions of the app.
-    /// - Returns: The token of the link, where the address needs one.
+    /// - Parameter request: The argument for app functions.
+    /// - Returns: The token for the link, or nil if the address needs no verification.
     func beginVerification(of save: inout Save, _ request: JSONObject) async throws -> String? {
         let options = configuration.accountMail
         guard options.verifyUserEmails, save.body["email"]?.stringValue?.isEmpty == false else { return nil }
         guard try await isOn(.verifyUserEmails, save.context, { request }) else {
             if !save.isNew {
-                // A link that was sent to the old address doesn't confirm the new one.
+                // A link sent to the old address must not verify the new one.
                 save.hidden["_email_verify_token"] = .null
                 save.hidden["_email_verify_token_expires_at"] = .null
             }
             return nil
         }
         let token = AccountMails.mailToken()
-        // A trigger may say that the address needs no confirmation.
+        // A trigger may have set `emailVerified`.
         if save.responseFields["emailVerified"] == nil { save.body["emailVerified"] = false }
         save.hidden["_email_verify_token"] = .string(token)
         if let end = AccountMails.expiry(after: options.emailVerifyTokenValidityDuration, save.context) {

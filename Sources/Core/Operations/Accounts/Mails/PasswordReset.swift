@@ -5,21 +5,21 @@ import ParseStorage
 import Rules
 import ServerConfiguration
 
-/// What a link that lets choose a new password is worth.
+/// The state of a password-reset link.
 public enum PasswordResetLink: Sendable, Equatable {
     case valid(username: String)
     case invalid
     case expired
 }
 
-/// Choosing a new password by a link.
+/// Resets passwords with mailed links.
 public struct PasswordResets: Sendable, BackendPart {
     let backend: Backend
 
     /// `POST /requestPasswordReset`: sends a link to an address.
     ///
-    /// - Throws: 204, 125 or 162 for what is no address or token; 205 for one without an account, where that may be
-    ///   revealed.
+    /// - Throws: 204, 125 or 162 if the address or token is missing or invalid; 101 if the address has no account,
+    ///   unless the options hide that.
     public func requestPasswordReset(_ body: JSONObject, _ context: RequestContext) async throws {
         _ = try backend.mails.sender()
         let options = configuration.accountMail
@@ -30,7 +30,7 @@ public struct PasswordResets: Sendable, BackendPart {
                 throw ParseError(ParseError.invalidValue, "token must be a string")
             }
             let holder = try await store.accounts.user(with: token, .passwordReset)
-            // A link that is still good needs no other.
+            // A link that is still valid isn't replaced.
             user = holder.flatMap {
                 $0.email != nil && $0.tokenExpiry != nil && $0.isExpired(at: context.now) ? $0 : nil
             }
@@ -72,10 +72,9 @@ public struct PasswordResets: Sendable, BackendPart {
             .passwordReset, to: user.email ?? user.username, token: token ?? "", of: user.recipient, context)
     }
 
-    /// Looks at a link without spending it.
+    /// Checks a link without using it up.
     ///
-    /// - Parameters:
-    ///   - username: The name in the link; links up to preset 7 have one.
+    /// - Parameter username: The name in the link. Only links up to preset 7 have one.
     public func passwordResetLink(token: String, username: String?, _ context: RequestContext) async throws
         -> PasswordResetLink
     {
@@ -83,9 +82,9 @@ public struct PasswordResets: Sendable, BackendPart {
         return isResetExpired(user, context) ? .expired : .valid(username: user.username)
     }
 
-    /// Gives the owner of a token a new password. The token is spent, and the sessions end.
+    /// Sets a new password for a token's owner, uses up the token and ends the user's sessions.
     ///
-    /// - Throws: -1 with a reason for a token that is worth nothing, 142 for a password that breaks a rule.
+    /// - Throws: -1 if the token is invalid or expired, 142 if the password violates the policy.
     public func resetPassword(token: String, username: String?, to password: String, _ context: RequestContext)
         async throws
     {
@@ -103,11 +102,11 @@ public struct PasswordResets: Sendable, BackendPart {
         do {
             if case .planned(let planned) = try await pipeline.plan(save) { stored = try await pipeline.store(planned) }
         } catch let error as ParseError where error.code == ParseError.objectNotFound {
-            // Code may refuse with the same number: whether the token was spent meanwhile decides which it is.
+            // A trigger may throw the same code. If the token still exists, the error is the trigger's.
             guard try await resetUser(token: token, username: username) != nil else { throw Self.invalidResetToken }
             throw ParseError(ParseError.otherCause, error.message)
         }
-        // From here on the password is another: what fails now must not say that it is the old one.
+        // The password has changed, so later failures are only logged.
         if let stored { await afterReset(of: user) { _ = try await pipeline.finish(stored) } }
         if let email = user.email {
             await afterReset(of: user) {

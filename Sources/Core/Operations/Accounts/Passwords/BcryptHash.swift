@@ -1,19 +1,18 @@
 import Encoding
 
-/// A hash of a password as parse-server stores it: `$2b$10$`, 22 characters of salt, 31 of the hash.
+/// A bcrypt hash in parse-server's format: `$2b$10$`, 22 characters of salt, 31 of the hash.
 package struct BcryptHash: Sendable {
-    /// Hashes of a higher cost are not computed: each step doubles the time, and cost 31 takes hours.
+    /// The highest accepted cost. Each step doubles the time, and cost 31 takes hours.
     static let highestCost = 14
 
-    /// The hash as it is stored.
     let text: String
     /// 2^cost rounds.
     let cost: Int
 
-    /// Whether a password may be compared with it.
+    /// Whether the cost is low enough to compare passwords.
     var isAffordable: Bool { cost <= Self.highestCost }
 
-    /// Nil for what is no such hash.
+    /// Returns nil if the text isn't a bcrypt hash.
     package init?(_ text: String) {
         let bytes = Array(text.utf8)
         let dollar = UInt8(ascii: "$")

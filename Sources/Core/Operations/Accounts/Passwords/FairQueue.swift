@@ -1,10 +1,10 @@
 import DequeModule
 
-/// Work that waits, served round robin by sender: a sender that brings much delays only itself.
+/// A queue that serves senders round robin, so that a busy sender delays only itself.
 ///
-/// Addresses are served round robin, and so are the connections of an address, which may be that of a proxy.
+/// Addresses take turns, and so do the connections of an address, which may be a proxy's.
 package struct FairQueue<Work> {
-    /// Whose work something is.
+    /// The sender of an entry.
     package struct Sender: Hashable {
         var address: [UInt8]
         var connection: ObjectIdentifier?
@@ -29,14 +29,14 @@ package struct FairQueue<Work> {
     private var lines: [[UInt8]: Line] = [:]
     private var order: Deque<[UInt8]> = []
 
-    /// How much waits.
+    /// The number of queued entries.
     package private(set) var count = 0
 
     package init() {}
 
-    /// Adds work.
+    /// Appends an entry.
     ///
-    /// - Parameter number: Under which it can be removed; no two have one number.
+    /// - Parameter number: A unique number to remove the entry with.
     package mutating func append(_ work: Work, number: Int, from sender: Sender) {
         var line = lines.removeValue(forKey: sender.address) ?? Line()
         if line.count == 0 { order.append(sender.address) }
@@ -47,7 +47,6 @@ package struct FairQueue<Work> {
         count += 1
     }
 
-    /// Takes the work whose turn it is.
     package mutating func popFirst() -> Work? {
         guard let address = order.popFirst(), var line = lines.removeValue(forKey: address),
             let connection = line.order.popFirst(), var entries = line.connections.removeValue(forKey: connection),
@@ -66,7 +65,7 @@ package struct FairQueue<Work> {
         return entry.work
     }
 
-    /// Removes work that waits; nil when it does not wait any more.
+    /// Removes an entry, or returns nil if it is no longer queued.
     package mutating func remove(number: Int, of sender: Sender) -> Work? {
         guard let entries = lines[sender.address]?.connections[sender.connection],
             let place = entries.firstIndex(where: { $0.number == number })
@@ -74,8 +73,8 @@ package struct FairQueue<Work> {
         return remove(at: place, of: sender)
     }
 
-    /// Removes what came last of the address that has most waiting, if that is more than an address would have after it
-    /// adds one.
+    /// Removes the last entry of the address with the most entries, or returns nil if `address` would have as many
+    /// after adding one.
     package mutating func removeLast(insteadOf address: [UInt8]) -> Work? {
         guard let (longest, line) = lines.max(by: { $0.value.count < $1.value.count }), longest != address,
             line.count > (lines[address]?.count ?? 0) + 1,

@@ -4,9 +4,9 @@ import Postgres
 import Synchronization
 import Tasks
 
-/// Threads that compute hashes of passwords, which take tens of milliseconds each by design, and the queue before them.
+/// A thread pool for password hashes, which take tens of milliseconds each by design.
 ///
-/// The queue is fair to its senders and bounded. Work without a waiting caller leaves it: its client has gone.
+/// Its queue is bounded and fair to senders. If the client disconnects, its work is removed.
 package final class HashingPool<Input: Sendable, Output: Sendable>: Sendable {
     private struct Job: Sendable {
         var input: Input
@@ -25,9 +25,9 @@ package final class HashingPool<Input: Sendable, Output: Sendable>: Sendable {
     private let compute: @Sendable (Input) -> Output
 
     /// - Parameters:
-    ///   - threads: How many compute at once; nil for the number of processors less one.
-    ///   - capacity: How many inputs may wait.
-    ///   - compute: What a thread does with an input.
+    ///   - threads: The number of threads, or nil for one fewer than the processors.
+    ///   - capacity: The maximum queue length.
+    ///   - compute: Computes the output on a thread of the pool.
     package init(threads: Int?, capacity: Int, compute: @escaping @Sendable (Input) -> Output) {
         self.threads = threads ?? max(1, System.coreCount - 1)
         self.capacity = capacity
@@ -36,10 +36,10 @@ package final class HashingPool<Input: Sendable, Output: Sendable>: Sendable {
 
     package var waiting: Int { state.withLock { $0.queue.count } }
 
-    /// Has the output for an input computed on a thread of the pool, when it is the sender's turn.
+    /// Computes the output for an input when it is the sender's turn.
     ///
-    /// - Parameter address: The IP address that the request comes from.
-    /// - Throws: `ServiceUnavailable` when too much waits, `CancellationError` when the caller has left.
+    /// - Parameter address: The IP address of the client.
+    /// - Throws: `ServiceUnavailable` if the queue is full, `CancellationError` if the caller disconnects.
     package func run(from address: String, _ input: Input) async throws -> Output {
         let caller = CallerPresence.current
         let sender = FairQueue<Job>.Sender(
@@ -57,7 +57,7 @@ package final class HashingPool<Input: Sendable, Output: Sendable>: Sendable {
         return try await withTaskCancellationHandler {
             try await withCheckedThrowingContinuation { continuation in
                 add(Job(input: input, continuation: continuation), number: number, from: sender)
-                // A caller that left before the job waited did not find it.
+                // A caller that left before the job was queued could not withdraw it.
                 if Task.isCancelled || caller?.hasLeft == true { withdraw() }
             }
         } onCancel: {
@@ -69,7 +69,7 @@ package final class HashingPool<Input: Sendable, Output: Sendable>: Sendable {
         let (refused, needsThread) = state.withLock { state -> (Job?, Bool) in
             var refused: Job?
             if state.queue.count >= capacity {
-                // Who has most waiting makes room, so that no sender can fill the queue against others.
+                // Drops a job of the busiest sender, so that no sender can keep others out by filling the queue.
                 refused = state.queue.removeLast(insteadOf: sender.address)
                 if refused == nil { return (job, false) }
             }
@@ -80,7 +80,7 @@ package final class HashingPool<Input: Sendable, Output: Sendable>: Sendable {
         }
         refused?.continuation.resume(
             throwing: ServiceUnavailable("Too many log-ins at a time. Please try again later."))
-        // Threads end when there is no work: to make one takes a thousandth of the time of a hash.
+        // Idle threads end. Starting a thread takes about a thousandth of the time of a hash.
         if needsThread { OSThread { [self] in work() }.detach() }
     }
 

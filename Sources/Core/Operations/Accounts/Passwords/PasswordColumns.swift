@@ -6,7 +6,7 @@ import ParseStorage
 import Rules
 
 extension Users {
-    /// Whether a call checks or sets a password.
+    /// Whether a request checks or sets a password.
     ///
     /// - Parameters:
     ///   - path: The path below the mount, such as `["users", "abc"]`.
@@ -19,7 +19,6 @@ extension Users {
         }
     }
 
-    /// All users, or one.
     private struct UserPlace {
         var objectId: String?
     }
@@ -32,7 +31,9 @@ extension Users {
         }
     }
 
-    /// The columns that the password of a new user sets; throws 142 for a password that breaks a rule.
+    /// Returns the columns to store for a new user's password.
+    ///
+    /// - Throws: 142 if the password violates the policy.
     func columns(ofNew password: String, _ body: JSONObject, _ context: RequestContext) async throws
         -> OrderedDictionary<Name, JSONValue>
     {
@@ -47,9 +48,9 @@ extension Users {
         return columns
     }
 
-    /// The columns that the new password of a user sets, the history included.
+    /// Returns the columns to store for a changed password, including its history.
     ///
-    /// - Throws: 142 for a password that breaks a rule.
+    /// - Throws: 142 if the password violates the policy.
     func columns(ofChanged password: String, _ body: JSONObject, _ objectId: String, _ context: RequestContext)
         async throws -> OrderedDictionary<Name, JSONValue>
     {

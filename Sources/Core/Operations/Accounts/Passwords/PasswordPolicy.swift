@@ -4,21 +4,21 @@ import ParseModel
 import ParseStorage
 import Rules
 
-/// Rules that a deployment sets for passwords.
+/// Applies the option `passwordPolicy`.
 extension Users {
-    /// Has the app's function check a password that the other rules admit.
+    /// Passes a password that satisfies the other rules to the app's validator function.
     ///
-    /// - Throws: 142, or the error of a function that failed.
+    /// - Throws: 142 if the function rejects it, and errors of the function.
     func checkByFunction(_ password: String) async throws {
         guard let policy = configuration.passwordPolicy, let ask = try function(.validatorCallback) else { return }
         try PasswordRules.checkLength(password)
         guard try await ask(["password": .string(password)]) else { throw PasswordRules.refusal(policy) }
     }
 
-    /// Checks a changed password, and says what the policy wants to remember of it.
+    /// Checks a changed password against the policy.
     ///
-    /// - Returns: The columns besides the hash.
-    /// - Throws: 142.
+    /// - Returns: The columns to store in addition to the hash.
+    /// - Throws: 142 if the password violates the policy.
     func checkPasswordChange(
         _ password: String, _ body: JSONObject, _ objectId: String, _ context: RequestContext
     ) async throws -> OrderedDictionary<Name, JSONValue> {
@@ -34,7 +34,7 @@ extension Users {
         try await checkByFunction(password)
         if policy.maxPasswordAge != nil { columns["_password_changed_at"] = context.now.json }
         guard policy.maxPasswordHistory > 0 else { return columns }
-        // The oldest first; the one that is replaced now comes last.
+        // Oldest first. The current password comes last.
         let history = record.history + (record.hash.map { [$0] } ?? [])
         for text in history.suffix(policy.maxPasswordHistory) {
             guard let hash = BcryptHash(text), hash.isAffordable else { continue }

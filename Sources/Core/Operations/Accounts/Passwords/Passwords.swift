@@ -3,20 +3,19 @@ import Encoding
 import ParseModel
 public import Telemetry
 
-/// Password hashes as parse-server writes them: bcrypt, cost 10, of the first 72 bytes of a password.
+/// Hashes passwords in parse-server's format: bcrypt with cost 10 over the first 72 bytes.
 ///
-/// Hashing takes tens of milliseconds of a processor by design, so it runs on threads of its own (``HashingPool``), never
-/// on an event loop.
+/// Hashing takes tens of milliseconds of CPU time by design, so it runs in a ``HashingPool``, never on an event loop.
 public struct Passwords: Sendable {
-    /// The cost that new hashes get: 2^cost rounds.
+    /// The cost of new hashes: 2^cost rounds.
     public let cost: Int
     private let pool: HashingPool<Bcrypt, String?>
 
     /// - Parameters:
-    ///   - cost: The cost of new hashes; below 10 for tests only.
-    ///   - threads: How many hashes are computed at once; nil for the number of processors less one.
-    ///   - capacity: How many may wait to be computed.
-    ///   - durations: Where it is counted how long hashes take; nil for nowhere.
+    ///   - cost: The cost of new hashes. Values below 10 are for tests only.
+    ///   - threads: The number of hashing threads, or nil for one fewer than the processors.
+    ///   - capacity: The maximum number of queued hashes.
+    ///   - durations: Records the hashing durations, or nil to skip that.
     public init(cost: Int = 10, threads: Int? = nil, capacity: Int = 256, durations: Histogram? = nil) {
         self.cost = cost
         pool = HashingPool(threads: threads, capacity: capacity) { request in
@@ -28,10 +27,10 @@ public struct Passwords: Sendable {
 
     var waiting: Int { pool.waiting }
 
-    /// The hash of a password, `$2b$10$…`.
+    /// Hashes a password (`$2b$10$…`).
     ///
-    /// - Parameter address: The IP address that the request comes from.
-    /// - Throws: `ServiceUnavailable` when too many wait, `CancellationError` when the caller has left.
+    /// - Parameter address: The IP address of the client.
+    /// - Throws: `ServiceUnavailable` if too many hashes are queued, `CancellationError` if the caller disconnects.
     func hash(_ password: String, from address: String) async throws -> String {
         let request = Bcrypt(password, setting: Self.setting(cost: cost))
         let hash = try await pool.run(from: address, request)
@@ -41,13 +40,12 @@ public struct Passwords: Sendable {
         return hash
     }
 
-    /// Whether a password has a hash. Without a hash, or with one that is too dear to compute, the same time is spent, and
-    /// the answer is no.
+    /// Whether a password matches a hash. A missing or too expensive hash never matches but takes the same time.
     ///
-    /// - Parameter address: The IP address that the request comes from.
-    /// - Throws: `ServiceUnavailable` when too many wait, `CancellationError` when the caller has left.
+    /// - Parameter address: The IP address of the client.
+    /// - Throws: `ServiceUnavailable` if too many hashes are queued, `CancellationError` if the caller disconnects.
     func verify(_ password: String, hash: BcryptHash?, from address: String) async throws -> Bool {
-        // A text with a NUL in it would end there for libcrypt, and so match a shorter password.
+        // libcrypt would stop at a NUL character and accept a shorter password.
         guard let hash, hash.isAffordable, !password.utf8.contains(0) else {
             let request = Bcrypt(password, setting: Self.setting(cost: cost))
             _ = try await pool.run(from: address, request)
@@ -70,22 +68,22 @@ public struct Passwords: Sendable {
     }
 }
 
-/// A bcrypt hash to be computed by libcrypt.
+/// Input of a bcrypt computation with libcrypt.
 package struct Bcrypt: Sendable {
-    /// How many bytes of a password count; what follows them is cut off, as parse-server's bcrypt does.
+    /// The maximum password length in bytes. Further bytes are ignored, as in parse-server's bcrypt.
     static let passwordLimit = 72
 
     private let password: [UInt8]
     /// The variant, cost and salt, as in the first 29 characters of a hash. The rest is ignored.
     private let setting: String
 
-    /// Takes the bytes of a password that count.
+    /// Truncates the password to ``passwordLimit``.
     package init(_ password: String, setting: String) {
         self.password = Array(password.utf8.prefix(Self.passwordLimit))
         self.setting = setting
     }
 
-    /// The hash, `$2b$10$…`, after tens of milliseconds; nil for what cannot be hashed.
+    /// Computes the hash, which takes tens of milliseconds, or returns nil if the input can't be hashed.
     package func hash() -> String? {
         let data = UnsafeMutablePointer<crypt_data>.allocate(capacity: 1)
         data.initialize(to: crypt_data())

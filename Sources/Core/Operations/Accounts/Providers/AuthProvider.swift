@@ -3,78 +3,75 @@ public import ParseModel
 import Rules
 public import ServerConfiguration
 
-/// A service that knows users: a way to log in other than by a password, or something to prove besides one. A new one
-/// is a type with the method ``validate``, and a line where the server is put together.
+/// An external log-in service or an additional factor.
+///
+/// To add a provider, implement ``validate(_:_:)`` and register the type where the server is assembled.
 public protocol AuthProvider: Sendable {
-    /// Refuses options that the provider cannot work with. Called once, before the server starts, unless the provider
-    /// is switched off.
+    /// Rejects invalid options. Called once before the server starts, unless the provider is disabled.
     ///
     /// - Parameters:
-    ///   - name: The name of the provider in the option `auth`, for the text of the error.
-    ///   - options: What the option `auth` says of it.
+    ///   - name: The provider's name in the option `auth`, for error messages.
+    ///   - options: The provider's options in the option `auth`.
     /// - Throws: `ConfigurationError` that names the option.
     func check(_ name: Name, _ options: JSONObject) throws(ConfigurationError)
 
-    /// What a client sent, as users are looked up by it and as it is stored. A provider that takes codes gets the id
-    /// and the token for the code here.
+    /// Converts the client's data to the form used for looking up the user and for storing. A provider that accepts
+    /// authorization codes exchanges the code for the id and token here.
     ///
-    /// - Returns: The data with an `id`, without what may be used only once.
-    /// - Throws: `ParseError` when the provider does not know the code.
+    /// - Returns: The data with an `id`, without single-use values.
+    /// - Throws: `ParseError` if the code is invalid.
     func exchange(_ data: JSONObject, _ options: JSONObject) async throws -> JSONObject
 
-    /// Checks what a client says of its user.
+    /// Checks the identity that the client claims.
     ///
     /// - Parameters:
-    ///   - data: What the client sent for this provider: the `id` that the provider knows the user by, and what
-    ///     proves it.
-    ///   - options: What the option `auth` says of this provider.
-    /// - Throws: `ParseError` when it is not so.
+    ///   - data: The client's data for this provider: the provider's user `id` and its proof.
+    ///   - options: The provider's options in the option `auth`.
+    /// - Throws: `ParseError` if the proof is invalid.
     func validate(_ data: JSONObject, _ options: JSONObject) async throws
 
-    /// Checks one use of the provider, and says what is to be kept of it. Where a provider has no rule of its own,
-    /// ``validate`` checks, and what was sent is kept.
+    /// Checks one use of the provider and returns the data to store. By default, calls ``validate(_:_:)`` and stores
+    /// the client's data.
     ///
-    /// - Throws: `ParseError` when what the client sent is not right.
+    /// - Throws: `ParseError` if the client's data is invalid.
     func check(_ attempt: AuthAttempt) async throws -> AuthOutcome
 
-    /// Whether what a client sent is to prove something, so that it may be a guess: too many wrong ones lock the
-    /// account.
+    /// Whether the data contains a proof that could be guessed. Repeated wrong guesses lock the account.
     func bringsProof(_ data: JSONObject) -> Bool
 
-    /// Whether the provider is a way to log in, or something that has to be proved besides.
+    /// Whether the provider is a log-in method or an additional factor for a user.
     ///
-    /// - Parameter stored: What is stored of the user for this provider.
+    /// - Parameter stored: The user's stored data for this provider.
     func policy(_ stored: JSONObject) -> AuthPolicy
 
-    /// What those who may read the login data of a user see of this provider's.
+    /// Returns the part of the stored data that users may see.
     func shown(_ stored: JSONObject, _ options: JSONObject) -> JSONObject
 
-    /// Puts a question before a log-in, as `/challenge` asks for it.
+    /// Creates a challenge for a log-in through `/challenge`.
     ///
-    /// - Returns: The answer for the client; nil from a provider that has no questions.
+    /// - Returns: The challenge for the client, or nil if the provider has none.
     func challenge(_ data: JSONObject, _ attempt: AuthAttempt) async throws -> JSONValue?
 
-    /// The members of what a client sends that are checked, but not kept.
+    /// Members of the client's data that are checked but not stored.
     var unstored: Set<Name> { get }
 
-    /// What the provider reads of what the option `auth` says of it, besides `enabled`; nil for a provider that looks
-    /// after that alone.
+    /// The provider's options except `enabled`, or nil if the provider checks its options itself.
     var optionForms: [Name: AuthOptionForm]? { get }
 
-    /// Whether the provider is an adapter of the app's own, in JavaScript.
+    /// Whether the provider is one of the app's JavaScript adapters.
     var runsModule: Bool { get }
 
-    /// Warnings about options that the provider can work with. Called once, before the server starts.
+    /// Returns warnings about usable but questionable options. Called once before the server starts.
     func warnings(_ name: Name, _ options: JSONObject) -> [String]
 }
 
-/// What an option of a provider may be.
+/// The type of a provider option.
 public enum AuthOptionForm: Sendable {
     case text
-    /// A text, or a list of texts.
+    /// A string or a list of strings.
     case texts
     case flag
-    /// What the provider checks by itself.
+    /// Checked by the provider itself.
     case any
 
     func takes(_ value: JSONValue) -> Bool {
@@ -112,43 +109,41 @@ extension AuthProvider {
     public func warnings(_ name: Name, _ options: JSONObject) -> [String] { [] }
 }
 
-/// What a provider is to a log-in.
+/// A provider's role in a log-in.
 public enum AuthPolicy: Sendable {
-    /// A way to log in.
+    /// A log-in method.
     case standard
-    /// Something to prove besides; a user who set it up has to.
+    /// An additional factor, which is required once the user has set it up.
     case additional
-    /// A way to log in that is proof enough: nothing besides is asked for.
+    /// A log-in method that needs no additional factor.
     case solo
 }
 
-/// One use of a provider.
+/// A single check by a provider: its purpose, input and options.
 public struct AuthAttempt: Sendable {
-    /// What a provider is used for.
     public enum Purpose: Sendable {
         /// A user adds the provider.
         case setUp
-        /// A client logs in as a user who has the provider.
+        /// A user who has the provider logs in.
         case logIn
-        /// A user who has the provider changes what is stored.
+        /// A user who has the provider changes the stored data.
         case update
     }
 
-    /// What the provider is used for.
     public var purpose: Purpose
-    /// What the client sent for this provider.
+    /// The client's data for this provider.
     public var data: JSONObject
-    /// What is stored of the user for this provider; nil for nothing.
+    /// The user's stored data for this provider, or nil if there is none yet.
     public var stored: JSONObject?
-    /// What the option `auth` says of this provider.
+    /// The provider's options in the option `auth`.
     public var options: JSONObject
-    /// The user who has the provider, or adds it; nil for a new user.
+    /// The user who has or adds the provider, or nil for a new user.
     public var userId: String?
-    /// Whether the call has the master key.
+    /// Whether the request has the master key.
     public var isMaster = false
-    /// When the request came.
+    /// The time of the request.
     public var now: ParseDate
-    /// The client and the user, for providers that are modules of the app.
+    /// The request for JavaScript adapters of the app, or nil for other providers.
     package var request: ModuleRequest?
 
     public init(
@@ -164,15 +159,15 @@ public struct AuthAttempt: Sendable {
     }
 }
 
-/// What became of an attempt that was right.
+/// The result of a successful check.
 public struct AuthOutcome: Sendable {
-    /// What is to be stored of the user for this provider; nil to leave it as it is.
+    /// The data to store for this provider, or nil to keep the stored data.
     public var stored: JSONObject?
-    /// What the client gets as `authDataResponse` of the answer; nil for nothing.
+    /// The provider's member of `authDataResponse`, or nil to omit it.
     public var response: JSONObject?
-    /// What the request ends with although something is to be stored; nil for a request that goes on.
+    /// An error to send after storing the data, or nil if the request continues.
     public var refusal: ParseError?
-    /// The mail address that the provider says is the user's; nil where it says nothing of one.
+    /// The mail address that the provider has verified, or nil if it has verified none.
     public var vouchedAddress: String?
 
     public init(
@@ -186,7 +181,7 @@ public struct AuthOutcome: Sendable {
     }
 }
 
-/// Users without an account: the client that draws an id is its user.
+/// Anonymous users, identified by an id that the client generates.
 struct AnonymousProvider: AuthProvider {
     var optionForms: [Name: AuthOptionForm]? { [:] }
     func validate(_ data: JSONObject, _ options: JSONObject) async throws {}

@@ -2,11 +2,11 @@ import JSON
 import ParseModel
 import Rules
 
-/// `/challenge`: questions that login providers put before a log-in, such as those that a key has to sign.
+/// `/challenge`: challenges of auth providers before a log-in, for example to be signed by a passkey.
 extension Providers {
-    /// The answers of the providers that are asked.
+    /// Returns the challenges of the requested providers.
     ///
-    /// - Throws: -1 for a request of no form, 101 for a user who is not there or whose proof is wrong.
+    /// - Throws: -1 if the request is malformed, 101 if the user doesn't exist or the proof is wrong.
     public func challenge(_ body: JSONObject, _ context: RequestContext) async throws -> JSONObject {
         guard let data = body["challengeData"], data.isTruthy else { throw ParseError(-1, "Nothing to challenge.") }
         guard let challenges = data.objectValue else { throw ParseError(-1, "challengeData should be an object.") }
@@ -31,7 +31,7 @@ extension Providers {
         var request: ModuleRequest?
         var answers: JSONObject = [:]
         for (name, value) in challenges.sorted(by: { $0.key < $1.key }) {
-            // A provider that is not there asks nothing.
+            // Unknown providers are ignored.
             guard let (provider, options) = try? provider(name) else { continue }
             var attempt = AuthAttempt(
                 .logIn, authData?[name]?.objectValue ?? [:], stored: stored[name]?.objectValue, options: options,
@@ -63,9 +63,9 @@ extension Providers {
         return providers
     }
 
-    /// The id of the user that a provider identifies and proves.
+    /// Returns the id of the user whom a provider identifies.
     ///
-    /// - Throws: 101, both for an unknown id and for a wrong proof.
+    /// - Throws: 101 for unknown ids and wrong proofs alike.
     private func user(of authData: JSONObject, _ context: RequestContext) async throws -> String {
         do {
             let claims = try await claims(try named(.object(authData.filter { $0.value["id"] != nil })))

@@ -4,29 +4,28 @@ import ParseModel
 import ParseStorage
 import Rules
 
-/// What becomes of a user's login data when providers have checked what was sent.
+/// Changes to a user's `authData` after the providers' checks.
 struct LoginDataChange: Sendable {
-    /// The data that were checked against.
+    /// The stored data that the checks were based on.
     var base: JSONObject = [:]
-    /// What is stored from now on, by provider.
+    /// The data to store, by provider.
     var added: JSONObject = [:]
     var removed: Set<Name> = []
-    /// The providers whose data must be as they were checked: what they prove may be spent once.
+    /// Providers whose stored data must not have changed since the check, because proofs may be single-use.
     var spent: Set<Name> = []
-    /// What the client gets, by provider.
+    /// The members of `authDataResponse`, by provider.
     var responses: JSONObject = [:]
-    /// What the request ends with although data are stored.
+    /// An error to send after storing the data, or nil if the request continues.
     var refusal: ParseError?
-    /// The mail addresses that providers say are the user's.
+    /// The mail addresses that providers have verified.
     var vouchedAddresses: Set<Name> = []
 
-    /// Whether anything is to be stored.
     var isEmpty: Bool { added.isEmpty && removed.isEmpty }
 
-    /// The data after the change.
+    /// Returns the data after the change.
     ///
-    /// - Parameter current: The data as they are, while no other request can change them.
-    /// - Throws: 141 when another request was quicker to spend what may be spent once.
+    /// - Parameter current: The stored data, read under a lock.
+    /// - Throws: 141 if another request has used a single-use proof in the meantime.
     func applied(to current: JSONObject) throws(ParseError) -> JSONObject {
         for name in spent where current[name] ?? .null != base[name] ?? .null {
             throw ParseError(ParseError.scriptFailed, "Invalid auth data")
@@ -38,13 +37,13 @@ struct LoginDataChange: Sendable {
 }
 
 extension Providers {
-    /// Has providers check claims, one after the other, up to the first that refuses.
+    /// Lets the providers check claims in order, up to the first rejection.
     ///
     /// - Parameters:
-    ///   - stored: The login data of the user; empty for a new one.
+    ///   - stored: The user's `authData`, or empty for a new user.
     ///   - isLogin: Whether the client logs in as the user.
-    ///   - userId: The user; nil for a new one, and for one whom the claims still have to prove.
-    ///   - subject: The user for adapters of the app's own.
+    ///   - userId: The user, or nil for a new user or one not identified yet.
+    ///   - subject: The user for JavaScript adapters of the app.
     func check(
         _ claims: [ProviderClaims.Claim], stored: JSONObject, isLogin: Bool, of userId: String? = nil,
         for subject: AuthSubject = AuthSubject(), _ context: RequestContext
@@ -71,9 +70,9 @@ extension Providers {
         return change
     }
 
-    /// Stores a change of a user's login data by itself, as a log-in does.
+    /// Stores the change in a separate transaction, as log-ins do.
     ///
-    /// - Throws: 141 when another request was quicker; the refusal that the change ends with.
+    /// - Throws: 141 if another request has used a single-use proof in the meantime, and the change's own rejection.
     func apply(_ change: LoginDataChange, to userId: String) async throws {
         if !change.isEmpty {
             try await backend.transaction(conflictKey: userId) { backend in
@@ -85,13 +84,13 @@ extension Providers {
         if let refusal = change.refusal { throw refusal }
     }
 
-    /// What a log-in brings besides the password or the provider that names the user.
+    /// Checks that a log-in includes a required additional factor.
     ///
-    /// - Throws: -1 when the user has set up what is to be proved besides, and nothing of it was sent.
+    /// - Throws: -1 if the user has set up a factor and the client sent none.
     func checkAdditional(_ claims: ProviderClaims, stored: JSONObject) throws(ParseError) {
         var missing: [Name] = []
         for (name, data) in stored {
-            // Who set up something that the deployment has no more is not kept out by it.
+            // A factor whose provider is no longer configured is not required.
             guard let data = data.objectValue, let (provider, _) = try? provider(name) else { continue }
             switch provider.policy(data) {
             case .standard: break
@@ -106,7 +105,7 @@ extension Providers {
         }
     }
 
-    /// Whether a user has set up something that is to be proved besides.
+    /// Whether the user has set up an additional factor.
     func hasFactors(_ stored: JSONObject) -> Bool {
         stored.contains { name, data in
             guard let data = data.objectValue, let (provider, _) = try? provider(name) else { return false }
@@ -114,7 +113,8 @@ extension Providers {
         }
     }
 
-    /// How users see what providers know of them; nil for as it is stored.
+    /// Returns a function that reduces stored `authData` to what users may see, or nil if only anonymous log-in is
+    /// available.
     static func loginDataView(_ providers: [Name: any AuthProvider], _ options: JSONObject)
         -> (@Sendable (JSONObject) -> JSONObject)?
     {

@@ -2,34 +2,34 @@ import JSON
 import ParseModel
 import Rules
 
-/// The user whom a request is about, for adapters of the app's own.
+/// The user that a request is about, for JavaScript adapters of the app.
 struct AuthSubject: Sendable {
-    /// The user's id, or nil for a new user and one who isn't proved yet.
+    /// The user's id, or nil for a new user or one not identified yet.
     var id: String?
     /// The fields that the request writes.
     var changes: JSONObject = [:]
     /// Whether the client logs in as the user.
     var isLogin = false
-    /// Whether the request asks for a challenge.
+    /// Whether the request is for a challenge.
     var isChallenge = false
 }
 
-/// The parts of a request that adapters of the app's own get besides the login data.
+/// The request data passed to JavaScript adapters of the app in addition to the `authData`.
 package struct ModuleRequest: Sendable {
     package let address: String
     package let installationId: String?
-    /// The header fields without server keys.
+    /// The HTTP header fields without server keys.
     package let headers: JSONObject
-    /// The user as stored, without secrets and the login data of built-in providers. Only the id if the caller may not
-    /// see more; nil for a new user.
+    /// The stored user without secrets and built-in providers' `authData`, only the id if the caller may not see more,
+    /// or nil for a new user.
     package fileprivate(set) var stored: JSONObject?
-    /// Whether the adapter gets the stored user as such.
+    /// Whether the adapter gets the stored user as the original.
     package fileprivate(set) var hasOriginal = false
     /// The fields that the request writes, or nil if it is about no user.
     package fileprivate(set) var changes: JSONObject?
     /// Whether the user is the caller.
     package fileprivate(set) var isCaller = false
-    /// The caller, if that is another user.
+    /// The caller, if it is another user.
     package fileprivate(set) var user: JSONObject?
     package fileprivate(set) var isChallenge = false
 
@@ -41,7 +41,7 @@ package struct ModuleRequest: Sendable {
 }
 
 extension Providers {
-    /// The request for adapters of the app's own, or nil if none of the claims is for one.
+    /// Returns the request for JavaScript adapters of the app, or nil if no claim is for such an adapter.
     func moduleRequest(
         for claims: [ProviderClaims.Claim], of subject: AuthSubject, _ context: RequestContext
     ) async throws -> ModuleRequest? {
@@ -54,7 +54,7 @@ extension Providers {
         return request
     }
 
-    /// The request for adapters of the app's own. `subject` is nil for a challenge of nobody.
+    /// Returns the request for JavaScript adapters of the app. `subject` is nil for a challenge without a user.
     func moduleRequest(of subject: AuthSubject?, _ context: RequestContext) async throws -> ModuleRequest {
         var request = ModuleRequest(context)
         request.isChallenge = subject?.isChallenge ?? true
@@ -75,7 +75,7 @@ extension Providers {
     }
 
     private func storedUser(_ id: String, _ context: RequestContext) async throws -> JSONObject {
-        // Databases of early versions have tokens in users.
+        // Early versions of parse-server stored session tokens in users.
         var access = ReadAccess(hidden: ["sessionToken"])
         access.loginData = { [services] stored in
             stored.filter { services.authProviders[$0.key]?.runsModule == true }

@@ -3,25 +3,25 @@ import OrderedCollections
 import ParseModel
 import Rules
 
-/// What a request says of its user by providers, in the order of their names.
+/// The provider identities and proofs in a request's `authData`, sorted by provider name.
 struct ProviderClaims: Sendable {
     struct Claim: Sendable {
         let name: Name
         let provider: any AuthProvider
         let options: JSONObject
-        /// What was sent, with the id and the token in place of a code.
+        /// The client's data, with an authorization code replaced by the id and token.
         let data: JSONObject
 
-        /// The id that the provider knows the user by; nil for what is no way to log in.
+        /// The provider's id of the user, or nil for an additional factor.
         var id: String? { data["id"]?.stringValue.flatMap { $0.isEmpty ? nil : $0 } }
     }
 
     var claims: [Claim] = []
 
     var isEmpty: Bool { claims.isEmpty }
-    /// Those that name a user.
+    /// The claims that identify a user.
     var identities: [Claim] { claims.filter { $0.id != nil } }
-    /// The names, as sessions record what opened them.
+    /// The provider names for the session's `createdWith`.
     var names: String { claims.map(\.name).texts.joined(separator: ",") }
 
     func has(_ name: Name) -> Bool { claims.contains { $0.name == name } }
@@ -32,7 +32,9 @@ extension Providers {
         ParseError.unsupportedService, "This authentication method is unsupported.")
     static let alreadyLinked = ParseError(ParseError.accountAlreadyLinked, "this auth is already used")
 
-    /// The enabled provider of this name. Throws 252 if there is none.
+    /// The enabled provider of this name.
+    ///
+    /// - Throws: 252 if the provider is unknown or disabled.
     func provider(_ name: Name) throws(ParseError) -> (any AuthProvider, JSONObject) {
         let options = configuration.auth[name]?.objectValue ?? [:]
         let isEnabled = options["enabled"] != false && (name != "anonymous" || configuration.enableAnonymousUsers)
@@ -40,15 +42,15 @@ extension Providers {
         return (provider, options)
     }
 
-    /// Refuses providers that the deployment does not have; throws 252.
+    /// Throws 252 if a provider is unknown or disabled.
     func checkSupported(_ providers: JSONObject) throws(ParseError) {
         for name in providers.keys { _ = try provider(name) }
     }
 
-    /// The providers that bring data, by name. Empty data count as none.
+    /// Returns the data of each provider, without empty data.
     ///
-    /// - Throws: 252 for data of no form and for providers that the deployment does not have, 162 for an id that is not
-    ///   a text. Servers before 9 take a number, too, which counts as its digits.
+    /// - Throws: 252 if the data is malformed or a provider is unknown, 162 if an id isn't a string. Presets below 9
+    ///   also accept integers and convert them to strings.
     func named(_ authData: JSONValue?) throws(ParseError) -> JSONObject {
         guard let authData, !authData.isNull else { return [:] }
         guard let object = authData.objectValue else { throw Self.unsupported }
@@ -63,7 +65,7 @@ extension Providers {
                 }
                 _ = try provider(name)
             } else {
-                // A provider may find out the id by itself; one that is not there finds nothing.
+                // A provider may determine the id itself. Unknown providers without an id are ignored.
                 guard !fields.isEmpty, (try? provider(name)) != nil else { continue }
             }
             providers[name] = .object(fields)
@@ -71,8 +73,8 @@ extension Providers {
         return providers
     }
 
-    /// Has providers turn what was sent into what users are known by, in the order of their names, up to the first
-    /// that refuses. What names no user and proves nothing is left out.
+    /// Lets the providers convert the data, in the order of their names, up to the first rejection. Data that neither
+    /// identifies a user nor proves a factor is dropped.
     func claims(_ providers: JSONObject) async throws -> ProviderClaims {
         var claims = ProviderClaims()
         for (name, data) in providers.sorted(by: { $0.key < $1.key }) {
@@ -84,7 +86,7 @@ extension Providers {
         return claims
     }
 
-    /// Runs a provider: what it throws is Parse's error, or becomes one that reveals nothing.
+    /// Runs a provider and replaces its errors with a generic one, except `ParseError`.
     func hidingFailures<Value: Sendable>(_ body: () async throws -> Value) async throws -> Value {
         do {
             return try await body()
@@ -98,19 +100,19 @@ extension Providers {
         }
     }
 
-    /// Whether a user is known by any of the providers' ids.
+    /// Whether a user has any of the providers' ids.
     func isKnown(_ claims: ProviderClaims, _ caller: Caller) async throws -> Bool {
         guard !claims.identities.isEmpty else { return false }
         return try await !owners(of: claims.identities, isForAll: caller.readsEverything).isEmpty
     }
 
-    /// What opens sessions is no part of a transaction: it is done before, and would stay when the transaction fails.
+    /// Log-ins create sessions before the transaction, which would remain if the transaction fails.
     static let noLogInOfTransaction = ParseError(
         ParseError.invalidJSON, "Log-ins and sign-ups cannot be part of a transaction.")
 
-    /// The ids of users who have any of the providers' ids.
+    /// Returns the ids of users who have any of the providers' ids.
     ///
-    /// - Parameter isForAll: Whether users whose ACL admits no caller count: only the master key logs them in.
+    /// - Parameter isForAll: Whether to include users with an empty ACL, whom only the master key can log in.
     func owners(of claims: [ProviderClaims.Claim], isForAll: Bool) async throws -> [String] {
         var owners: Set<Name> = []
         for claim in claims {

@@ -4,17 +4,17 @@ import ParseModel
 import ParseStorage
 import Rules
 
-/// Linking providers to users, and unlinking them.
+/// Links and unlinks providers of users.
 extension Providers {
-    /// What becomes of a user's login data by an update: providers with data are linked, `null` unlinks. Nil when
-    /// nothing changes.
+    /// Returns the changes to a user's `authData` by an update, or nil if nothing changes. Providers with data are
+    /// linked, and `null` unlinks a provider.
     ///
     /// - Parameters:
     ///   - value: The field `authData` of the update.
     ///   - body: The other fields of the update.
-    ///   - setsPassword: Whether the update gives the user a password.
-    /// - Throws: 252 for data of no form and unknown providers, 208 for what belongs to another user, what providers
-    ///   throw, 142 for unlinking the last way to log in.
+    ///   - setsPassword: Whether the update sets a password.
+    /// - Throws: 252 if the data is malformed or a provider is unknown, 208 if the id belongs to another user, 142 if
+    ///   no log-in method would remain, and errors of providers.
     func linking(
         _ value: JSONValue, to objectId: String, with body: JSONObject, setsPassword: Bool, _ context: RequestContext
     ) async throws -> LoginDataChange? {
@@ -22,7 +22,7 @@ extension Providers {
         guard let given = value.objectValue else { throw Self.unsupported }
         if given.isEmpty { return nil }
         let stored = try await store.accounts.authData(of: objectId)
-        // What is sent back unchanged needs no check: iOS sends the whole map with every save.
+        // Unchanged data needs no check. The iOS SDK sends the whole map with every save.
         let changed = given.filter { !$0.value.isNull && !isEcho($0.value, of: stored[$0.key], $0.key) }
         try checkSupported(changed)
         let claims = try await claims(try named(.object(changed)))
@@ -32,17 +32,17 @@ extension Providers {
             throw Self.alreadyLinked
         }
         var change = try await checkUpdate(claims.claims, of: objectId, with: body, stored: stored, context)
-        // What a provider refuses after it has done something is stored, as at a log-in.
+        // As in log-ins, the data is stored even if a provider rejects the request afterwards.
         if change.refusal != nil { try await apply(change, to: objectId) }
         change.removed = Set(given.filter { $0.value.isNull }.map(\.key))
         try await checkStillEnters(change, stored, objectId, setsPassword: setsPassword, context.caller)
         return change
     }
 
-    /// Checks what a user changes of the own login data. A second factor that is there already is changed by a code of
-    /// it: wrong ones are counted as at a log-in, and right ones clear none of them.
+    /// Checks a user's changes to their own `authData`. Changing an additional factor needs one of its codes. Wrong
+    /// codes count as in log-ins, and correct codes don't reset the count.
     ///
-    /// - Throws: 101 when too many were wrong; what providers throw.
+    /// - Throws: 101 after too many wrong codes, and errors of providers.
     func checkUpdate(
         _ claims: [ProviderClaims.Claim], of objectId: String, with body: JSONObject, stored: JSONObject,
         _ context: RequestContext
@@ -59,7 +59,7 @@ extension Providers {
         return change
     }
 
-    /// No user is locked out of an account by unlinking the last way to log in; throws 142.
+    /// Throws 142 if unlinking would remove the user's last log-in method.
     func checkStillEnters(
         _ change: LoginDataChange, _ stored: JSONObject, _ objectId: String, setsPassword: Bool, _ caller: Caller
     ) async throws {
@@ -77,7 +77,7 @@ extension Providers {
             ParseError.validationError, "The last login method cannot be removed. Set a password first.")
     }
 
-    /// Whether data say no more than what is stored, or than what reading shows of it.
+    /// Whether the data only repeats the stored data, or the part of it that users see.
     func isEcho(_ sent: JSONValue, of stored: JSONValue?, _ name: Name) -> Bool {
         guard let sent = sent.objectValue, let stored = stored?.objectValue, !sent.isEmpty else { return false }
         if sent.allSatisfy({ stored[$0.key] == $0.value }) { return true }

@@ -6,15 +6,15 @@ import Rules
 import ServerConfiguration
 import Telemetry
 
-/// Logging in by what providers say (`authData`).
+/// Logs users in with auth providers (`authData`).
 public struct Providers: Sendable, BackendPart {
     let backend: Backend
 
-    /// Whether a sign-up by what providers say needs no name and password.
+    /// Whether a sign-up with auth providers needs no user name and password.
     ///
-    /// Lines of parse-server before 9 make a user for a request that names no provider, or only some to be unlinked.
+    /// Presets below 9 create a user even if the request names no provider or only unlinks some.
     ///
-    /// - Throws: 252 where they refuse data without an id.
+    /// - Throws: 252 if data without an id is rejected.
     func needsNoPassword(_ authData: JSONValue?, _ body: JSONObject, _ caller: Caller) throws(ParseError) -> Bool {
         guard configuration.preset < 9, let given = authData?.objectValue else { return false }
         let isUsable = given.isEmpty || given.values.contains { $0.isNull || $0["id"]?.isTruthy == true }
@@ -26,11 +26,11 @@ public struct Providers: Sendable, BackendPart {
         return true
     }
 
-    /// Logs in the user whom the providers know already; nil when no user is known and a new one is to be made.
+    /// Logs in the user that the providers identify, or returns nil if the user is unknown and must be created.
     ///
-    /// No client learns whether an id is known without a proof that the id is its own.
+    /// The client learns whether an id is known only after proving that the id is its own.
     ///
-    /// - Throws: 208 when the data belong to several users, or to another one than the caller.
+    /// - Throws: 208 if the data belongs to several users or to a user other than the caller.
     func logIn(with claims: ProviderClaims, _ context: RequestContext) async throws -> WriteResult? {
         let owners = try await owners(of: claims.identities, isForAll: context.caller.readsEverything)
         guard let id = owners.first else { return nil }
@@ -40,7 +40,7 @@ public struct Providers: Sendable, BackendPart {
         }
         let stored = try await store.accounts.authData(of: id)
         if let user = context.caller.user {
-            // Already logged in: nothing to open, the record is all there is to give.
+            // The caller is already logged in, so no session is created.
             let changed = claims.claims.filter { !isEcho(.object($0.data), of: stored[$0.name], $0.name) }
             let change = try await checkUpdate(changed, of: id, with: [:], stored: stored, context)
             try await apply(change, to: id)
@@ -79,7 +79,7 @@ public struct Providers: Sendable, BackendPart {
         return change
     }
 
-    /// Checks additional factors. Wrong codes are counted like wrong passwords, since there are not many.
+    /// Checks additional factors. Wrong codes count like wrong passwords, since codes are short.
     ///
     /// - Throws: 101 after too many wrong codes.
     private func checkFactors(
@@ -90,23 +90,23 @@ public struct Providers: Sendable, BackendPart {
         if counts { try await backend.lockout.reserveAttempt(of: id, isOfFactor: true, context) }
         let subject = AuthSubject(id: id, isLogin: true)
         let change = try await check(factors, stored: stored, isLogin: true, of: id, for: subject, context)
-        // To ask for a code is no attempt.
+        // Requesting a code doesn't count as an attempt.
         if counts, change.refusal != nil { await backend.lockout.releaseAttempt(of: id, isOfFactor: true) }
         if counts, change.refusal == nil { try await backend.lockout.resetAttempts(of: id, isOfFactor: true) }
         return change
     }
 
-    /// Checks what a log-in by password brings besides.
+    /// Checks the `authData` of a password log-in.
     ///
-    /// - Parameter stored: The login data of the user whose password was right.
-    /// - Throws: 208 for what names another user.
+    /// - Parameter stored: The stored `authData` of the user with that password.
+    /// - Throws: 208 if the data identifies another user.
     func checkLogin(
         _ authData: JSONValue?, of id: String, stored: JSONObject, _ context: RequestContext
     ) async throws -> LoginDataChange {
         let given = try named(authData)
         guard !given.isEmpty || !stored.isEmpty else { return LoginDataChange() }
         let claims = try await claims(given)
-        // With the option, the attempt is counted already: that of the password.
+        // With the option, the password check has already counted this attempt.
         let change = try await checkLogin(
             claims, of: id, stored: stored, countsFactors: configuration.accountLockout == nil, context)
         for owner in try await owners(of: claims.identities, isForAll: true) where !owner.hasSameBytes(as: id) {
@@ -124,8 +124,7 @@ public struct Providers: Sendable, BackendPart {
         return WriteResult(status: 200, location: "\(base)/users/\(id)", body: body)
     }
 
-    /// Adds what providers return for the client to an answer. Servers before 8 have the member when none returns
-    /// anything, too.
+    /// Adds `authDataResponse` to a response. Presets below 8 include it even if it is empty.
     func addResponses(of change: LoginDataChange, to body: inout JSONObject) {
         if !change.responses.isEmpty || configuration.preset < 8 {
             body["authDataResponse"] = .object(change.responses)

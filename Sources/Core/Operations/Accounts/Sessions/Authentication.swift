@@ -4,9 +4,9 @@ import ParseStorage
 import Rules
 
 extension Sessions {
-    /// The user of a session token, with all roles.
+    /// Returns the user of a session token, with all roles.
     ///
-    /// - Throws: 209 when the token is unknown, its user is gone, or its time is over.
+    /// - Throws: 209 if the token is unknown or expired, or its user doesn't exist.
     public func user(token: String, now: ParseDate) async throws -> SessionUser {
         let entry: SessionCache.Entry
         if let known = services.sessionCache.find(token, now: now.milliseconds) {
@@ -37,9 +37,9 @@ extension Sessions {
         return entry
     }
 
-    /// A user with all roles, as if logged in: no session is made, none is cached, and no trigger is called.
+    /// Returns a user with all roles as if logged in, without creating or caching a session or calling triggers.
     ///
-    /// - Throws: 101 when there is no such user.
+    /// - Throws: 101 if the user doesn't exist.
     public func user(viewedAs id: String) async throws -> SessionUser {
         guard let user = try await store.sessions.unopened(userId: id) else { throw ParseError.notFound }
         return SessionUser(
@@ -47,12 +47,13 @@ extension Sessions {
             isAnonymous: user.providers == ["anonymous"] && !user.hasPassword)
     }
 
-    /// A user's roles, those inherited included, as `role:<name>`.
+    /// A user's roles, including inherited ones, as `role:<name>`.
     func roles(of userId: String) async throws -> [Name] {
         try await store.sessions.roleNames(of: userId).map { Name("role:\($0)") }
     }
 
-    /// With `extendSessionOnUse`, renews a session in the second half of its life, once however many requests use it.
+    /// With `extendSessionOnUse`, renews a session in the second half of its life, once even if many requests use it at
+    /// the same time.
     private func extendIfDue(_ entry: SessionCache.Entry, now: ParseDate) async {
         let length = Int64(configuration.sessionLength) * 1000
         guard configuration.extendSessionOnUse, entry.expiresAt != nil,

@@ -4,15 +4,15 @@ import Rules
 import Synchronization
 import Tasks
 
-/// Sessions that were looked up lately, so that most requests need no statement to know their user.
+/// A cache of recently used sessions, so that most requests need no query to identify their user.
 package final class SessionCache: Sendable {
     package struct Entry: Sendable {
         var user: SessionUser
-        /// When the session ends, in milliseconds since 1970; nil for never.
+        /// The session's expiry in milliseconds since 1970, or nil if it doesn't expire.
         var expiresAt: Int64?
-        /// When the session's row was last changed.
+        /// The time of the row's last change, in milliseconds since 1970.
         var updatedAt: Int64
-        /// When this was looked up.
+        /// The time of the lookup, in milliseconds since 1970.
         var loadedAt: Int64
 
         package init(user: SessionUser, expiresAt: Int64? = nil, updatedAt: Int64, loadedAt: Int64) {
@@ -27,10 +27,10 @@ package final class SessionCache: Sendable {
         let capacity: Int
         var entries: BoundedTable<Name, Entry>
         var tokens: [Name: Set<Name>] = [:]
-        /// Counts forgettings: an answer that was on its way meanwhile is not remembered.
+        /// Incremented by each invalidation, so that lookups begun before it aren't cached.
         var generation = 0
 
-        /// Keeps an entry. One whose user has many roles takes the place of several.
+        /// Stores an entry. A user with many roles counts as several entries.
         mutating func keep(_ entry: Entry) {
             let weight = min(1 + entry.user.roles.count / SessionCache.rolesOfOne, capacity)
             for dropped in entries.set(entry, for: Name(entry.user.token), weight: weight) { removeToken(dropped.user) }
@@ -45,19 +45,19 @@ package final class SessionCache: Sendable {
 
     private let state: Mutex<State>
     private let timeToLive: Int64
-    /// How many roles a session has that takes no more room than one.
+    /// The maximum number of roles in one unit of weight.
     package static let rolesOfOne = 20
 
     /// - Parameters:
-    ///   - timeToLive: How long an entry counts, in milliseconds.
-    ///   - capacity: How many are remembered: those that were asked for last.
+    ///   - timeToLive: The maximum age of an entry in milliseconds.
+    ///   - capacity: The maximum number of entries. The least recently used are evicted.
     package init(timeToLive: Int64, capacity: Int) {
         self.timeToLive = timeToLive
         let capacity = max(capacity, 1)
         state = Mutex(State(capacity: capacity, entries: BoundedTable(capacity: capacity)))
     }
 
-    /// What is remembered of a token, unless it is too old.
+    /// Returns the entry for a token if it is recent enough.
     package func find(_ token: String, now: Int64) -> Entry? {
         state.withLock {
             guard let entry = $0.entries.value(of: Name(token)), now - entry.loadedAt < timeToLive else { return nil }
@@ -65,10 +65,10 @@ package final class SessionCache: Sendable {
         }
     }
 
-    /// To be read before a look-up and given to ``insert(_:generation:)`` after it.
+    /// Read this before a lookup, and pass it to ``insert(_:generation:)`` afterwards.
     package var generation: Int { state.withLock { $0.generation } }
 
-    /// Remembers a session, unless something was forgotten since its look-up began.
+    /// Stores a session, unless an invalidation happened since its lookup began.
     package func insert(_ entry: Entry, generation: Int) {
         state.withLock {
             guard $0.generation == generation else { return }
@@ -77,9 +77,9 @@ package final class SessionCache: Sendable {
         }
     }
 
-    /// Whether a caller is the one to extend a session: of all requests that see at once that it is due, the first.
+    /// Whether the caller should extend the session. Returns true for only one of several concurrent requests.
     ///
-    /// - Parameter moment: The session is due when it was changed before.
+    /// - Parameter moment: The session is due if its last change is older.
     package func claimExtension(of token: String, changedBefore moment: Int64, now: Int64) -> Bool {
         state.withLock {
             guard var entry = $0.entries.peek(Name(token)) else { return true }
@@ -90,8 +90,7 @@ package final class SessionCache: Sendable {
         }
     }
 
-    /// Forgets the sessions of a user who was changed. Requests that are under way keep the record that they have: as with
-    /// parse-server, triggers get the user who sent the request.
+    /// Evicts the sessions of a changed user. As in parse-server, running requests keep the record they started with.
     package func invalidate(user id: String) {
         state.withLock {
             $0.generation += 1

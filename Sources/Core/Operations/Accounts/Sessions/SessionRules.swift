@@ -3,16 +3,16 @@ import ParseModel
 import ParseStorage
 import Rules
 
-/// Sessions that log-ins open and clients change; what the server owns of them stays.
+/// Saves sessions of log-ins and clients. Clients can't change fields that the server owns.
 struct SessionRules: SaveRules {
     var backend: Backend
 
-    /// Whose session opens this one, on the strength of which it stands; nil where something else does, as a password.
+    /// The session whose credentials open this one, or nil if it is opened by other means, such as a password.
     var opener: SessionUser?
     /// The previous owner, if the master key may change it.
     private var ownerBefore: String?
 
-    /// - Parameter opener: Whose session opens the one that is saved; nil where something else does.
+    /// - Parameter opener: The session whose credentials open the saved one, or nil if it is opened by other means.
     init(opener: SessionUser? = nil, backend: Backend) {
         self.opener = opener
         self.backend = backend
@@ -20,7 +20,7 @@ struct SessionRules: SaveRules {
 
     mutating func authorize(_ save: inout Save) async throws -> WriteResult? {
         guard !save.caller.writesEverything else {
-            // Neither user may be remembered with it.
+            // The cached sessions of both the old and the new owner must be invalidated.
             if let objectId = save.objectId { ownerBefore = try await backend.sessions.owner(objectId) }
             return nil
         }
@@ -32,7 +32,8 @@ struct SessionRules: SaveRules {
         }
         guard let objectId = save.objectId else {
             if save.isPartOfTransaction { throw Providers.noLogInOfTransaction }
-            // `POST /sessions`: a further session for the caller, whom new fields of it need the right for.
+            // `POST /sessions` creates another session for the caller. Additional fields need the permission to add
+            // fields.
             if let schema = backend.catalog.schema("_Session") {
                 let extra = save.body.filter { !Sessions.isServerOwned($0.key.text) }
                 let operations = try WrittenFields.operations(extra, "_Session", isCreating: true)
@@ -46,15 +47,15 @@ struct SessionRules: SaveRules {
         }
         guard save.caller.isUser(try await backend.sessions.owner(objectId)) else { throw ParseError.notFound }
         for key in save.body.keys where Sessions.isServerOwned(key.text) || FieldPath(key).root == "installationId" {
-            // The id may stand in a body, as SDKs put it there; it changes nothing.
+            // SDKs send the id in the body. It is ignored.
             if key == "objectId" { continue }
             throw ParseError(ParseError.invalidKeyName, "Invalid key name: \(key)")
         }
         return nil
     }
 
-    /// Stores a session, and ends the others of its user and installation. Log-ins side by side do so one after the
-    /// other: the last one stays, and not none.
+    /// Stores a session and deletes the user's other sessions on the same installation. A lock serializes concurrent
+    /// log-ins, so that exactly one session remains.
     func store(_ planned: PlannedSave) async throws -> WriteResult {
         let body = planned.save.body
         let installationId = body["installationId"]?.stringValue
@@ -63,7 +64,8 @@ struct SessionRules: SaveRules {
         else { return try await backend.saving.carryOut(planned) }
         let result = try await backend.transaction(conflictKey: userId) { [opener] backend in
             if let opener {
-                // The request that changed the password meanwhile ended it, and what it opens would stay.
+                // If the opener ended in the meantime, for example by a password change, the new session must not be
+                // created.
                 guard try await backend.store.sessions.holds(session: opener.sessionId, of: opener.id) else {
                     throw ParseError(ParseError.invalidSessionToken, "Invalid session token")
                 }

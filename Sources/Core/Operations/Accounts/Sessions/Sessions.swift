@@ -5,17 +5,17 @@ import ParseStorage
 import Rules
 import ServerConfiguration
 
-/// Sessions: opening them, and who may see them.
+/// Creates sessions and checks who may see them.
 public struct Sessions: Sendable, BackendPart {
     let backend: Backend
 
     struct OpenedSession: Sendable {
         var token: String
         var user: SessionUser
-        /// The session's members as `POST /sessions` answers them.
+        /// The members of the response to `POST /sessions`.
         var body: JSONObject
 
-        /// Returns the token for the answer to a caller, or nil if the caller doesn't see it.
+        /// Returns the token for the response, or nil if it is hidden from the caller.
         func token(for caller: Caller) -> JSONValue? {
             caller.hiddenSecrets.contains(.sessionTokens) ? nil : .string(token)
         }
@@ -23,13 +23,14 @@ public struct Sessions: Sendable, BackendPart {
 
     private static let serverOwned = ["sessionToken", "expiresAt", "createdWith", "objectId", "user"]
 
-    /// Whether a key, dots included, leads into what only the server sets.
+    /// Whether a key, possibly dotted, belongs to a field that only the server sets.
     static func isServerOwned(_ key: String) -> Bool { serverOwned.contains(FieldPath(key).root) }
 
-    /// Opens a session for a user; an older one of the same user and installation ends.
+    /// Creates a session for a user and ends the older session of the same user and installation.
     ///
-    /// - Parameter opener: Whose session opens it; nil where something else does, as a password.
-    /// - Throws: 209 when that session is over.
+    /// - Parameter opener: The session whose credentials open the new one, or nil if it is opened by other means, such
+    ///   as a password.
+    /// - Throws: 209 if the opener has ended.
     func open(
         for userId: String, createdWith: JSONObject, extra: JSONObject = [:], by opener: SessionUser? = nil,
         _ context: RequestContext
@@ -45,7 +46,7 @@ public struct Sessions: Sendable, BackendPart {
             let end = context.now.milliseconds + Int64(configuration.sessionLength) * 1000
             body["expiresAt"] = ParseDate(milliseconds: end).json
         }
-        // Before the row: there is no session where they cannot be read.
+        // Read first, so that no session is created if the roles can't be read.
         let roles = try await roles(of: userId)
         if let installationId = context.caller.installationId, !context.caller.isCloudCode {
             body["installationId"] = .string(installationId)
@@ -57,7 +58,7 @@ public struct Sessions: Sendable, BackendPart {
         let pipeline = SavePipeline(backend: backend)
         let row: WriteResult
         if backend.isInTransaction {
-            // Of a session that is opened in a transaction, no other process is notified before it is committed.
+            // Observers hear of sessions created in a transaction only after the commit.
             row = try await pipeline.store(
                 PlannedSave(
                     save: save, rules: SessionRules(opener: opener, backend: backend),
@@ -71,13 +72,13 @@ public struct Sessions: Sendable, BackendPart {
         return OpenedSession(token: token, user: user, body: body)
     }
 
-    /// Whose session a row is; nil when there is no such row.
+    /// Returns the id of a session's user, or nil if the session doesn't exist.
     func owner(_ objectId: String) async throws -> String? {
         let request = ObjectStore.FindRequest(className: "_Session", objectId: objectId)
         return try await store.find(request).objects.first?["user"]?["objectId"]?.stringValue
     }
 
-    /// Lets a caller remove none but an own session; throws 209 or 101.
+    /// Throws 209 or 101 unless the session belongs to the caller.
     func checkOwn(_ objectId: String, _ caller: Caller) async throws {
         guard let userId = caller.userId else {
             throw ParseError(ParseError.invalidSessionToken, "Invalid session token")
@@ -87,7 +88,7 @@ public struct Sessions: Sendable, BackendPart {
         }
     }
 
-    /// The session of a token, as `GET /sessions/me` gives it; one whose time is over is still shown.
+    /// Returns the session of a token for `GET /sessions/me`, even if it has expired.
     public func own(token: String?, _ context: RequestContext) async throws -> JSONObject {
         guard let token, !token.isEmpty else {
             throw ParseError(ParseError.invalidSessionToken, "Session token required.")
@@ -115,7 +116,7 @@ public struct Sessions: Sendable, BackendPart {
         return session.filter { !access.hidden.contains($0.key) }
     }
 
-    /// Exchanges a token for a new one: what SDKs do with tokens of the time before sessions could be revoked.
+    /// Exchanges a session token for a new one. SDKs use it to replace legacy, non-revocable tokens.
     public func upgrade(_ context: RequestContext) async throws -> JSONObject {
         guard let user = context.caller.user else {
             throw ParseError(ParseError.objectNotFound, "invalid session")

@@ -4,11 +4,11 @@ import ParseStorage
 import Rules
 import ServerConfiguration
 
-/// The e-mail address of a new or changed user.
+/// Handles the mail address of a new or changed user.
 extension UserRules {
-    /// Address changes per user within ten minutes.
+    /// The maximum address changes per user within ten minutes.
     private static let mostAddressChanges = 10
-    /// Refused changes per user within ten minutes that don't count as changes.
+    /// The maximum rejected changes per user within ten minutes that don't count as changes.
     private static let mostRefusals = 100
 
     /// The origin of a new user's session.
@@ -19,13 +19,13 @@ extension UserRules {
         ]
     }
 
-    /// The user as it will be stored, for functions of the app.
+    /// The user as it will be stored, for app functions.
     func subject(_ save: Save, _ stored: JSONObject) -> JSONObject {
         let secret: Set<Name> = ["password", "authData"]
         return stored.merging(save.body.filter { !secret.contains($0.key) }) { $1 }
     }
 
-    /// Prepares the verification of a new address, and calls the app's functions before any lock is taken.
+    /// Prepares the verification of a new address. Calls app functions here, before any lock is acquired.
     mutating func beginVerification(
         _ save: inout Save, _ stored: JSONObject, original: JSONObject?, _ username: String
     ) async throws {
@@ -39,8 +39,8 @@ extension UserRules {
         verification = (token, username, isSent)
     }
 
-    /// A changed address must be confirmed again, but not one that is sent unchanged. The former address gets a notice,
-    /// even if there is no new one.
+    /// Requires verification of a changed address, but not of one sent unchanged. The former address is notified, even
+    /// if the address is removed.
     mutating func completeAddress(_ save: inout Save, _ objectId: String) async throws {
         guard let change = save.body["email"],
             change.stringValue != nil || change.isNull || change["__op"]?.stringValue == "Delete"
@@ -51,13 +51,13 @@ extension UserRules {
             let user = try await store.accounts.mailUser(objectId, .verification)
         else { return }
         if let known = user.email, change.stringValue != nil, known.hasSameBytes(as: email) {
-            // Nor is it written: another request may have changed it meanwhile, and have the other one confirmed.
+            // The unchanged address isn't written either, since another request may be changing it.
             save.body["email"] = nil
             return
         }
         let former = backend.mails.sendsNotices ? user.email ?? "" : ""
         guard confirms || !former.isEmpty else { return }
-        // The new address is sent a mail, and so is the one before it, whichever user has them.
+        // A change mails both the new and the former address, which may belong to strangers.
         guard
             save.caller.writesEverything
                 || services.addressChanges.countOneMore(Name(objectId), most: Self.mostAddressChanges)
@@ -71,7 +71,8 @@ extension UserRules {
         do {
             try await beginVerification(&save, original, original: original, username)
         } catch {
-            // No mail is sent. But each attempt calls functions of the app, so not all of them are free.
+            // No mail is sent, so the change doesn't count. But each attempt calls app functions, so the number of such
+            // attempts is limited.
             if !save.caller.writesEverything,
                 services.refusedAddresses.countOneMore(Name(objectId), most: Self.mostRefusals)
             {

@@ -6,7 +6,7 @@ import ParseStorage
 import Rules
 import ServerConfiguration
 
-/// Signing up, and changing a user.
+/// Signs up and updates users.
 struct UserRules: SaveRules {
     var backend: Backend
 
@@ -28,7 +28,7 @@ struct UserRules: SaveRules {
 
     mutating func authorize(_ save: inout Save) async throws -> WriteResult? {
         if let objectId = save.objectId {
-            // A caller who may not change the record is refused before anything of it is looked at.
+            // Rejects unauthorized callers before reading the user.
             try await backend.users.authorizeUserUpdate(objectId, save.caller)
             try backend.users.checkEmailVerified(save.body, save.caller)
             save.hidden.merge(try backend.permissions.takeInternalFields(&save.body, save.caller)) { $1 }
@@ -61,7 +61,7 @@ struct UserRules: SaveRules {
             guard let name = save.body["username"]?.stringValue, !name.isEmpty else {
                 throw ParseError(ParseError.usernameMissing, "bad or missing username")
             }
-            // Who moves users brings the hash in place of the password.
+            // An import may provide the hash instead of the password.
             let hasPassword = save.body["password"]?.stringValue?.isEmpty == false
             guard hasPassword || save.hidden["_hashed_password"]?.isTruthy == true else {
                 throw ParseError(ParseError.passwordMissing, "password is required")
@@ -100,7 +100,7 @@ struct UserRules: SaveRules {
         let sentAddress = save.body["email"]?.stringValue
         backend.users.normalizeNames(&save.body)
         if let sentAddress, linking?.vouchedAddresses.contains(Name(sentAddress)) == true {
-            // What a provider's token says of the address is worth as much as a link.
+            // An address verified by the provider needs no link.
             if configuration.accountMail.verifyUserEmails { save.body["emailVerified"] = true }
         } else {
             let username = save.body["username"]?.stringValue ?? ""
@@ -134,7 +134,7 @@ struct UserRules: SaveRules {
             throw ParseError(ParseError.usernameMissing, "bad or missing username")
         }
         if changesPassword || save.body["email"] != nil {
-            // A link that was sent to the old address, or for the old password, is worth nothing any more.
+            // Reset links sent to the old address, or for the old password, become invalid.
             save.hidden["_perishable_token"] = .null
             save.hidden["_perishable_token_expires_at"] = .null
         }
@@ -146,7 +146,7 @@ struct UserRules: SaveRules {
         }
         backend.users.normalizeNames(&save.body)
         try await completeAddress(&save, objectId)
-        // Users cannot lock themselves out; the master key can lock out anybody.
+        // Users can't lock themselves out, but the master key can lock out anyone.
         if save.body["ACL"] != nil, !save.caller.writesEverything {
             save.acl = try ObjectACL.ofUser(
                 save.body["ACL"], objectId: objectId, isUpdate: true,
@@ -167,10 +167,11 @@ struct UserRules: SaveRules {
         try await backend.mails.send(.verification, to: email, token: verification.token, of: user, save.context)
     }
 
-    /// While names are written no other request can take them, and a password changes together with the sessions.
+    /// Stores the user. Names are locked against concurrent writes, and a password changes in the same transaction as
+    /// the sessions.
     ///
-    /// The indexes of parse-server's layout distinguish names by the case of their letters, the rule does not: so a
-    /// caller who writes a name holds a lock on it, in any case, until the write is committed.
+    /// The unique indexes of parse-server's layout are case-sensitive but names must be unique ignoring case. So a save
+    /// that writes a name locks it, ignoring case, until the commit.
     func store(_ planned: PlannedSave) async throws -> WriteResult {
         let save = planned.save
         let names = backend.users.claimedNames(save.body)
@@ -179,7 +180,8 @@ struct UserRules: SaveRules {
                 try await backend.users.checkUnique(save.body, except: save.objectId)
                 return try await backend.saving.carryOut(planned)
             }
-            // The class is made before: a transaction that reads the table would lock out the change of it.
+            // The class is created first, because a transaction that has read the table would block its own schema
+            // change.
             if changesPassword, !backend.isInTransaction { _ = try await store.ensure("_Session", [:]) }
             return try await backend.transaction(conflictKey: save.objectId ?? names.min()?.text) {
                 [changesPassword, linking] backend in
@@ -187,8 +189,8 @@ struct UserRules: SaveRules {
                 try await backend.users.checkUnique(save.body, except: save.objectId)
                 var planned = planned
                 if let linking, let objectId = save.objectId {
-                    // What others linked meanwhile stays; what they spent is not spent again, and what they removed is
-                    // gone.
+                    // Applies the change to the current data. Providers linked or removed by others in the meantime
+                    // stay so, and single-use proofs that others have used are rejected.
                     let stored = try await backend.store.accounts.authData(of: objectId, locks: true)
                     try await backend.providers.checkStillEnters(
                         linking, stored, objectId, setsPassword: changesPassword, save.caller)
@@ -221,7 +223,7 @@ struct UserRules: SaveRules {
             await backend.caches.invalidate(user: objectId)
             guard let linking else { return }
             backend.providers.addResponses(of: linking, to: &result.body)
-            // As if the caller had logged in by the providers, unless a session or cloud code sends it.
+            // Without a session, the update counts as a log-in with the providers, unless cloud code sends it.
             guard save.caller.userId == nil, !isForOthers(save) else {
                 return
             }
@@ -240,8 +242,8 @@ struct UserRules: SaveRules {
         result.body["sessionToken"] = .string(session.token)
     }
 
-    /// Whether users are created or linked on behalf of others, who log in themselves: by cloud code, and since
-    /// parse-server 9 with the master key and no installation.
+    /// Whether the user is created or linked on behalf of someone else, who logs in separately: by cloud code, or from
+    /// preset 9 on with the master key and no installation.
     private func isForOthers(_ save: Save) -> Bool {
         save.caller.isCloudCode
             || save.caller.writesEverything && save.caller.installationId == nil && configuration.preset >= 9

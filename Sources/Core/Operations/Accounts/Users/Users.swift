@@ -5,13 +5,14 @@ import ParseStorage
 import Rules
 import ServerConfiguration
 
-/// What the rules of users are made of: names that are one in any case, ACLs, who may change whom.
+/// Common rules for users: unique names ignoring case, and permission to update.
 public struct Users: Sendable, BackendPart {
     let backend: Backend
 
-    /// Ends the sessions of a user whose password was changed, and opens a new one for a client.
+    /// Ends a user's sessions after a password change if `revokeSessionOnPasswordReset` is on, and creates a new one
+    /// for a client.
     ///
-    /// - Returns: The token of the new session.
+    /// - Returns: The token of the new session, or nil for a caller with full rights.
     func replaceSessions(of userId: String, _ context: RequestContext) async throws -> String? {
         if configuration.revokeSessionOnPasswordReset {
             try await store.deleteAll("_Session", where: SessionReadRules.sessions(of: userId))
@@ -23,7 +24,7 @@ public struct Users: Sendable, BackendPart {
         ).token
     }
 
-    /// Whether a caller may change a user's record at all: their own, or one whose ACL lets them.
+    /// Throws unless the caller may update the user: their own record, or one whose ACL allows it.
     func authorizeUserUpdate(_ objectId: String, _ caller: Caller) async throws {
         guard caller.writesEverything || caller.userId != nil else {
             throw ParseError.denied(ParseError.sessionMissing, "Cannot modify user \(objectId).")
@@ -35,7 +36,7 @@ public struct Users: Sendable, BackendPart {
     private func checkWriter(of objectId: String, _ caller: Caller) async throws {
         guard !caller.writesEverything, !caller.isUser(objectId) else { return }
         var request = ObjectStore.FindRequest(className: "_User", objectId: objectId)
-        // The ACL is always there; all else may be large.
+        // The ACL is always read. Other fields may be large.
         request.keys = []
         let acl = try await store.find(request).objects.first?["ACL"]?.objectValue
         let isWritable = acl.map { acl in caller.principals.contains { acl[$0]?["write"] == true } } ?? false
@@ -57,7 +58,7 @@ public struct Users: Sendable, BackendPart {
         }
     }
 
-    /// Refuses names that no column can hold.
+    /// Rejects names that can't be stored.
     func checkNames(_ body: JSONObject) throws {
         for name in claimedNames(body) { _ = try ValueText.checked(name.text) }
     }
@@ -66,7 +67,9 @@ public struct Users: Sendable, BackendPart {
         Set(["username", "email"].compactMap { body[$0]?.nameValue })
     }
 
-    /// User names and mail addresses are taken in any case of their letters.
+    /// Checks that the user name and the address are free, ignoring case.
+    ///
+    /// - Throws: 202 if the name is taken, 203 if the address is taken, 125 if the address is invalid.
     func checkUnique(_ body: JSONObject, except objectId: String?) async throws {
         if let name = body["username"]?.stringValue,
             try await store.accounts.isTaken(name, as: .username, except: objectId)
@@ -81,7 +84,7 @@ public struct Users: Sendable, BackendPart {
         }
         if !address.isEmpty {
             let scalars = address.unicodeScalars
-            // An address in its angle brackets is not one: what stands before them is a name.
+            // Rejects the form `Name <address>`.
             guard scalars.dropFirst().dropLast().contains("@"), !scalars.contains(where: Self.isNewline),
                 scalars.last != ">"
             else {
@@ -100,17 +103,17 @@ public struct Users: Sendable, BackendPart {
         }
     }
 
-    /// The user of a log-in. Looks up every spelling even after a match, because the number of round trips must not
-    /// reveal who has an account.
+    /// Returns the user of a log-in. Looks up every spelling even after a match, because the number of round trips must
+    /// not reveal who has an account.
     ///
     /// - Parameters:
-    ///   - username: The name; empty for none.
-    ///   - email: The mail address; empty for none.
+    ///   - username: The user name, or empty.
+    ///   - email: The mail address, or empty.
     func loginCandidate(username: String, email: String) async throws -> LoginCandidate? {
         var candidate = try await store.accounts.loginCandidate(username: username, email: email)
         let name = configuration.convertUsernameToLowercase ? username.lowercased() : username
         let address = configuration.convertEmailToLowercase ? email.lowercased() : email
-        // A name may be an address, which is stored as the other option says.
+        // A user name may be a mail address, which is stored in the case that the other option sets.
         var spellings = [(name, address)]
         if configuration.convertEmailToLowercase, !configuration.convertUsernameToLowercase {
             spellings.append((username.lowercased(), address))
