@@ -2,7 +2,7 @@ import Encoding
 public import ParseModel
 import Postgres
 
-/// A user as mails and the links in them need it.
+/// The columns of a user that mails and the links in them need.
 public struct MailUser: Sendable {
     public let id: String
     public let username: String
@@ -12,10 +12,11 @@ public struct MailUser: Sendable {
     public let isVerified: Bool
     /// The current token of the requested purpose, or nil if none was issued.
     public let token: String?
-    /// The expiry of the token, in milliseconds since 1970, or nil if it never expires.
+    /// The expiry of the token, in milliseconds since 1970, or nil if it has none.
     public let tokenExpiry: Int64?
 
-    /// Whether the token has expired. A token without an expiry counts as expired.
+    /// Whether the token has expired. A token without an expiry, issued before a validity was configured, counts as
+    /// expired.
     public func isExpired(at now: ParseDate) -> Bool { tokenExpiry.map { $0 <= now.milliseconds } ?? true }
 }
 

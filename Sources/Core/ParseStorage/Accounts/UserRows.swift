@@ -2,7 +2,7 @@ public import JSON
 import ParseModel
 import Postgres
 
-/// Checks the properties of users that must be unique: names, mail addresses and the ids of login providers.
+/// Access to the account columns of `_User`, and checks of the values that must be unique.
 public struct AccountRows: Sendable {
     let store: ObjectStore
 
@@ -43,9 +43,9 @@ public struct AccountRows: Sendable {
         return rows.rowCount > 0
     }
 
-    /// Returns the ids of users with a provider's id, at most two.
+    /// Returns the ids of users linked to an account at a login provider, at most two.
     ///
-    /// - Parameter isForAll: Whether users with an empty ACL, whom only the master key can read, are included.
+    /// - Parameter isForAll: Whether to include users with an empty ACL, whom only the master key can read.
     public func users(of provider: Name, id: String, isForAll: Bool) async throws -> [Name] {
         guard !id.utf8.contains(0) else { return [] }
         let condition = isForAll ? "" : " AND NOT COALESCE(\"_rperm\" = '{}' AND \"_wperm\" = '{}', false)"

@@ -11,7 +11,7 @@ public struct IndexAdvice: Sendable {
         /// The estimated mean with the index, in milliseconds.
         var meanAfter: Double? { rest.map { max(1, latest.mean * $0) } }
 
-        /// For example `Track by plays: 412 times today, 290 ms`.
+        /// A description such as `Track by plays: 412 times today, 290 ms`.
         var words: String {
             var text = "\(note.shape.words): \(latest.calls) times "
             text += note.today.calls > 0 ? "today" : "within 30 days"

@@ -5,7 +5,6 @@ import Postgres
 struct RefusingIndexes {
     let store: ObjectStore
 
-    /// The maximum number of indexes that one change drops.
     private static let mostRefusals = 8
 
     /// Runs a change, and repeats it after dropping an index that rejected a value.

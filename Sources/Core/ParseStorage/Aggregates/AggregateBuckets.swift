@@ -43,7 +43,7 @@ extension AggregateCompiler {
         return borders
     }
 
-    /// Checks that the default bucket lies outside all ranges.
+    /// Checks that the default bucket is outside all ranges.
     private static func check(default value: JSONValue, _ borders: [JSONValue]) throws(ParseError) {
         guard !isComputed(value) else {
             throw ParseError(ParseError.invalidQuery, "$bucket: default must be a constant")

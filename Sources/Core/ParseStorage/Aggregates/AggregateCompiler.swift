@@ -74,7 +74,6 @@ struct AggregateCompiler {
         return try body(&self)
     }
 
-    /// Converts rows to documents. Documents remain unchanged.
     private func documents(_ input: AggregateInput, _ fields: AggregateFields) -> String {
         switch input {
         case .rows(let schema, _): "SELECT \(document(schema, fields.names)) AS doc \(input.source)"

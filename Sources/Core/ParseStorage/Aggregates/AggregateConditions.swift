@@ -54,7 +54,7 @@ extension AggregateCompiler {
         let kinds = (Self.kind(one, document), Self.kind(other, document))
         let left = try expression(kinds.1 == .date ? Self.dated(one) : one, document)
         let right = try expression(kinds.0 == .date ? Self.dated(other) : other, document)
-        // Between values of the same known type, only a column can be missing.
+        // Values of the same known type compare like their jsonb forms. Only columns among them can be missing.
         if let kind = kinds.0, kind == kinds.1 {
             return "(COALESCE(\(left), 'null') \(symbol) COALESCE(\(right), 'null'))"
         }

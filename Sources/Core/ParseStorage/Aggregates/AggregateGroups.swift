@@ -60,7 +60,7 @@ extension AggregateCompiler {
         if id.isNull { return ("'null'::jsonb", "grouped") }
         if let column = Self.column(id, document) {
             switch column.type {
-            // parse-server groups pointers by their stored text. Roost's column contains only the id.
+            // As in parse-server, pointers are grouped by their column, which contains only the object id.
             case .string, .boolean, .pointer: return (column.name, "to_jsonb(grouped)")
             case .number: return (column.name, Self.value("grouped", .number))
             case .date: return ("date_trunc('milliseconds', \(column.name))", Self.value("grouped", .date))

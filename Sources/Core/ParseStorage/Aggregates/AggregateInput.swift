@@ -56,7 +56,6 @@ enum AggregateInput {
         }
     }
 
-    /// Stages that can read columns as well as documents.
     private static let readersOfColumns: Set<Name> = [
         "$match", "$sort", "$limit", "$skip", "$sample", "$group", "$count", "$sortByCount", "$bucket", "$facet",
     ]

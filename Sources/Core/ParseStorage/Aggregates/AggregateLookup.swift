@@ -90,7 +90,6 @@ extension AggregateCompiler {
             + "'[]')) AS doc FROM (SELECT \(columns.joined(separator: ", ")) \(from) OFFSET 0) AS \(outer)"
     }
 
-    /// Compiles an inner pipeline with its class and variables.
     private mutating func pipeline(
         _ stages: [AggregateStage], _ input: AggregateInput, of other: ClassSchema, _ inner: [Name: String]
     ) throws(ParseError) -> String {

@@ -17,7 +17,6 @@ extension AggregateCompiler {
         return name
     }
 
-    /// Splits a field name into the steps used in documents.
     private static func steps(_ name: String) throws(ParseError) -> [String] {
         try checked(name).split(separator: ".").map { SystemClass.field(queriedAs: String($0)) }
     }

@@ -43,7 +43,6 @@ extension AggregateCompiler {
         }
     }
 
-    /// Compiles a stage that reads documents.
     private mutating func documentStage(_ name: String, _ operand: JSONValue, _ from: String) throws(ParseError)
         -> String
     {
@@ -73,7 +72,6 @@ extension AggregateCompiler {
         value.stringValue?.hasPrefix("$") ?? (Self.operator(in: value) != nil)
     }
 
-    /// The field that `$count` adds.
     private static func countField(_ operand: JSONValue) throws(ParseError) -> String {
         guard let field = operand.stringValue, !field.isEmpty else {
             throw ParseError(ParseError.invalidQuery, "the count field must be a non-empty string")

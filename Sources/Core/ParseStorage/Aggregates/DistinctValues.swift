@@ -3,9 +3,10 @@ import Postgres
 
 /// Statements that list the distinct values of a field as sorted jsonb. Array elements count separately.
 package struct DistinctValues {
-    /// Lists the values by jumping along an index from one to the next, which takes time per value instead of per row.
+    /// The alternative of jumping along an index from one value to the next, which takes time per value instead of per
+    /// row.
     package struct Jump {
-        /// Returns a row if a suitable index exists and the field has few values.
+        /// Selects a row if a suitable index exists and the field has few values.
         package let question: Statement
         package let statement: Statement
     }

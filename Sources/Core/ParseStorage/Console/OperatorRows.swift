@@ -90,7 +90,7 @@ public struct OperatorRows: Sendable {
         ).affectedRows > 0
     }
 
-    /// Invalidates a second-factor code and all earlier ones. Returns false if it was already used.
+    /// Consumes a second-factor code, and invalidates all earlier ones. Returns false if it was already used.
     public func spend(step: Int, of id: String) async throws -> Bool {
         try await store.query(
             Statement(

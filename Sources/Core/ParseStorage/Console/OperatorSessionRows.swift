@@ -145,8 +145,8 @@ public struct OperatorSessionRows: Sendable {
 
     /// Counts objects that a session deletes.
     ///
-    /// - Returns: True if the session's confirmation is still valid, or it has deleted at most `most` objects since
-    ///   then.
+    /// - Returns: True if the session's last confirmation is still valid, or it has deleted at most `most` objects
+    ///   since.
     public func mayDelete(_ objects: Int, most: Int, token: [UInt8]) async throws -> Bool {
         try await store.query(
             Statement(

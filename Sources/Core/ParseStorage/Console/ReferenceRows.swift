@@ -9,7 +9,7 @@ public struct Reference: Sendable, Equatable {
     /// The pointer or relation field.
     public let field: String
     public let count: Int
-    /// Whether `count` is an estimate or a lower limit.
+    /// Whether `count` is an estimate or a lower bound.
     public let isEstimate: Bool
 }
 

@@ -9,7 +9,7 @@ struct Shortening: Sendable {
     /// Fields that are never shortened, for example because an access rule needs them.
     var whole: Set<Name> = []
 
-    /// The maximum limit. No value is larger.
+    /// The maximum limit, in bytes.
     private static let greatest = 1 << 20
 
     init(most: Int, whole: Set<Name> = []) {

@@ -90,8 +90,7 @@ struct DistributionCheck {
 }
 
 extension Distribution {
-    /// Replicates the sequence of change numbers to all servers that change rows. Has no effect if it is already
-    /// replicated.
+    /// Makes the sequence of change numbers available on all Citus servers. Has no effect if it already is.
     static let sharingNumbers = """
         SELECT create_reference_table(c.oid) FROM pg_class c WHERE c.oid = to_regclass('"_roost_change_number"') \
         AND NOT EXISTS (SELECT FROM pg_dist_partition p WHERE p.logicalrelid = c.oid)

@@ -42,7 +42,7 @@ public struct DatabaseExport: Sendable {
 
     struct Source: Sendable {
         let statement: Statement
-        /// Returns the approximate size of each row in bytes, in the same order. Nil if all rows are small.
+        /// Selects the approximate size of each row in bytes, in the same order. Nil if all rows are small.
         let sizes: Statement?
         /// Formats the rows.
         let rows: any ExportRows

@@ -5,12 +5,10 @@ import Postgres
 /// The plan for exporting a table: the fields of the class in REST format, and all other columns under their own names.
 struct ExportPlan: Sendable {
     let plan: ReadPlan
-    /// The selected columns in order, each with the type of its field, or nil if the column doesn't have that type.
+    /// The selected columns in order, each with the Parse type of its values, or nil if the column doesn't match the
+    /// type of its field.
     let fields: [(column: StoredTable.Column, type: FieldType?)]
 
-    /// - Parameters:
-    ///   - schema: The class.
-    ///   - table: The class's actual table.
     init(_ schema: ClassSchema, _ table: StoredTable) {
         var columns: [ReadPlan.Column] = []
         var fields: [(StoredTable.Column, FieldType?)] = []

@@ -4,7 +4,7 @@ import Synchronization
 /// Reads any number of rows of any size in pieces of a few megabytes.
 package struct RowCursor: Sendable {
     let statement: Statement
-    /// Returns the approximate size of each row in bytes, in the same order. Nil if all rows are small.
+    /// Selects the approximate size of each row in bytes, in the same order. Nil if all rows are small.
     let sizes: Statement?
 
     package init(statement: Statement, sizes: Statement?) {

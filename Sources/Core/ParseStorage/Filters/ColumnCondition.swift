@@ -8,7 +8,7 @@ struct ColumnCondition {
     let column: String
     let type: FieldType
     let path: FieldPath
-    /// Whether `$in` on a text field rejects lists with other types, like some versions of parse-server.
+    /// Whether `$in` on a text field rejects values that aren't texts, like parse-server since 9.6.
     let refusesMixedMembership: Bool
 
     /// Compiles a constraint.

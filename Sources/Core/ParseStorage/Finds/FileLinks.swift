@@ -3,13 +3,10 @@ import JSON
 
 /// Builds the URLs of files in responses.
 public struct FileLinks: Sendable {
-    /// The mount path's URL, as clients see it.
     private var mountURL: String
     /// The path between the mount URL and the file name, with slashes.
     private let path: [UInt8]
-    /// The key of files stored by hosted Parse (`fileKey`), or nil if there are none.
     private let hostedKey: String?
-    /// Returns a file's URL at its store, or nil if the server serves the file.
     private let location: (@Sendable (String) -> String?)?
 
     /// Creates links to the files of an app.

@@ -39,7 +39,7 @@ extension ObjectStore {
         public var expectedBytes: Int?
         /// The size in bytes above which values are shortened, including those of included objects, or nil for never.
         public var shorten: Int?
-        /// Whether to run the statement where no other request waits for it, however fast it is expected to be.
+        /// Whether to use a separate connection even if the find seems fast, so that no other request waits behind it.
         public var isApart = false
         /// The maximum size of the response in bytes.
         public var sizeLimit = AnswerSize.standard

@@ -73,8 +73,8 @@ struct IncludeLoader {
                 }
             }
             sources = Self.sources(targets, &included)
-            // A response that will be rejected needn't be read: its size is at least half of the rows, or the minimum
-            // for each position.
+            // The response needs at least half the bytes of the rows, and the minimum size for each position. If that
+            // exceeds the limit, the rest needn't be read.
             guard included.size / 2 <= sizeLimit, included.positions <= sizeLimit / Self.leastSize else {
                 throw AnswerSize.tooLarge(sizeLimit)
             }

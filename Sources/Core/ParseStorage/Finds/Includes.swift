@@ -6,13 +6,13 @@ import Postgres
 public final class IncludeNode: Sendable {
     /// The included fields below this one.
     public let children: [Name: IncludeNode]
-    /// The fields to return of the objects here, or nil for all.
+    /// The fields to return of the objects at this level, or nil for all.
     public let keys: Set<Name>?
-    /// The fields to leave out of the objects here.
+    /// The fields to leave out of the objects at this level.
     public let excluded: Set<Name>
-    /// Whether the objects here are returned with all fields and without further includes.
+    /// Whether the objects at this level are returned with all fields and without further includes.
     let isPlain: Bool
-    /// Whether some fields of the objects here are left out.
+    /// Whether some fields of the objects at this level are left out.
     let isSelective: Bool
 
     /// Creates a tree from the dotted paths of `include`, `keys` and `excludeKeys`.
@@ -70,7 +70,7 @@ public final class IncludeNode: Sendable {
         }
     }
 
-    /// Returns whether the caller didn't request a field of the objects here.
+    /// Whether a field of the objects at this level is left out.
     func leavesOut(_ field: String) -> Bool {
         if SystemClass.commonFields[field] != nil { return false }
         if let keys, !keys.contains(field) { return true }
