@@ -2,28 +2,26 @@ import Encoding
 public import ParseModel
 import Postgres
 
-/// A user whom a mail is for, or a link in one.
+/// The columns of a user that mails and the links in them need.
 public struct MailUser: Sendable {
-    /// The user's id.
     public let id: String
-    /// The user's name.
     public let username: String
-    /// The mail address; nil for none.
+    /// The mail address, or nil if the user has none.
     public let email: String?
-    /// Whether the address is confirmed.
+    /// Whether the mail address is confirmed.
     public let isVerified: Bool
-    /// The token that was asked for, or sent last; nil for none.
+    /// The current token of the requested purpose, or nil if none was issued.
     public let token: String?
-    /// Until when the token is worth something, in milliseconds since 1970; nil for no end.
+    /// The expiry of the token, in milliseconds since 1970, or nil if it has none.
     public let tokenExpiry: Int64?
 
-    /// Whether the token had an end, and it has come.
+    /// Whether the token has expired. A token without an expiry, issued before a validity was configured, counts as
+    /// expired.
     public func isExpired(at now: ParseDate) -> Bool { tokenExpiry.map { $0 <= now.milliseconds } ?? true }
 }
 
-/// The columns of users that links in mails are about. No field of the class shows them.
+/// The token columns of `_User` behind the links in mails. The schema of the class doesn't show them.
 extension AccountRows {
-    /// A token's purpose.
     public enum TokenPurpose: Sendable {
         case verification, passwordReset
 
@@ -42,13 +40,13 @@ extension AccountRows {
         }
     }
 
-    /// The user who has a token.
+    /// Returns the user with this token, or nil if no user has it.
     ///
-    /// The database finds the user by a hash of the token, and the token itself is compared in constant time: how long an
-    /// answer takes says nothing about how a token begins.
+    /// The index lookup uses a hash of the token, and the token itself is compared in constant time, so response times
+    /// don't reveal how a token begins.
     ///
-    /// - Parameter username: The name that the user must have; nil for any.
-    /// - Throws: `ParseError` for failures of the database.
+    /// - Parameter username: The required user name, or nil to accept any.
+    /// - Throws: `ParseError` if the database fails.
     public func user(with token: String, _ purpose: TokenPurpose, username: String? = nil) async throws -> MailUser? {
         guard !token.utf8.contains(0), username?.utf8.contains(0) != true else { return nil }
         let named = username == nil ? "" : " AND \"username\" = $2"
@@ -58,11 +56,9 @@ extension AccountRows {
         return user.flatMap { ConstantTime.areEqual(token, $0.token ?? "") ? $0 : nil }
     }
 
-    /// The user whom a mail to an address is for: the one who has the address, else the one who has it as name and
-    /// none as address.
+    /// Returns the user with this mail address or, failing that, a user without an address whose name it is.
     ///
-    /// - Parameter ignoresCase: Whether it counts in any case of its letters. No two users have addresses that differ in
-    ///   that alone.
+    /// - Parameter ignoresCase: Whether letter case is ignored.
     public func user(withMail address: String, _ purpose: TokenPurpose, ignoresCase: Bool = false) async throws
         -> MailUser?
     {
@@ -76,13 +72,13 @@ extension AccountRows {
                 + "ORDER BY (\"email\" IS NOT NULL) DESC LIMIT 1", [address])
     }
 
-    /// A user by name or id.
+    /// Returns the user with this name.
     public func user(named username: String, _ purpose: TokenPurpose) async throws -> MailUser? {
         guard !username.utf8.contains(0) else { return nil }
         return try await mailUser(purpose, where: "\"username\" = $1 LIMIT 1", [username])
     }
 
-    /// A user by id.
+    /// Returns the user with this id.
     public func mailUser(_ id: String, _ purpose: TokenPurpose) async throws -> MailUser? {
         guard !id.utf8.contains(0) else { return nil }
         return try await mailUser(purpose, where: "\"objectId\" = $1", [id])
@@ -104,12 +100,12 @@ extension AccountRows {
         }
     }
 
-    /// Gives a user a token in place of the one before, as long as the address is the one that the token is sent to.
+    /// Replaces a user's token, unless the mail address has changed since `user` was read.
     ///
     /// - Parameters:
-    ///   - expiry: Until when it is worth something; nil for no end.
-    ///   - user: The user, as it was when the address was read.
-    /// - Returns: Whether it was given: false when the address is another one meanwhile.
+    ///   - expiry: The time at which the token expires, or nil if it never does.
+    ///   - user: The user with the address to which the token is sent.
+    /// - Returns: False if the address has changed.
     public func setToken(_ token: String, expiry: ParseDate?, of user: MailUser, _ purpose: TokenPurpose) async throws
         -> Bool
     {

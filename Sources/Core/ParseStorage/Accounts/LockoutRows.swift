@@ -1,19 +1,18 @@
 public import ParseModel
 import Postgres
 
-/// The attempts to log in that failed, counted with the user.
+/// Counts of failed log-in attempts, stored in the user's row.
 extension AccountRows {
-    /// Failed attempts. An expired lock's no longer count.
     private static let counted = """
         CASE WHEN "_account_lockout_expires_at" IS NULL THEN COALESCE("_failed_login_count", 0) ELSE 0 END
         """
 
-    /// Counts an attempt; the one that reaches the threshold locks the account.
+    /// Counts a log-in attempt. The attempt that reaches the threshold locks the account.
     ///
     /// - Parameters:
-    ///   - threshold: How many attempts lock the account.
-    ///   - end: Until when.
-    /// - Returns: Whether there was an attempt left.
+    ///   - threshold: The number of attempts that locks the account.
+    ///   - end: The end of the lock, if this attempt starts it.
+    /// - Returns: False if the account is locked.
     public func reserveAttempt(of userId: String, threshold: Int, until end: ParseDate, now: ParseDate) async throws
         -> Bool
     {
@@ -44,7 +43,7 @@ extension AccountRows {
         }
     }
 
-    /// Until when an account is locked, in milliseconds since 1970; nil when it is not.
+    /// Returns the end of an account's lock, in milliseconds since 1970, or nil if the account isn't locked.
     public func lockEnd(of userId: String) async throws -> Int64? {
         let rows = try await store.query(
             "SELECT \"_account_lockout_expires_at\" FROM \"_User\" WHERE \"objectId\" = $1", [.text(userId)],
@@ -52,7 +51,7 @@ extension AccountRows {
         return rows.rowCount > 0 ? rows.timestamp(0, 0) : nil
     }
 
-    /// Takes back an attempt that was not made after all.
+    /// Undoes ``reserveAttempt(of:threshold:until:now:)`` for an attempt that turned out not to count.
     public func releaseAttempt(of userId: String, threshold: Int) async throws {
         _ = try await store.query(
             Statement(
@@ -64,7 +63,7 @@ extension AccountRows {
                 """, [.text(userId), .double(Double(threshold))]))
     }
 
-    /// Resets a user's attempts.
+    /// Resets a user's failed attempts and removes the lock.
     public func resetAttempts(of userId: String) async throws {
         _ = try await store.query(
             Statement(

@@ -2,44 +2,42 @@ public import JSON
 public import ParseModel
 import Postgres
 
-/// A user as a log-in finds it.
+/// The columns of a user that a log-in needs.
 public struct LoginCandidate: Sendable {
-    /// The user's id.
     public let id: String
-    /// The hash of the password; nil for users without one.
+    /// The password hash, or nil if the user has no password.
     public let hash: String?
-    /// An empty ACL: only the master key reaches this user.
+    /// Whether the ACL is empty, so that only the master key can read this user.
     public let isLockedAway: Bool
     /// Whether the mail address is confirmed.
     public let isVerified: Bool
-    /// What login providers know of the user, by provider.
+    /// The user's `authData`, by provider.
     public let loginData: JSONObject
-    /// When the password was set, in milliseconds since 1970, where that is noted.
+    /// The time of the last password change, in milliseconds since 1970, or nil if it wasn't recorded.
     public let passwordChangedAt: Int64?
 }
 
-/// What a change of a password needs to know of the user.
+/// The columns of a user that a password change needs.
 public struct PasswordRecord: Sendable {
-    /// The user's name.
     public let username: String?
-    /// The hash of the password that is replaced.
+    /// The current password hash, or nil if the user has no password.
     public let hash: String?
-    /// The hashes of earlier passwords, the oldest first.
+    /// The hashes of earlier passwords, oldest first.
     public let history: [String]
 }
 
-/// The columns of users that passwords are about. No field of the class shows them.
+/// The password columns of `_User`. The schema of the class doesn't show them.
 extension AccountRows {
-    /// The user whom a log-in means.
+    /// Finds the user for a log-in by name, mail address or both.
     ///
-    /// Both given, both must fit; a name alone may also be the mail address, but the user who bears it as name comes
-    /// first.
+    /// If both are given, both must match. A name alone may also be a mail address; a user with that name takes
+    /// precedence.
+    ///
     /// - Parameters:
-    ///   - username: The name; empty for none.
-    ///   - email: The mail address; empty for none.
-    ///   - ignoresCase: Whether names count in any case of their letters; then several users are none.
-    /// - Returns: The user; nil when there is none.
-    /// - Throws: `ParseError` for failures of the database.
+    ///   - username: The name or mail address. If it is empty, only `email` counts.
+    ///   - email: The mail address. If it is empty, only `username` counts.
+    ///   - ignoresCase: Whether letter case is ignored. An ambiguous match then returns nil.
+    /// - Throws: `ParseError` if the database fails.
     public func loginCandidate(username: String, email: String, ignoresCase: Bool = false) async throws
         -> LoginCandidate?
     {
@@ -75,7 +73,7 @@ extension AccountRows {
             passwordChangedAt: rows.timestamp(0, 5))
     }
 
-    /// Whether a user's password still has a hash. A change that is under way is waited for.
+    /// Returns whether the hash is still the user's password hash. Waits for an uncommitted change of the user.
     public func hasPassword(_ userId: String, hash: String) async throws -> Bool {
         let rows = try await store.query(
             Statement(
@@ -84,14 +82,13 @@ extension AccountRows {
         return rows.rowCount > 0
     }
 
-    /// Notes when a user's password was set.
     public func setPasswordDate(of userId: String, to date: ParseDate) async throws {
         _ = try await store.query(
             "UPDATE \"_User\" SET \"_password_changed_at\" = $1 WHERE \"objectId\" = $2",
             [.timestamp(milliseconds: date.milliseconds), .text(userId)])
     }
 
-    /// What is known of a user's passwords; nil when there is no such user.
+    /// Returns a user's password columns, or nil if the user doesn't exist.
     public func passwordRecord(of userId: String) async throws -> PasswordRecord? {
         let rows = try await store.query(
             "SELECT \"username\", \"_hashed_password\", \"_password_history\" FROM \"_User\" WHERE \"objectId\" = $1",

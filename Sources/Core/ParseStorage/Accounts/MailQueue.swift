@@ -1,25 +1,26 @@
 public import JSON
 import Postgres
 
-/// A mail that waits to be sent.
+/// A mail in the queue.
 public struct QueuedMail: Sendable {
-    /// Its number.
+    /// The row number.
     public let id: Int64
-    /// What was asked for.
+    /// The mail's content, as passed to ``MailRows/enqueue(_:)``.
     public let content: JSONObject
-    /// How often it was tried, this time included.
+    /// The number of attempts, including the current one.
     public let attempts: Int64
-    /// The part of its address after the @.
+    /// The part of the recipient's address after the `@`, in lower case.
     public let domain: Name
 }
 
-/// Mails that wait to be sent, in a table beside the classes that no route reads.
+/// The mail queue, in a table that no route can read.
 public struct MailRows: Sendable {
     let store: ObjectStore
 
-    /// Makes the tables of mails, if there are none.
+    /// Creates the mail tables if they don't exist.
     public func prepare() async throws {
-        // Not altered again: that waits for a dump that reads the table, and all that use mails would wait behind it.
+        // ALTER TABLE runs only if the column is missing: it would wait for a running pg_dump, and every mail query
+        // would wait behind it.
         let isDated = try await store.query(
             """
             SELECT EXISTS (SELECT FROM pg_attribute WHERE attrelid = to_regclass('"_roost_mail"') AND attname = 'since')
@@ -38,8 +39,8 @@ public struct MailRows: Sendable {
             """, store.client)
     }
 
-    /// Columns of a user that mails show, as JSON has them; those that there are not, are empty, or have more than 4000
-    /// characters are left out.
+    /// Returns columns of a user as JSON, for use in mails. Leaves out unknown and empty columns and values longer than
+    /// 4,000 characters.
     public func columns(_ names: [Name], of userId: String) async throws -> JSONObject {
         let list = JSONValue.array(names.map { .string($0.text) })
         let rows = try await store.query(
@@ -53,7 +54,7 @@ public struct MailRows: Sendable {
         return rows.jsonb(0, 0).flatMap { try? JSONValue(parsing: $0) }?.objectValue ?? [:]
     }
 
-    /// Puts a mail into the queue, as part of the transaction that this is part of.
+    /// Adds a mail to the queue, within the current transaction.
     public func enqueue(_ content: JSONObject) async throws {
         do {
             _ = try await store.query(
@@ -65,13 +66,13 @@ public struct MailRows: Sendable {
         }
     }
 
-    /// Takes the mail that has been due for longest. No other process takes it for some time: one that dies while
-    /// sending it leaves it to others then.
+    /// Claims the mail that has been due longest and hides it from other processes for a while. If this process dies
+    /// while sending, another one claims the mail after that time.
     ///
     /// - Parameters:
-    ///   - seconds: For how long.
-    ///   - domains: Whose mails are left for later.
-    /// - Returns: nil where none is due.
+    ///   - seconds: The time for which other processes don't claim the mail.
+    ///   - domains: Recipient domains to skip.
+    /// - Returns: The mail, or nil if none is due.
     public func take(for seconds: Double, except domains: [Name]) async throws -> QueuedMail? {
         let rows = try await store.query(
             Statement(
@@ -90,7 +91,7 @@ public struct MailRows: Sendable {
             id: id, content: content, attempts: rows.int(0, 2) ?? 1, domain: Name(rows.string(0, 3) ?? ""))
     }
 
-    /// How many mails wait, and for how many seconds the oldest of them has, however often it was tried and put off.
+    /// Returns the number of queued mails and the age of the oldest, in seconds since it was enqueued.
     public func waiting() async throws -> (count: Int, oldest: Double) {
         let rows = try await store.query(
             """
@@ -100,12 +101,11 @@ public struct MailRows: Sendable {
         return (Int(rows.int(0, 0) ?? 0), max(0, rows.double(0, 1) ?? 0))
     }
 
-    /// Removes a mail that was sent.
     public func remove(_ id: Int64) async throws {
         _ = try await store.query(Statement("DELETE FROM \"_roost_mail\" WHERE \"id\" = $1", [.int(id)]))
     }
 
-    /// Gives a mail back that was not sent, as if it had not been taken.
+    /// Returns an unsent mail to the queue without counting the attempt.
     public func giveBack(_ mail: QueuedMail) async throws {
         _ = try await store.query(
             Statement(
@@ -113,7 +113,7 @@ public struct MailRows: Sendable {
                     + "WHERE \"id\" = $1 AND \"attempts\" = $2", [.int(mail.id), .int(mail.attempts)]))
     }
 
-    /// Puts a mail off that could not be sent.
+    /// Schedules another attempt for a mail that couldn't be sent.
     public func postpone(_ id: Int64, by seconds: Double, reason: String) async throws {
         _ = try await store.query(
             Statement(
@@ -121,7 +121,7 @@ public struct MailRows: Sendable {
                     + "WHERE \"id\" = $1", [.int(id), .double(seconds), .text(reason)]))
     }
 
-    /// Gives a mail up. It stays with the reason, without the link in it.
+    /// Stops trying to send a mail. The row keeps the reason, but no longer the link and the token.
     public func giveUp(_ id: Int64, reason: String) async throws {
         _ = try await store.query(
             Statement(
@@ -129,8 +129,7 @@ public struct MailRows: Sendable {
                     + "\"content\" = \"content\" - 'link' - 'token' WHERE \"id\" = $1", [.int(id), .text(reason)]))
     }
 
-    /// Notes that a token was spent, so that the same link opened once more leads to the same page. Others that are
-    /// older than a day are forgotten.
+    /// Records a used token for a day, so that opening the link again shows the same page. Deletes expired records.
     public func noteSpentToken(_ token: String, of username: String) async throws {
         _ = try await store.query(
             Statement(
@@ -141,14 +140,14 @@ public struct MailRows: Sendable {
                 """, [.text(token), .text(username)]))
     }
 
-    /// Forgets a token that was noted as spent, and was not.
+    /// Removes the record of a token whose use failed.
     public func forgetSpentToken(_ token: String) async throws {
         _ = try await store.query(
             Statement(
                 "DELETE FROM \"_roost_spent_token\" WHERE \"hash\" = sha256(convert_to($1, 'UTF8'))", [.text(token)]))
     }
 
-    /// The name of the user who spent a token within the last day.
+    /// Returns the name of the user who used the token within the last day, or nil if nobody did.
     public func userWhoSpent(_ token: String) async throws -> String? {
         guard !token.utf8.contains(0) else { return nil }
         let rows = try await store.query(

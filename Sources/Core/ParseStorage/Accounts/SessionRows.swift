@@ -2,23 +2,21 @@ public import JSON
 public import ParseModel
 import Postgres
 
-/// A session as its token finds it.
+/// A session with the properties of its user that requests need.
 public struct StoredSession: Sendable {
-    /// The session's id.
+    /// The session id, empty for the result of ``SessionRows/unopened(userId:)``.
     public let id: String
-    /// The user's id.
     public let userId: String
-    /// When it ends, in milliseconds since 1970; nil for never.
+    /// The expiry, in milliseconds since 1970, or nil if the session never expires.
     public let expiresAt: Int64?
-    /// When it was changed last, in milliseconds since 1970.
+    /// The time of the last change, in milliseconds since 1970.
     public let updatedAt: Int64?
-    /// The names of the providers that the user is linked with.
+    /// The login providers linked to the user.
     public let providers: [Name]
-    /// Whether the user has a password.
     public let hasPassword: Bool
 }
 
-/// Sessions, and the roles that their users hold.
+/// Sessions, and the roles of their users.
 public struct SessionRows: Sendable {
     let store: ObjectStore
 
@@ -27,9 +25,9 @@ public struct SessionRows: Sendable {
         FROM "_Session" AS s JOIN "_User" AS u ON u."objectId" = s."user" WHERE s."sessionToken" = $1
         """
 
-    /// A deleted role leaves its memberships, and its parents', behind, but passes nothing on. Beyond the role limit,
-    /// the user's direct roles come first, oldest first: clients who may create roles can name any user in them, and
-    /// must not displace others. A role that does not count gives no right, as if it did not exist.
+    /// A deleted role leaves its memberships behind, and those of its parents, but passes on no rights. Beyond the role
+    /// limit the user's direct roles come first, oldest first: clients who may create roles can add any user to them
+    /// and must not displace older ones. Dropping a role can only take rights away.
     private static let rolesStatement = """
         WITH RECURSIVE held(id, name) AS (
             (SELECT role."objectId", role."name" FROM "_Join:users:_Role" AS member
@@ -41,10 +39,9 @@ public struct SessionRows: Sendable {
         SELECT name FROM held LIMIT \(HardLimits.roles)
         """
 
-    /// The session of a token.
+    /// Returns the session with this token, or nil if the session, its user or the class `_Session` doesn't exist.
     ///
-    /// - Returns: The session; nil when there is none, its user is gone, or the class of sessions is.
-    /// - Throws: `ParseError` for failures of the database.
+    /// - Throws: `ParseError` if the database fails.
     public func session(token: String) async throws -> StoredSession? {
         guard !token.utf8.contains(0) else { return nil }
         do {
@@ -54,17 +51,16 @@ public struct SessionRows: Sendable {
                 id: id, userId: userId, expiresAt: rows.timestamp(0, 2), updatedAt: rows.timestamp(0, 3),
                 providers: Self.providers(rows, 4), hasPassword: rows.bool(0, 5) == true)
         } catch let error as PostgresError where error.sqlState == "42P01" {
-            // The class of sessions was removed, and all sessions with it.
+            // The class was removed, and all sessions with it.
             return nil
         } catch let error as PostgresError {
             throw store.failure(error)
         }
     }
 
-    /// What a session of a user would say, for one that has none.
+    /// Returns a session with an empty id for a user who has no session, or nil if the user doesn't exist.
     ///
-    /// - Returns: The user, with an empty id of the session; nil when there is no such user.
-    /// - Throws: `ParseError` for failures of the database.
+    /// - Throws: `ParseError` if the database fails.
     public func unopened(userId: String) async throws -> StoredSession? {
         guard !userId.utf8.contains(0) else { return nil }
         do {
@@ -85,10 +81,10 @@ public struct SessionRows: Sendable {
         return authData.filter { !$0.value.isNull }.map(\.key)
     }
 
-    /// Whether a session is there still, and stays for the rest of the transaction that this is part of: who changes the
-    /// password of its user, which ends all sessions, comes before or after.
+    /// Returns whether a session exists, and keeps its user's password from being changed until the transaction ends. A
+    /// password change removes all sessions, so it happens either before or after.
     ///
-    /// - Throws: `ParseError` for failures of the database.
+    /// - Throws: `ParseError` if the database fails.
     public func holds(session id: String, of userId: String) async throws -> Bool {
         do {
             _ = try await store.query("SELECT 1 FROM \"_User\" WHERE \"objectId\" = $1 FOR SHARE", [.text(userId)])
@@ -98,22 +94,22 @@ public struct SessionRows: Sendable {
         }
     }
 
-    /// The names of a user's roles, those inherited included: at most ``HardLimits/roles``.
+    /// Returns the names of a user's roles, including inherited ones, at most ``HardLimits/roles``.
     ///
-    /// - Throws: `ParseError` for failures of the database.
+    /// - Throws: `ParseError` if the database fails.
     public func roleNames(of userId: String) async throws -> [String] {
         do {
             let rows = try await store.query(Self.rolesStatement, [.text(userId)], readOnly: true)
             return (0..<rows.rowCount).compactMap { rows.string($0, 0) }
         } catch let error as PostgresError where error.sqlState == "42P01" {
-            // The class of roles was removed, and all roles with it.
+            // The class was removed, and all roles with it.
             return []
         } catch let error as PostgresError {
             throw store.failure(error)
         }
     }
 
-    /// Gives a session a new end, unless another process was quicker.
+    /// Extends a session, unless it has changed since `date`, for example in another process.
     public func extend(
         _ id: String, until end: ParseDate, now: ParseDate, unlessChangedSince date: ParseDate
     ) async throws {
@@ -128,9 +124,7 @@ public struct SessionRows: Sendable {
             ])
     }
 
-    /// Removes sessions that have ended, a thousand at a time.
-    ///
-    /// - Parameter end: Those that ended later stay.
+    /// Removes sessions that expired before `end`, 1,000 per statement.
     public func remove(endedBefore end: ParseDate) async throws {
         let statement = Statement(
             """
@@ -142,7 +136,7 @@ public struct SessionRows: Sendable {
                 while try await session.query(statement).affectedRows >= 1000 {}
             }
         } catch let error as PostgresError where error.sqlState == "42P01" {
-            // The class of sessions was removed, and all sessions with it.
+            // The class was removed, and all sessions with it.
         }
     }
 }

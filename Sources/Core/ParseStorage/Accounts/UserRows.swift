@@ -2,21 +2,21 @@ public import JSON
 import ParseModel
 import Postgres
 
-/// What of users must be theirs alone: names, mail addresses, the ids that providers know them by.
+/// Access to the account columns of `_User`, and checks of the values that must be unique.
 public struct AccountRows: Sendable {
     let store: ObjectStore
 
-    /// A column of users whose values differ in more than the case of their letters.
+    /// A column of users whose values must differ in more than letter case.
     public enum UserNameColumn: String, Sendable {
         case username, email
     }
 
-    /// Keeps others from taking names, in any case of their letters, until the transaction ends.
+    /// Locks names, in any letter case, against use by other requests until the transaction ends.
     public func claim(_ names: Set<Name>) async throws {
         for statement in Self.claims(names) { _ = try await store.query(statement) }
     }
 
-    /// The statements that lock names in one order, so that two who write the same names do not wait for each other.
+    /// Returns statements that lock names in a fixed order, so that concurrent writers don't deadlock.
     static func claims(_ names: Set<Name>) -> [Statement] {
         let names = names.filter { !$0.utf8.contains(0) }
         guard !names.isEmpty else { return [] }
@@ -30,10 +30,10 @@ public struct AccountRows: Sendable {
         ]
     }
 
-    /// Whether another user has a name in any case of its letters, those beyond ASCII included: by Unicode's simple
-    /// case folding, which `roost_fold` has of its own, since `lower` knows only ASCII where lc_ctype is C.
+    /// Returns whether another user has this name or address in any letter case. Case folding follows Unicode, because
+    /// PostgreSQL's `lower` knows only ASCII if lc_ctype is C.
     ///
-    /// - Throws: `ParseError` 107 for what no column can hold.
+    /// - Throws: `ParseError` 107 for a text that a column can't store.
     public func isTaken(_ value: String, as column: UserNameColumn, except objectId: String?) async throws -> Bool {
         let rows = try await store.query(
             """
@@ -43,9 +43,9 @@ public struct AccountRows: Sendable {
         return rows.rowCount > 0
     }
 
-    /// The ids of users whom a provider knows by an id; two at most.
+    /// Returns the ids of users linked to an account at a login provider, at most two.
     ///
-    /// - Parameter isForAll: Whether users whose ACL admits no caller count.
+    /// - Parameter isForAll: Whether to include users with an empty ACL, whom only the master key can read.
     public func users(of provider: Name, id: String, isForAll: Bool) async throws -> [Name] {
         guard !id.utf8.contains(0) else { return [] }
         let condition = isForAll ? "" : " AND NOT COALESCE(\"_rperm\" = '{}' AND \"_wperm\" = '{}', false)"
@@ -55,9 +55,9 @@ public struct AccountRows: Sendable {
         return (0..<rows.rowCount).compactMap { rows.string($0, 0) }.map { Name($0) }
     }
 
-    /// What providers said of a user; empty when there is no such user.
+    /// Returns a user's `authData`, or an empty object if the user doesn't exist.
     ///
-    /// - Parameter locks: Whether no other request changes the user until the transaction ends.
+    /// - Parameter locks: Whether to lock the user against changes by other requests until the transaction ends.
     public func authData(of userId: String, locks: Bool = false) async throws -> JSONObject {
         let rows = try await store.query(
             "SELECT \"authData\" FROM \"_User\" WHERE \"objectId\" = $1\(locks ? " FOR NO KEY UPDATE" : "")",
@@ -66,9 +66,9 @@ public struct AccountRows: Sendable {
         return rows.jsonb(0, 0).flatMap { try? JSONValue(parsing: $0) }?.objectValue ?? [:]
     }
 
-    /// Stores what providers said of a user.
+    /// Replaces a user's `authData`.
     ///
-    /// - Throws: `ParseError` 208 when another user has one of the providers' ids.
+    /// - Throws: `ParseError` 208 if another user has one of the providers' ids.
     public func setAuthData(of userId: String, to data: JSONObject) async throws {
         do {
             _ = try await store.query(
@@ -79,9 +79,9 @@ public struct AccountRows: Sendable {
         }
     }
 
-    /// Keeps others from deciding about a device until the transaction ends.
+    /// Locks a device name against other requests until the transaction ends.
     ///
-    /// - Throws: `ParseError` 107 for a name that has a NUL character in it.
+    /// - Throws: `ParseError` 107 if the name contains a NUL character.
     public func claim(device name: String) async throws {
         _ = try await store.query(
             "SELECT pg_advisory_xact_lock(hashtextextended($1, \(ProcessLock.number(2))))",

@@ -2,22 +2,19 @@ public import JSON
 public import ParseModel
 import Postgres
 
-/// The start of a job, as recorded.
+/// A job run that starts.
 public struct JobStart: Sendable {
-    /// The id of its row.
+    /// The `objectId` of the run's `_JobStatus` row.
     public let id: String
-    /// The name of the job.
     public let name: String
-    /// What started it.
+    /// The `source` of the row: `api` or `schedule`.
     public let source: String
-    /// The process that runs it.
+    /// The id of the process that runs the job.
     public let owner: String
-    /// Whether no other run of the job may be.
+    /// Whether the job must not run twice at the same time.
     public let isExclusive: Bool
-    /// When it began.
     public let at: ParseDate
 
-    /// Makes a note.
     public init(id: String, name: String, source: String, owner: String, isExclusive: Bool, at: ParseDate) {
         self.id = id
         self.name = name
@@ -28,16 +25,13 @@ public struct JobStart: Sendable {
     }
 }
 
-/// The end of a job, as recorded.
+/// The outcome of a job run.
 public struct JobEnd: Sendable {
-    /// Whether it did what it should.
     public var hasSucceeded: Bool
-    /// What it said; nil for what it said before.
+    /// The last message, or nil to keep the current one.
     public var message: String?
-    /// When it ended.
     public var at: ParseDate
 
-    /// Makes a note.
     public init(hasSucceeded: Bool, message: String?, at: ParseDate = .now) {
         self.hasSucceeded = hasSucceeded
         self.message = message
@@ -45,12 +39,11 @@ public struct JobEnd: Sendable {
     }
 }
 
-/// Runs of jobs: their rows in `_JobStatus`, as parse-server writes them, and a table beside the classes that says which
-/// process each belongs to.
+/// Job runs: their `_JobStatus` rows, in parse-server's format, and a table with the process that runs each of them.
 public struct JobRows: Sendable {
     let store: ObjectStore
 
-    /// Makes the table of runs, if there is none.
+    /// Creates the table of runs if it doesn't exist.
     public func prepare() async throws {
         try await ProcessLock.schemaChange.make(
             """
@@ -62,9 +55,9 @@ public struct JobRows: Sendable {
             """, store.client)
     }
 
-    /// Notes that a job runs. As with parse-server, the row has no `updatedAt`, and only the master key sees it.
+    /// Records the start of a job. As in parse-server, the row has no `updatedAt`, and only the master key can read it.
     ///
-    /// - Returns: False when it runs already and may not run twice.
+    /// - Returns: False if the job is exclusive and already running.
     public func start(_ start: JobStart) async throws -> Bool {
         try await noting {
             let rows = try await store.query(
@@ -85,7 +78,7 @@ public struct JobRows: Sendable {
         }
     }
 
-    /// Notes the message of a job that runs.
+    /// Sets the message of a job if it is still running.
     public func setMessage(_ text: String, ofJob id: String) async throws {
         try await noting {
             _ = try await store.query(
@@ -96,7 +89,7 @@ public struct JobRows: Sendable {
         }
     }
 
-    /// Notes that a job has ended, unless others took its process for dead before.
+    /// Records the end of a job, unless another process has already marked it as failed.
     public func end(_ id: String, of owner: String, _ end: JobEnd) async throws {
         try await noting {
             _ = try await store.query(
@@ -114,7 +107,7 @@ public struct JobRows: Sendable {
         }
     }
 
-    /// Says that a process lives, and gives the ids of the runs that are still its own.
+    /// Renews the heartbeat of a process, and returns the ids of its runs.
     public func keep(of owner: String) async throws -> [Name] {
         try await noting {
             let rows = try await store.query(
@@ -125,7 +118,6 @@ public struct JobRows: Sendable {
         }
     }
 
-    /// Whether a run is noted.
     public func isRunning(_ id: String) async throws -> Bool {
         try await noting {
             try await store.query("SELECT 1 FROM \"_roost_job_run\" WHERE \"id\" = $1", [.text(id)], readOnly: true)
@@ -142,7 +134,7 @@ public struct JobRows: Sendable {
         }
     }
 
-    /// Marks the runs of processes as failed that gave no sign of life for some time, and says how many there were.
+    /// Marks runs as failed if their process hasn't sent a heartbeat for this many seconds. Returns the number of runs.
     public func endThoseOfDeadProcesses(silentFor seconds: Double, message: String) async throws -> Int {
         try await noting {
             try await store.query(
@@ -160,7 +152,7 @@ public struct JobRows: Sendable {
         """
     }
 
-    /// The schedules of jobs.
+    /// Returns the `_JobSchedule` rows of the named jobs.
     public func schedules(of names: [Name]) async throws -> [JSONObject] {
         var request = ObjectStore.FindRequest(className: "_JobSchedule")
         request.filter = .field(FieldPath("jobName"), .isIn(names.map { .string($0.text) }))
@@ -168,12 +160,12 @@ public struct JobRows: Sendable {
         return try await store.find(request).objects
     }
 
-    /// Notes that a job runs because its schedule says so, and that the schedule had its run; all of it or nothing.
+    /// Records a scheduled start of a job together with the schedule's `lastRun`, in one transaction.
     ///
     /// - Parameters:
-    ///   - lastRun: When the schedule had its last run, as it was read: who finds another is too late.
-    ///   - now: When it has this run, in milliseconds since 1970.
-    /// - Returns: False when another process has taken the run, or the job may not run twice.
+    ///   - lastRun: The schedule's previous run. If the row has another one, a different process was faster.
+    ///   - now: The time of this run, in milliseconds since 1970.
+    /// - Returns: False if another process has started this run, or the job is exclusive and already running.
     public func start(_ start: JobStart, of scheduleId: String, lastRun: Double?, now: Double) async throws -> Bool {
         struct Taken: Error {}
         do {
@@ -195,14 +187,13 @@ public struct JobRows: Sendable {
         }
     }
 
-    /// Takes the job-schedule lock until the transaction ends.
     private func takeSchedules() async throws -> Bool {
         try await store.query(
             "SELECT pg_try_advisory_xact_lock(\(ProcessLock.jobSchedules.key))", []
         ).bool(0, 0) ?? false
     }
 
-    /// Runs its own statements and maps PostgreSQL errors to Parse's.
+    /// In a transaction, `PostgresError`s are left to the transaction, which may repeat it.
     private func noting<R: Sendable>(_ body: () async throws -> R) async throws -> R {
         do {
             return try await body()

@@ -1,14 +1,13 @@
 public import ParseModel
 import Postgres
 
-/// Requests that are to be counted under a key.
+/// Requests to count under one key.
 public struct CountedRequests: Sendable {
     let key: String
     let amount: Int
-    /// How long a count lasts, in milliseconds.
+    /// The duration of a count, in milliseconds.
     let window: Int
 
-    /// Names what is counted.
     public init(key: String, amount: Int, window: Int) {
         self.key = key
         self.amount = amount
@@ -16,12 +15,12 @@ public struct CountedRequests: Sendable {
     }
 }
 
-/// Counts of requests, in a table beside the classes that no route reads. It is not part of the write-ahead log: nothing
-/// waits for a disk, and after a crash of the database every count begins anew.
+/// Request counts for rate limits, in a table that no route can read. The table is unlogged: counting never waits for a
+/// disk, and a database crash resets all counts.
 public struct RequestRows: Sendable {
     let store: ObjectStore
 
-    /// Makes the table of counts, if there is none.
+    /// Creates the table of counts if it doesn't exist.
     public func prepareCounts() async throws {
         try await ProcessLock.schemaChange.make(
             """
@@ -50,16 +49,16 @@ public struct RequestRows: Sendable {
         JOIN counted ON counted."key" = sha256(convert_to(wanted."key", 'UTF8')) ORDER BY wanted."place"
         """
 
-    /// Counts requests, in one statement.
+    /// Counts requests in one statement.
     ///
-    /// - Parameter requests: No two with one key.
-    /// - Returns: For each, how many there were since its count began, and for how many milliseconds it goes on.
-    /// - Throws: `ParseError` for failures of the database.
+    /// - Parameter requests: The requests, with unique keys.
+    /// - Returns: For each key, the requests in the current window and the milliseconds until the window ends.
+    /// - Throws: `ParseError` if the database fails.
     public func countAll(_ requests: [CountedRequests]) async throws -> [(requests: Int, remaining: Int)] {
         do {
             return try await count(requests)
         } catch let error as PostgresError where error.sqlState == "42P01" {
-            // The table was removed by hand, which holds nothing that is missed for long.
+            // Somebody dropped the table. The lost counts would have expired soon anyway.
             try await prepareCounts()
             return try await count(requests)
         } catch let error as PostgresError {
@@ -83,9 +82,7 @@ public struct RequestRows: Sendable {
         return (0..<rows.rowCount).map { (Int(rows.int($0, 0) ?? 0), Int(max(0, rows.int($0, 1) ?? 0))) }
     }
 
-    /// Removes counts that are over, and where there are too many, the smallest.
-    ///
-    /// - Parameter most: How many stay at most.
+    /// Removes expired counts. If more than `most` are left, also removes the smallest until half of `most` remain.
     public func sweepCounts(most: Int) async throws {
         try await store.client.exclusively { session in
             let over = Statement(
@@ -106,17 +103,16 @@ public struct RequestRows: Sendable {
     }
 }
 
-/// The ids of requests that were served (`_Idempotency`).
+/// Request ids for idempotency (`_Idempotency`).
 extension RequestRows {
-    /// Takes note of a request's id. An id whose time is over may be used again; each call sweeps a few of those, so that
-    /// they never pile up.
+    /// Records a request id. An expired id can be used again; each call deletes up to ten expired ids.
     ///
     /// - Parameters:
     ///   - id: The request id that the client sent.
-    ///   - objectId: The id of the row that is made.
-    ///   - end: Until when the id counts.
-    /// - Returns: Whether it was not noted before.
-    /// - Throws: `ParseError` 107 for an id that has a NUL character in it, and for failures of the database.
+    ///   - objectId: The id of the new row.
+    ///   - end: The time at which the request id expires.
+    /// - Returns: False if the request id is already recorded.
+    /// - Throws: `ParseError` 107 if the id contains a NUL character, or another one if the database fails.
     public func claim(requestId id: String, objectId: String, until end: ParseDate, now: ParseDate) async throws -> Bool
     {
         do {

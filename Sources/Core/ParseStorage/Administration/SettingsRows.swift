@@ -2,17 +2,17 @@ public import JSON
 public import ParseModel
 import Postgres
 
-/// Tables of the deployment that are no classes of objects: settings in one row, and webhooks.
+/// Settings and webhooks: tables that are not classes.
 public struct SettingsRows: Sendable {
     let store: ObjectStore
 
-    /// A table with one row.
+    /// A settings table, which has a single row.
     public enum Table: String, Sendable {
         case config = "_GlobalConfig"
         case graphQL = "_GraphQLConfig"
     }
 
-    /// Changes the row of a table of settings, which is made where it is missing.
+    /// Updates the row of a settings table, and creates it if necessary.
     ///
     /// - Throws: `ParseError`.
     public func change(_ table: Table, _ write: ObjectWrite) async throws {
@@ -21,11 +21,11 @@ public struct SettingsRows: Sendable {
         _ = try await store.update(table.rawValue, objectId: "1", write)
     }
 
-    /// Puts a webhook in the place of those that a filter finds. The table has no key of its own: what was there goes first,
-    /// so that one row is left.
+    /// Replaces the webhooks that match a filter with a new one. The table has no unique key, so the old rows are
+    /// deleted first.
     ///
-    /// - Parameter columns: The values, by column; all are texts.
-    /// - Throws: `ParseError` 107 for a text that has a NUL character in it.
+    /// - Parameter columns: The values by column, all strings.
+    /// - Throws: `ParseError` 107 if a value contains a NUL character.
     public func replaceHook(_ filter: Filter, with columns: JSONObject) async throws {
         let texts = try columns.map { try ValueText.checked($0.value.stringValue ?? "") }
         let names = columns.keys.texts.map(SQL.identifier).joined(separator: ", ")

@@ -1,17 +1,17 @@
 public import Logging
 public import Postgres
 
-/// Builds the indexes that are advised, one after the other, while the tables are read and written.
+/// Builds advised indexes one after the other without blocking reads and writes.
 ///
-/// One process of a database builds at a time. A build makes way for others that wait for it. The next turn drops what one
-/// left behind that ended.
+/// Only one process per database builds at a time. A build is cancelled if another session waits for it. The next run
+/// drops an incomplete index that a failed build left behind.
 public struct AdvisedIndexBuilder: Sendable {
     private let configuration: PostgresConfiguration
     private let client: PostgresClient
     private let mostPerClass: Int
     private let logger: Logger
 
-    /// - Parameter configuration: The database. Builds have connections of their own, without a time limit.
+    /// - Parameter configuration: The database. Each build opens a separate connection without a time limit.
     public init(
         configuration: PostgresConfiguration, client: PostgresClient, mostPerClass: Int, logger: Logger
     ) {
@@ -19,15 +19,15 @@ public struct AdvisedIndexBuilder: Sendable {
         (self.mostPerClass, self.logger) = (mostPerClass, logger)
     }
 
-    /// Takes a turn every ten minutes, until the task is cancelled.
+    /// Runs about every ten minutes until the task is cancelled.
     public func run() async {
-        // Building takes a session for hours, which a pooler of transactions doesn't give.
+        // A build needs a session for up to hours, which a transaction pooler doesn't provide.
         guard configuration.hasSessions else { return }
-        // Processes that started together don't go on together.
+        // The random delay keeps processes that started together from colliding.
         while (try? await Task.sleep(for: .seconds(Int.random(in: 500...700)))) != nil { await turn() }
     }
 
-    /// Drops what was left behind, and builds the index that helps most. Returns its name, or nil if none was built.
+    /// Drops incomplete indexes and builds the most useful one. Returns its name, or nil if none was built.
     @discardableResult
     public func turn() async -> String? {
         do {
@@ -63,17 +63,16 @@ public struct AdvisedIndexBuilder: Sendable {
         }
     }
 
-    /// Builds while the lock keeps other processes from building.
     private func build(in session: PostgresSession) async throws -> String? {
         for name in Self.leftovers(try await DatabaseFacts.read(client)) { await drop(name, session) }
         guard let advice = try await wanted(try await DatabaseFacts.read(client)) else { return nil }
-        // What ends in time limits of the session would have to begin anew.
+        // A build that hits a lock timeout would have to start over.
         _ = try await session.query("SET lock_timeout = 0")
         do {
             try await makingWay(for: session) { _ = try await session.query(advice.statement) }
         } catch let error as PostgresError {
             await drop(advice.name, session)
-            // One that made way is worth another attempt.
+            // A cancelled build is worth another attempt.
             if error.kind == .server, error.sqlState != "57014" {
                 try await NoteTable(client: client).refuse(advice.name)
             }
@@ -85,7 +84,7 @@ public struct AdvisedIndexBuilder: Sendable {
         return advice.name
     }
 
-    /// Runs a build, and stops it if others wait for it, such as a class change that requests wait behind.
+    /// Cancels the build if other sessions wait for it, for example a class change that blocks requests.
     private func makingWay(for session: PostgresSession, _ build: @Sendable @escaping () async throws -> Void)
         async throws
     {
@@ -94,7 +93,7 @@ public struct AdvisedIndexBuilder: Sendable {
             defer { group.cancelAll() }
             group.addTask {
                 while (try? await Task.sleep(for: .milliseconds(100))) != nil {
-                    // A look that fails is followed by another one.
+                    // If a check fails, the next one runs 100 ms later.
                     _ = try? await client.query(
                         """
                         SELECT pg_cancel_backend($1::int8::int4) WHERE EXISTS (SELECT FROM pg_stat_activity
@@ -104,12 +103,12 @@ public struct AdvisedIndexBuilder: Sendable {
                 }
             }
             group.addTask { try await build() }
-            // The first that ends is the build.
             try await group.next()
         }
     }
 
-    /// Drops an invalid index that nobody is building, in its own task, which a cancelled caller can't cut short.
+    /// Drops an invalid index that no session is building. Runs in a separate task, which survives the cancellation of
+    /// the caller.
     private func drop(_ name: String, _ session: PostgresSession) async {
         await Task {
             do {

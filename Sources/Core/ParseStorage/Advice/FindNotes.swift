@@ -2,14 +2,14 @@ import Postgres
 import Synchronization
 import Tasks
 
-/// Slow finds and counts of a process by their shape, until they are written into the table of all processes.
+/// Slow finds and counts of this process by query shape, collected until they are written to the shared table.
 ///
-/// The shapes that took least in all are evicted. What one sender asks counts up to a limit until it is written, so that no
-/// sender alone decides which indexes are advised and built.
+/// If there are too many shapes, the one with the least total time is evicted. Each sender counts only up to a limit,
+/// so that no single sender decides which indexes are advised and built.
 public final class FindNotes: Sendable {
     package struct Figures: Sendable, Equatable {
         package var calls = 0
-        /// In milliseconds, as is the longest.
+        /// The total time in milliseconds. `longest` has the same unit.
         package var total = 0.0
         var longest = 0.0
         /// The number of statements that PostgreSQL stopped for taking too long.
@@ -25,13 +25,13 @@ public final class FindNotes: Sendable {
     }
 
     package static let capacity = 500
-    /// The most statements of one sender that count until notes are written, about a minute, and their milliseconds.
+    /// The limit per sender between two writes, which are about a minute apart.
     package static let mostOfSender = (calls: 100, milliseconds: 20_000.0)
     package static let mostSenders = 1000
 
     private struct State {
         var figures: [QueryShape: Figures] = [:]
-        /// The figures that counted by sender, with nil for all senders beyond the limit.
+        /// The figures per sender, with the key nil for all senders beyond `mostSenders`.
         var senders: [Sender?: Figures] = [:]
     }
 
@@ -60,7 +60,7 @@ public final class FindNotes: Sendable {
         }
     }
 
-    /// Adds figures, also those that could not be written.
+    /// Adds figures, including those that couldn't be written to the table.
     package func add(_ more: [QueryShape: Figures]) {
         state.withLock { state in
             for (shape, noted) in more {

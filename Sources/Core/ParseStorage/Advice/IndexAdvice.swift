@@ -1,17 +1,17 @@
 public import JSON
 
-/// An index that is missing and would help.
+/// A missing index that would speed up queries.
 public struct IndexAdvice: Sendable {
     struct Question: Sendable {
         let note: NoteTable.Note
-        /// The share of the work that is left with the index, or nil without statistics.
+        /// The share of the work that remains with the index, or nil without statistics.
         let rest: Double?
 
         private var latest: FindNotes.Figures { note.today.calls > 0 ? note.today : note.month }
-        /// The mean with the index, in milliseconds.
+        /// The estimated mean with the index, in milliseconds.
         var meanAfter: Double? { rest.map { max(1, latest.mean * $0) } }
 
-        /// `Track by plays: 412 times today, 290 ms`.
+        /// A description such as `Track by plays: 412 times today, 290 ms`.
         var words: String {
             var text = "\(note.shape.words): \(latest.calls) times "
             text += note.today.calls > 0 ? "today" : "within 30 days"
@@ -32,18 +32,18 @@ public struct IndexAdvice: Sendable {
     }
 
     let candidate: IndexCandidate
-    /// The questions, the most costly first.
+    /// The queries that the index would speed up, most expensive first.
     let questions: [Question]
 
     public var className: String { candidate.table.text }
     public var columns: [String] { candidate.keys.map(\.column.text) }
     public var name: String { candidate.name }
-    /// The statement that builds it beside other work.
+    /// The statement that builds the index without blocking writes.
     public var statement: String { candidate.statement }
-    /// The milliseconds of a month that it would have saved.
+    /// The milliseconds that the index would have saved in a month.
     var saved: Double { questions.reduce(0) { $0 + $1.note.month.total * (1 - ($1.rest ?? 1)) } }
 
-    /// The question that costs most, and what the index makes of it.
+    /// The most expensive query, and the effect of the index on it.
     public var words: String {
         guard let first = questions.first else { return "" }
         var text = "\(first.words); an index on \(columns.joined(separator: ", ")) makes it "
@@ -52,7 +52,7 @@ public struct IndexAdvice: Sendable {
         return text
     }
 
-    /// The advice for administrators.
+    /// The advice as JSON, for administrators.
     public var json: JSONObject {
         [
             "className": .string(className), "columns": .array(columns.map { .string($0) }), "name": .string(name),

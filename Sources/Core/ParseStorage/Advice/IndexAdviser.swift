@@ -1,20 +1,20 @@
 import JSON
 public import Postgres
 
-/// Finds the indexes that would help, by the notes of all processes and PostgreSQL's statistics.
+/// Finds useful missing indexes from the recorded queries of all processes and PostgreSQL's statistics.
 public struct IndexAdviser: Sendable {
     let client: PostgresClient
 
     public init(client: PostgresClient) { self.client = client }
 
-    /// The indexes that would help, those that save most first.
+    /// Returns the missing indexes, those that save the most time first.
     ///
     /// - Throws: `PostgresError`.
     public func advice() async throws -> [IndexAdvice] { try await advice(try await DatabaseFacts.read(client)) }
 
     /// - Parameters:
-    ///   - total: The milliseconds that a question must have taken in a month.
-    ///   - calls: How often it must have been asked.
+    ///   - total: The total time in milliseconds that a query must have taken in a month.
+    ///   - calls: The minimum number of calls in a month.
     func advice(_ facts: DatabaseFacts, total: Double = 500, calls: Int = 2) async throws -> [IndexAdvice] {
         let notes = try await NoteTable(client: client).all().filter { note in
             let month = note.month
@@ -23,7 +23,7 @@ public struct IndexAdviser: Sendable {
         return Self.estimates(for: notes, facts)
     }
 
-    /// The indexes that help by the statistics, without those that begin others.
+    /// Returns the indexes that the statistics support. An index that is a prefix of another one is merged into it.
     package static func estimates(for notes: [NoteTable.Note], _ facts: DatabaseFacts) -> [IndexAdvice] {
         let choice = IndexChoice(facts: facts)
         var notesOf: [IndexCandidate: [NoteTable.Note]] = [:]

@@ -1,20 +1,20 @@
 import JSON
 import Postgres
 
-/// Chooses the index that would help a question most.
+/// Chooses the index that would speed up a query most.
 struct IndexChoice {
     let facts: DatabaseFacts
 
-    /// The most columns of one kind that an index begins with.
+    /// The maximum number of equality columns in an index.
     private static let mostEqual = 2
-    /// Rows read in no noticeable time.
+    /// The work, in rows, below which a query is fast enough without an index.
     private static let littleWork = 20_000.0
-    /// The largest share of work that may remain.
+    /// The largest share of the work that may remain with an index.
     private static let largestRest = 0.5
-    /// Required work ratio of an index with more columns.
+    /// An index with more columns must reduce the work to this share of the best smaller index.
     private static let worthOfColumn = 0.8
 
-    /// The index that would help, or nil if there is one already, or none would.
+    /// Returns the most useful index, or nil if the existing indexes suffice or none would help.
     func candidate(for shape: QueryShape) -> IndexCandidate? {
         guard let stored = facts.tables[shape.table], !stored.isPartition, !stored.isDivided else { return nil }
         let estimate = IndexEstimate(shape, stored, facts)
@@ -29,14 +29,13 @@ struct IndexChoice {
         return best?.candidate
     }
 
-    /// The share of a question's work that is left with an index, or nil without statistics.
+    /// The share of a query's work that remains with an index, or nil without statistics.
     func rest(of shape: QueryShape, with candidate: IndexCandidate) -> Double? {
         guard let stored = facts.tables[shape.table], stored.estimatedRows != nil else { return nil }
         let estimate = IndexEstimate(shape, stored, facts)
         return estimate.work(with: candidate).map { min(1, $0 / work(estimate)) }
     }
 
-    /// The work with the best existing index, or without any.
     private func work(_ estimate: IndexEstimate) -> Double {
         let usable = facts.indexes.filter {
             Name($0.table) == estimate.shape.table && $0.isValid && $0.isWhole && $0.isSorted
@@ -44,7 +43,6 @@ struct IndexChoice {
         return usable.compactMap { estimate.work(with: $0.asCandidate) }.reduce(estimate.withoutIndex, min)
     }
 
-    /// Possible indexes, fewest columns first.
     private func candidates(_ estimate: IndexEstimate, _ stored: StoredTable) -> [IndexCandidate] {
         let shape = estimate.shape
         func usable(_ columns: [Name], isPattern: Bool = false) -> [IndexCandidate.Key] {

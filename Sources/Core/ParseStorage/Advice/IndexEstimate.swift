@@ -1,27 +1,27 @@
 import JSON
 
-/// Estimates the work of a question with and without an index, by a table's statistics.
+/// Estimates the work of a query with and without an index from a table's statistics.
 ///
-/// The unit is a row that is read in the order of the table. It is a rough measure: it distinguishes a hundred times from
-/// twice.
+/// The unit is one row read in table order. The estimate is rough: it distinguishes a factor of 100, not a factor of 2.
 struct IndexEstimate {
     let shape: QueryShape
     private let rows: Double
-    /// The number of distinct values of each column or, below zero, their share of the rows.
+    /// The number of distinct values of each column. A negative number is the share of the rows, as in
+    /// `pg_stats.n_distinct`.
     private let values: [Name: Double]
-    /// Whether texts sort by their bytes, so that every index serves prefix searches.
+    /// Whether texts sort by bytes, so that any index serves prefix searches.
     private let hasPlainOrder: Bool
 
-    /// Rows read in table order in the time of one row that an index names.
+    /// The cost of reading one row through an index.
     private static let costOfJump = 25.0
-    /// The assumed results of a find.
+    /// The assumed number of results of a find.
     private static let usualLimit = 100.0
-    /// Assumed shares of rows in a range, with a prefix, or meeting unknown conditions.
+    /// Assumed shares of the rows in a range, with a prefix, and matching other conditions.
     private static let (inRange, inPrefix, inOther) = (1 / 3.0, 1 / 1000.0, 1 / 10.0)
 
     init(_ shape: QueryShape, _ table: StoredTable, _ facts: DatabaseFacts) {
         self.shape = shape
-        // A table that was never analyzed counts as large.
+        // A table without statistics counts as large.
         rows = table.estimatedRows.map { Double($0) } ?? 1_000_000
         values = table.estimatedRows == nil ? [:] : facts.values[Name(table.name)] ?? [:]
         hasPlainOrder = facts.hasPlainOrder
@@ -31,7 +31,7 @@ struct IndexEstimate {
         shape.order == nil && shape.isLimited ? min(rows, Self.usualLimit / share(except: [])) : rows
     }
 
-    /// The work with an index, or nil if it doesn't help.
+    /// The work with an index, or nil if the index doesn't help.
     func work(with index: IndexCandidate) -> Double? {
         if let column = shape.distinct {
             let values = distinct(column)
@@ -55,7 +55,7 @@ struct IndexEstimate {
                 break
             }
             used.insert(key.column)
-            // Behind a range an index only finds, and gives no order.
+            // After a range condition, an index can't provide the sort order.
             if !shape.equal.contains(key.column) { break }
         }
         guard isOrdered || !used.isEmpty else { return nil }
@@ -65,13 +65,12 @@ struct IndexEstimate {
         return read * Self.costOfJump
     }
 
-    /// The number of different values of a column.
+    /// The estimated number of distinct values of a column.
     func distinct(_ column: Name) -> Double {
         guard let value = values[column] else { return max(1, rows / 1000) }
         return max(1, value >= 0 ? value : -value * rows)
     }
 
-    /// The share of rows that meet the conditions on all unused columns.
     private func share(except used: Set<Name>) -> Double {
         var share = shape.hasOther ? Self.inOther : 1
         for column in shape.equal where !used.contains(column) { share /= distinct(column) }

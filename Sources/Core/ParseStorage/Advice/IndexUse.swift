@@ -1,22 +1,22 @@
 import Postgres
 
-/// An index that no query used for a month.
+/// An index that no query has used for a month.
 public struct UnusedIndex: Sendable {
     public let name: String
-    /// The class.
+    /// The class name.
     public let table: String
     public let bytes: Int
-    /// The days since a query used it.
+    /// The days since the last use.
     public let days: Int
 }
 
-/// Which indexes no query used for a month, by looking now and then at what PostgreSQL counts.
+/// Finds unused indexes by comparing PostgreSQL's index scan counts over time.
 package struct IndexUse: Sendable {
     let client: PostgresClient
 
     package init(client: PostgresClient) { self.client = client }
 
-    /// Days without use by any query.
+    /// Days without use after which an index counts as unused.
     private static let days = 30
 
     private static let definition = """
@@ -24,11 +24,11 @@ package struct IndexUse: Sendable {
         "since" timestamptz NOT NULL);
         """
 
-    /// Use of the indexes that operators may drop: of classes, not unique, made by hand or advised. Tables without a byte
-    /// are left out: on Citus they stand for tables of other servers, which count the use.
+    /// Scan counts of the indexes that operators may drop: non-unique indexes of classes, created by hand or advised.
+    /// Empty tables are left out: with Citus they stand for tables on other servers, which have the counts.
     ///
-    /// Parameter 1 is the class names. They are queried separately, since a statement reads either tables of other
-    /// servers or the catalogue of this one.
+    /// Parameter 1 is the class names, from a separate query, because with Citus a statement reads either distributed
+    /// tables or this server's catalog.
     private static let counts = """
         SELECT s.indexrelid::text, coalesce(s.idx_scan, 0)::text, i.relname::text, t.relname::text, \
         pg_relation_size(i.oid) FROM pg_stat_user_indexes s JOIN pg_index x ON x.indexrelid = s.indexrelid \
@@ -46,7 +46,7 @@ package struct IndexUse: Sendable {
         return try await client.query(Self.counts, [.textArray(names)], readOnly: true)
     }
 
-    /// Looks at the counts; there is no table as long as there is no such index; throws `PostgresError`.
+    /// Records the current scan counts. Creates the table only if there are indexes to watch. Throws `PostgresError`.
     package func note() async throws {
         let counts = try await counts()
         let isThere = try await client.hasTable("_roost_index_use")
@@ -64,7 +64,7 @@ package struct IndexUse: Sendable {
         _ = try await client.query("DELETE FROM \"_roost_index_use\" WHERE \"index\"::text <> ALL($1)", [indexes])
     }
 
-    /// The indexes that no query used for a month, the largest first; throws `PostgresError`.
+    /// Returns up to 100 indexes without use for a month, largest first. Throws `PostgresError`.
     package func unused() async throws -> [UnusedIndex] {
         guard try await client.hasTable("_roost_index_use") else { return [] }
         let idle = try await client.query(

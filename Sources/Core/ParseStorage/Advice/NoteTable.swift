@@ -1,9 +1,9 @@
 import JSON
 import Postgres
 
-/// The notes of all processes of a database, by day. An index that must not be built is a note without calls.
+/// Slow queries of all processes of a database, by day. A row without calls marks an index that must not be built.
 package struct NoteTable: Sendable {
-    /// A shape with its figures since midnight, UTC, and of a month.
+    /// A query shape with its figures since midnight UTC and of the last 30 days.
     package typealias Note = (shape: QueryShape, today: FindNotes.Figures, month: FindNotes.Figures)
 
     let client: PostgresClient
@@ -11,7 +11,7 @@ package struct NoteTable: Sendable {
     package init(client: PostgresClient) { self.client = client }
 
     private static let days = 30
-    /// Maximum shapes per day.
+    /// The maximum number of shapes per day.
     private static let mostShapes = 1000
 
     private static let definition = """
@@ -20,7 +20,7 @@ package struct NoteTable: Sendable {
         """
     private static let today = "(now() AT TIME ZONE 'UTC')::date"
 
-    /// Adds figures to those of the day. The first figures make the table.
+    /// Adds figures to those of the current day. Creates the table if necessary.
     ///
     /// - Throws: `PostgresError`.
     package func add(_ figures: [QueryShape: FindNotes.Figures]) async throws {
@@ -34,7 +34,7 @@ package struct NoteTable: Sendable {
     }
 
     private func insert(_ figures: [QueryShape: FindNotes.Figures]) async throws {
-        // In one order in all processes, so that they don't deadlock.
+        // All processes insert in the same order, so that they don't deadlock.
         let rows = figures.map { (key: $0.key.key, figures: $0.value) }.sorted { $0.key < $1.key }
         _ = try await client.query(
             """
@@ -51,7 +51,7 @@ package struct NoteTable: Sendable {
             ])
     }
 
-    /// Keeps an index from being built until the day after tomorrow.
+    /// Prevents an index from being built until the day after tomorrow.
     ///
     /// - Throws: `PostgresError`.
     func refuse(_ index: String) async throws {
@@ -60,7 +60,7 @@ package struct NoteTable: Sendable {
             [.text(index)])
     }
 
-    /// The indexes that were refused today or yesterday.
+    /// Returns the indexes that were refused today or yesterday.
     ///
     /// - Throws: `PostgresError`.
     func refused() async throws -> Set<String> {
@@ -70,7 +70,7 @@ package struct NoteTable: Sendable {
         return Set((0..<rows.rowCount).compactMap { rows.string($0, 0) })
     }
 
-    /// Removes old notes and, of many, those that took least.
+    /// Removes notes older than 30 days and, beyond 1,000 shapes per day, those with the least total time.
     ///
     /// - Throws: `PostgresError`.
     package func sweep() async throws {
@@ -84,7 +84,7 @@ package struct NoteTable: Sendable {
             """, [])
     }
 
-    /// The notes of a month, those that took longest in all first.
+    /// Returns the notes of the last 30 days, those with the most total time first.
     ///
     /// - Throws: `PostgresError`.
     package func all() async throws -> [Note] {

@@ -1,7 +1,7 @@
 import JSON
 import ParseModel
 
-/// The parts of a find, a count or a `distinct` that an index can serve. Statements that differ only in their values have
+/// The parts of a find, count or `distinct` that an index can serve. Statements that differ only in their values have
 /// the same shape.
 package struct QueryShape: Hashable, Sendable {
     package let table: Name
@@ -17,15 +17,16 @@ package struct QueryShape: Hashable, Sendable {
     var distinct: Name?
     package var isLimited = false
     var isCount = false
-    /// Whether it has conditions or an order that an index of plain columns can't serve.
+    /// Whether the query has conditions or a sort order that an index on plain columns can't serve.
     var hasOther = false
 
-    /// Per kind.
+    /// The maximum number of columns per kind of condition.
     private static let mostColumns = 6
 
     package init(table: Name, distinct: Name? = nil) { (self.table, self.distinct) = (table, distinct) }
 
-    /// Describes a find, or the count beside it. Returns nil if the index on `objectId` serves it.
+    /// Describes a find, or the count that a find requests. Returns nil if the index on `objectId` serves it or no
+    /// column is compared or sorted.
     package init?(_ request: ObjectStore.FindRequest, _ schema: ClassSchema, isCount: Bool = false) {
         table = Name(schema.name)
         let compiler = FilterCompiler(schemas: SchemaSnapshot(classes: [Name(schema.name): schema]))
@@ -88,7 +89,7 @@ package struct QueryShape: Hashable, Sendable {
 
     private static func column(_ path: FieldPath) -> Name { Name(SystemClass.field(queriedAs: path.root)) }
 
-    /// The question in words: `Track by artist, sorted by -plays`.
+    /// The query in words, for example `Track by artist, sorted by -plays`.
     var words: String {
         if let distinct { return "different values of \(table).\(distinct)" }
         let conditions = (equal + ranges + prefixes).map(\.text)
@@ -102,7 +103,7 @@ package struct QueryShape: Hashable, Sendable {
     }
 }
 
-/// The text of a shape in a table.
+/// The serialized form of a shape, as stored in ``NoteTable``.
 extension QueryShape {
     private typealias Member<Value> = (name: Name, path: any WritableKeyPath<QueryShape, Value> & Sendable)
     private static let lists: [Member<[Name]>] = [
@@ -123,7 +124,7 @@ extension QueryShape {
         return JSONValue.object(object).text
     }
 
-    /// Reads ``key``. Returns nil for another text.
+    /// Parses ``key``. Returns nil if the text isn't a serialized shape.
     package init?(key: String) {
         guard let object = try? JSONValue(parsing: key), let table = object["table"]?.stringValue else { return nil }
         self.init(table: Name(table))

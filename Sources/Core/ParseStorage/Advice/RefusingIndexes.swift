@@ -1,14 +1,13 @@
 import Postgres
 
-/// Drops advised indexes that can't hold a value, such as a long text, and repeats the change: advice must not refuse what
-/// was accepted before.
+/// Drops an advised index that can't store a value, such as a long text, and repeats the change. Advice must never
+/// cause a rejected write.
 struct RefusingIndexes {
     let store: ObjectStore
 
-    /// The most indexes that one change drops.
     private static let mostRefusals = 8
 
-    /// Runs a change until no index refuses it.
+    /// Runs a change, and repeats it after dropping an index that rejected a value.
     func removing<R>(_ change: () async throws -> R) async throws -> R {
         for _ in 0..<Self.mostRefusals {
             do {
@@ -21,7 +20,7 @@ struct RefusingIndexes {
         return try await change()
     }
 
-    /// The advised index that a value is too long for, or nil for any other failure.
+    /// The advised index that rejected a value as too long, or nil for any other failure.
     static func refusing(_ error: PostgresError) -> String? {
         guard error.sqlState == "54000", let index = error.constraint, index.hasPrefix(IndexCandidate.prefix) else {
             return nil
@@ -29,7 +28,7 @@ struct RefusingIndexes {
         return index
     }
 
-    /// Drops an index and notes it, so that clients don't have a table read again and again for building it anew.
+    /// Drops an index and records it, so that clients can't trigger one table scan after the other by rebuilding it.
     func drop(_ index: String) async throws {
         store.logger.warning(
             "advised index dropped: a value is too long for it", metadata: ["index": "\(index)"])

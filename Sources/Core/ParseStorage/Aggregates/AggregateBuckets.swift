@@ -1,9 +1,9 @@
 import JSON
 import ParseModel
 
-/// `$bucket`: groups by ranges of a value.
+/// Compiles `$bucket`, which groups documents by ranges of a value.
 extension AggregateCompiler {
-    /// The query of a `$bucket`, which gives documents in any order.
+    /// Compiles a `$bucket` stage. Its documents have no particular order.
     mutating func bucket(_ operand: JSONValue, _ input: AggregateInput) throws(ParseError) -> String {
         let name = "$bucket"
         let members = try Self.members(of: operand, name, ["groupBy", "boundaries", "default", "output"])
@@ -23,7 +23,6 @@ extension AggregateCompiler {
         return try groups(by: (key, "grouped"), output, input)
     }
 
-    /// The borders of buckets: constants of one type, in ascending order.
     private static func borders(_ value: JSONValue) throws(ParseError) -> [JSONValue] {
         guard let list = value.arrayValue, list.count > 1 else {
             throw ParseError(ParseError.invalidQuery, "$bucket: boundaries must be a list of at least 2 values")
@@ -44,7 +43,7 @@ extension AggregateCompiler {
         return borders
     }
 
-    /// Checks that the bucket of other values is outside of all ranges.
+    /// Checks that the default bucket is outside all ranges.
     private static func check(default value: JSONValue, _ borders: [JSONValue]) throws(ParseError) {
         guard !isComputed(value) else {
             throw ParseError(ParseError.invalidQuery, "$bucket: default must be a constant")
@@ -59,7 +58,7 @@ extension AggregateCompiler {
         }
     }
 
-    /// Below, at or above 0 for two numbers, texts or dates; nil for other values and for different types.
+    /// A number below, at or above 0 for two numbers, texts or dates, or nil for other values and mixed types.
     private static func order(of one: JSONValue, _ other: JSONValue) -> Int? {
         func compared<Value: Comparable>(_ one: Value, _ other: Value) -> Int { one < other ? -1 : one > other ? 1 : 0 }
         if let one = one.numberValue, let other = other.numberValue { return compared(one, other) }

@@ -2,23 +2,23 @@ import JSON
 import ParseModel
 import Postgres
 
-/// Compiles an aggregation pipeline into one statement: every stage is a query on that of the one before it.
+/// Compiles an aggregation pipeline into one statement, in which each stage queries the previous one.
 ///
-/// Stages read the rows of the class for as long as they can, then documents: jsonb, in the form in which objects travel.
-/// They come in any order and number.
+/// The first stages read the rows of the class for as long as possible, the others jsonb documents in Parse's JSON
+/// format. Stages can have any order and number.
 struct AggregateCompiler {
     let schemas: SchemaSnapshot
-    /// The class of the pipeline, which is another one inside a `$lookup`.
+    /// The class of the current pipeline. Inside a `$lookup` it is the class that is joined.
     var schema: ClassSchema
-    /// The time that relative dates count from, in milliseconds since 1970.
+    /// The reference time for relative dates, in milliseconds since 1970.
     let now: Int64
-    /// Whether objects whose dates differ, but not in the parts that make a group, are one group.
+    /// Whether a group by date parts includes all objects with these parts, even if their full dates differ.
     let mergesDateParts: Bool
     var builder = SQLBuilder()
-    /// The SQL of the variables `$$name`, as jsonb.
+    /// The SQL of each variable `$$name`, as jsonb.
     var variables: [Name: String] = [:]
     var uniqueNames = 0
-    /// The number of `$lookup` stages around the pipeline.
+    /// The nesting depth of `$lookup` stages.
     var lookups = 0
     private var stageCount = 0
     private var expressionCount = 0
@@ -31,9 +31,9 @@ struct AggregateCompiler {
         self.mergesDateParts = mergesDateParts
     }
 
-    /// The statement of a pipeline, which gives one column of documents.
+    /// Returns the statement of a pipeline. It selects one jsonb column.
     ///
-    /// - Throws: 102 for stages and expressions that do not exist, 105 for names that no field has.
+    /// - Throws: 102 for unknown stages and expressions, 105 for invalid field names.
     mutating func compile(_ stages: [AggregateStage]) throws(ParseError) -> Statement {
         var plain = stages
         for (index, stage) in stages.enumerated() { plain[index].operand = try ExtendedJSON.plain(stage.operand) }
@@ -62,9 +62,9 @@ struct AggregateCompiler {
         return documents(input, AggregateFields(stages))
     }
 
-    /// Counts an expression while `body` compiles it.
+    /// Counts an expression and its depth while `body` compiles it.
     ///
-    /// - Throws: 102 for more than ``HardLimits`` allow.
+    /// - Throws: 102 if a limit in ``HardLimits`` is exceeded.
     mutating func counted(_ body: (inout AggregateCompiler) throws(ParseError) -> String) throws(ParseError) -> String {
         expressionCount += 1
         try HardLimits.check(expressionCount, atMost: HardLimits.expressions, "expressions")
@@ -74,7 +74,6 @@ struct AggregateCompiler {
         return try body(&self)
     }
 
-    /// Makes documents of rows; those that are documents stay as they are.
     private func documents(_ input: AggregateInput, _ fields: AggregateFields) -> String {
         switch input {
         case .rows(let schema, _): "SELECT \(document(schema, fields.names)) AS doc \(input.source)"
@@ -82,10 +81,10 @@ struct AggregateCompiler {
         }
     }
 
-    /// One row as a document: fields that are null are left out, since the list of those that go is NULL for all others. A
-    /// list is for some of the members only, because each name is looked for in all of them.
+    /// Builds a row's document without its null fields. The fields are split into parts, because subtracting a list of
+    /// names searches each name in the whole list.
     ///
-    /// - Parameter fields: Those that are wanted; nil for all.
+    /// - Parameter fields: The fields to include, or nil for all.
     func document(_ schema: ClassSchema, _ fields: Set<Name>? = nil) -> String {
         var members: [(name: String, value: String)] = []
         var missing: [String] = []
@@ -106,10 +105,10 @@ struct AggregateCompiler {
         return parts.isEmpty ? "'{}'::jsonb" : "(\(parts.joined(separator: " || ")))"
     }
 
-    /// A column as jsonb, NULL where it is.
+    /// A column as jsonb, or NULL if the column is NULL.
     static func value(_ column: String, _ type: FieldType) -> String {
         switch type {
-        // Numbers that JSON does not have are null, as in all other answers.
+        // Numbers that JSON can't represent become null, as in all other responses.
         case .number: "roost_json(\(column))"
         case .file: whenPresent(column, "jsonb_build_object('__type', 'File', 'name', \(column))")
         case .geoPoint:
@@ -127,7 +126,7 @@ struct AggregateCompiler {
         "CASE WHEN \(column) IS NOT NULL THEN \(value) END"
     }
 
-    /// Whether values of a type have the same order in a column as in JSON.
+    /// Whether SQL sorts columns of a type in the same order as JSON sorts the values.
     static func keepsOrder(_ type: FieldType) -> Bool {
         switch type {
         case .string, .number, .boolean, .date: true

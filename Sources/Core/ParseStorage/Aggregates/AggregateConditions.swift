@@ -2,13 +2,13 @@ import JSON
 import ParseModel
 import Postgres
 
-/// Expressions that are true or false.
+/// Compiles Boolean expressions.
 extension AggregateCompiler {
     private static let comparisons: [Name: String] = [
         "$eq": "=", "$ne": "<>", "$gt": ">", "$gte": ">=", "$lt": "<", "$lte": "<=",
     ]
 
-    /// An expression as a truth value of SQL, never NULL.
+    /// Returns an expression as an SQL Boolean that is never NULL.
     mutating func truth(_ value: JSONValue, _ document: AggregateDocument) throws(ParseError) -> String {
         guard let (name, operand) = Self.operator(in: value), Self.isCondition(name) else {
             return "roost_truth(\(try expression(value, document)))"
@@ -26,12 +26,12 @@ extension AggregateCompiler {
         return (name, operand)
     }
 
-    /// Whether an operator's result is true or false, and compiled by ``logical(_:_:_:)``.
+    /// Whether an operator returns a Boolean and is compiled by ``logical(_:_:_:)``.
     static func isCondition(_ name: Name) -> Bool {
         comparisons[name] != nil || ["$and", "$or", "$not"].contains(name)
     }
 
-    /// The truth value of an operator for which ``isCondition(_:)`` holds.
+    /// Compiles an operator for which ``isCondition(_:)`` is true.
     mutating func logical(_ name: Name, _ operands: [JSONValue], _ document: AggregateDocument) throws(ParseError)
         -> String
     {
@@ -47,26 +47,26 @@ extension AggregateCompiler {
         return name == "$not" ? "NOT \(parts[0])" : "(\(parts.joined(separator: name == "$and" ? " AND " : " OR ")))"
     }
 
-    /// Compares values by type first. A missing value is less than null, and equals only a missing one.
+    /// Compares values by type first. A missing value sorts before null and equals only another missing value.
     private mutating func comparison(
         _ symbol: String, _ one: JSONValue, _ other: JSONValue, _ document: AggregateDocument
     ) throws(ParseError) -> String {
         let kinds = (Self.kind(one, document), Self.kind(other, document))
         let left = try expression(kinds.1 == .date ? Self.dated(one) : one, document)
         let right = try expression(kinds.0 == .date ? Self.dated(other) : other, document)
-        // Of two values known to have the same type, only columns can be missing.
+        // Values of the same known type compare like their jsonb forms. Only columns among them can be missing.
         if let kind = kinds.0, kind == kinds.1 {
             return "(COALESCE(\(left), 'null') \(symbol) COALESCE(\(right), 'null'))"
         }
         return "(roost_compare(\(left), \(right)) \(symbol) 0)"
     }
 
-    /// A type whose values JSON orders as MongoDB does.
+    /// A type whose jsonb order equals MongoDB's order.
     private enum Kind {
         case number, text, boolean, date
     }
 
-    /// The type of a constant or column, or nil if it is known only when rows are read.
+    /// The type of a constant or column, or nil if it is known only at run time.
     private static func kind(_ value: JSONValue, _ document: AggregateDocument) -> Kind? {
         if let column = column(value, document) {
             return switch column.type {
@@ -86,16 +86,17 @@ extension AggregateCompiler {
         }
     }
 
-    /// A constant text that names a moment as the date, which users mean beside a date.
+    /// Converts a constant text that is an ISO date to a date, since it is compared with one.
     static func dated(_ value: JSONValue) -> JSONValue {
         value.stringValue.flatMap(ParseDate.init(iso:))?.json ?? value
     }
 
-    /// The conditions that together select what a `$expr` is true for: at most two, which exclude each other, and which may
-    /// be NULL instead of false.
+    /// Splits a `$expr` into one or two mutually exclusive conditions that together select its rows. A condition may be
+    /// NULL instead of false.
     ///
-    /// An equality of a column of texts or pointers with a value of outside reads the column itself, so that PostgreSQL can
-    /// use its index. Rows without the field are selected apart, since there may be many and the value is rarely missing.
+    /// If a text or pointer column is compared with a value from outside the row, the condition uses the column itself,
+    /// so that PostgreSQL can use its index. Rows without the field are selected separately, since there may be many of
+    /// them and the value is rarely missing.
     mutating func selections(_ value: JSONValue, _ document: AggregateDocument) throws(ParseError) -> [String] {
         guard let (name, operand) = Self.operator(in: value), let operands = operand.arrayValue, !operands.isEmpty,
             name == "$and" || name == "$eq" && operands.count == 2
@@ -103,7 +104,7 @@ extension AggregateCompiler {
         if name == "$and" {
             var selections = ["TRUE"]
             for operand in operands {
-                // Depth is limited where the operands are compiled.
+                // Compiling the operands checks the depth limit.
                 let parts = Self.operator(in: operand)?.name == "$eq" ? try self.selections(operand, document) : []
                 switch (selections.count, parts.count) {
                 case (_, 0):
@@ -122,7 +123,7 @@ extension AggregateCompiler {
         return [try truth(value, document)]
     }
 
-    /// Whether a value has the same result for all documents of a pipeline.
+    /// Whether a value is the same for all documents of a pipeline.
     private static func isOuter(_ value: JSONValue) -> Bool {
         switch value {
         case .null, .bool, .number: true
@@ -133,7 +134,7 @@ extension AggregateCompiler {
         }
     }
 
-    /// The equality of a column of texts, or of a stored pointer, with another value; nil for other fields.
+    /// The equality of a text column or stored pointer with a value, or nil for other fields.
     private mutating func indexed(_ field: JSONValue, _ other: JSONValue, _ document: AggregateDocument)
         throws(ParseError) -> [String]?
     {

@@ -2,22 +2,20 @@ import JSON
 import ParseModel
 import Postgres
 
-/// Operators that make a value of another type, and those on texts whose operands have names.
+/// Compiles type conversions, and text operators with named operands.
 extension AggregateCompiler {
-    /// Operators that convert their operand, and the type.
     private static let conversions: [Name: String] = [
         "$toString": "string", "$toInt": "int", "$toLong": "long", "$toDouble": "double", "$toDecimal": "decimal",
         "$toBool": "bool", "$toDate": "date", "$toObjectId": "objectId",
     ]
-    /// Types of `$convert` by their numbers.
+    /// The types of `$convert` by their BSON numbers.
     private static let types: [Double: String] = [
         1: "double", 2: "string", 7: "objectId", 8: "bool", 9: "date", 16: "int", 18: "long", 19: "decimal",
     ]
-    /// What `$trim` removes without `chars`.
     private static let whitespace: JSONValue =
         " \t\n\u{0B}\u{0C}\r\u{A0}\u{1680}\u{2000}\u{2001}\u{2002}\u{2003}\u{2004}\u{2005}\u{2006}\u{2007}\u{2008}\u{2009}\u{200A}"
 
-    /// The SQL of an operator that converts or changes a text, or nil for other operators.
+    /// Compiles a conversion or a text operator. Returns nil for other operators.
     mutating func conversion(_ name: String, _ operand: JSONValue, _ document: AggregateDocument) throws(ParseError)
         -> String?
     {
@@ -42,7 +40,7 @@ extension AggregateCompiler {
         }
     }
 
-    /// The compiled members of an operator, all of which are required.
+    /// Compiles the members of an operator, all of which are required.
     private mutating func arguments(
         of operand: JSONValue, _ name: String, _ wanted: [Name], _ document: AggregateDocument
     ) throws(ParseError) -> [String] {
@@ -67,9 +65,9 @@ extension AggregateCompiler {
             input, members["onNull"], members["onError"], document, "roost_converted", "'\(type)'", failure: type)
     }
 
-    /// A function of SQL on a value, with other results if the value is missing or null, and if the function's is NULL.
+    /// Calls an SQL function, with alternative results for a missing or null input and for a NULL result.
     ///
-    /// - Parameter failure: The type in the error for a NULL result without `onError`.
+    /// - Parameter failure: The type named in the error for a NULL result without `onError`.
     mutating func attempt(
         _ input: JSONValue, _ onNull: JSONValue?, _ onError: JSONValue?, _ document: AggregateDocument,
         _ function: String, _ parameters: String, failure: String

@@ -2,14 +2,14 @@ import JSON
 import ParseModel
 import Postgres
 
-/// Operators that compute dates: `$dateAdd`, `$dateDiff` and others.
+/// Compiles date operators with named operands, such as `$dateAdd` and `$dateDiff`.
 extension AggregateCompiler {
     private static let units: Set<String> = [
         "year", "quarter", "month", "week", "day", "hour", "minute", "second", "millisecond",
     ]
     private static let days = ["monday", "tuesday", "wednesday", "thursday", "friday", "saturday", "sunday"]
 
-    /// The SQL of an operator on dates whose operands have names, or nil for other operators.
+    /// Compiles a date operator with named operands. Returns nil for other operators.
     mutating func dateCalculation(_ name: String, _ operand: JSONValue, _ document: AggregateDocument)
         throws(ParseError) -> String?
     {
@@ -33,7 +33,7 @@ extension AggregateCompiler {
             let zone = try zone(members["timezone"])
             let unit = try unit(of: members, name)
             let sign = name == "$dateAdd" ? "" : "-"
-            // Hours are as long as they are; a day ends at the same local time.
+            // An hour has a fixed length. A day ends at the same local time, even if daylight saving changes.
             let isExact = ["hour", "minute", "second", "millisecond"].contains(members["unit"]?.stringValue ?? "")
             let sum = "roost_later(\(isExact ? "utc" : zone.local("utc")), \(unit), \(sign)amount)"
             return try dates(
@@ -50,7 +50,7 @@ extension AggregateCompiler {
         }
     }
 
-    /// A result computed of the dates `utc` and `past`, or null if one is missing.
+    /// Computes a result from the dates `utc` and `past`, or null if one of them is missing.
     private mutating func dates(
         _ names: [Name], of members: JSONObject, _ operation: String, _ document: AggregateDocument, _ result: String,
         more: String = ""
@@ -74,7 +74,7 @@ extension AggregateCompiler {
         return SQL.literal(unit)
     }
 
-    /// The first day of the week as its number in ISO 8601.
+    /// The first day of the week, from 1 (Monday) to 7 as in ISO 8601.
     private func firstDay(of members: JSONObject, _ name: String) throws(ParseError) -> Int {
         let given = try Self.text("startOfWeek", of: members, name)?.lowercased() ?? "sunday"
         guard let day = Self.days.firstIndex(where: { $0 == given || $0.prefix(3) == given }) else {
@@ -83,7 +83,7 @@ extension AggregateCompiler {
         return day + 1
     }
 
-    /// The specifiers of formats of `$dateFromString`, and how they match.
+    /// The regular expressions of the format specifiers of `$dateFromString`.
     private static let patterns: [Character: String] = [
         "Y": "([0-9]{4})", "m": "([0-9]{1,2})", "d": "([0-9]{1,2})", "H": "([0-9]{1,2})", "M": "([0-9]{1,2})",
         "S": "([0-9]{1,2})", "L": "([0-9]{1,3})", "z": "(Z|[+-][0-9]{2}:?[0-9]{2})", "j": "([0-9]{1,3})",
@@ -108,7 +108,7 @@ extension AggregateCompiler {
             "\(pattern)::text, \(SQL.literal(letters)), \(zone)", failure: "date")
     }
 
-    /// A format as a regular expression, and the specifiers in the order of its groups.
+    /// Converts a format to a regular expression, and returns the specifiers of its groups in order.
     private static func pattern(of format: String) throws(ParseError) -> (pattern: String, letters: String) {
         var (pattern, letters) = ("^", "")
         var characters = format.makeIterator()
@@ -121,7 +121,7 @@ extension AggregateCompiler {
                 pattern += part
                 letters.append(specifier)
             } else {
-                // Any character but letters and digits may be escaped.
+                // Regular expressions allow a backslash before any character except letters and digits.
                 pattern += character.isLetter || character.isNumber ? "\(character)" : "\\\(character)"
             }
         }

@@ -2,15 +2,15 @@ import JSON
 import ParseModel
 import Postgres
 
-/// `$dateToString`: dates as texts.
+/// Compiles `$dateToString` and time zones.
 extension AggregateCompiler {
-    /// The parts that a format may have, of a time of SQL in the zone that was asked for.
+    /// The SQL of each format specifier. `local` is the time in the requested zone.
     private static let parts: [Character: String] = [
         "Y": "to_char(local, 'YYYY')", "m": "to_char(local, 'MM')", "d": "to_char(local, 'DD')",
         "H": "to_char(local, 'HH24')", "M": "to_char(local, 'MI')", "S": "to_char(local, 'SS')",
         "L": "to_char(local, 'MS')", "j": "to_char(local, 'DDD')", "w": "to_char(local, 'D')",
         "u": "to_char(local, 'ID')", "G": "to_char(local, 'IYYY')", "V": "to_char(local, 'IW')",
-        // Weeks begin with Sundays; the days before the first one are week 0.
+        // Weeks begin on Sunday. The days before the first Sunday are week 0.
         "U": "to_char((extract(doy FROM local)::int + 6 - extract(dow FROM local)::int) / 7, 'FM00')",
         "b": "to_char(local, 'Mon')", "B": "to_char(local, 'FMMonth')",
         "z": "concat(CASE WHEN local < utc THEN '-' ELSE '+' END, "
@@ -19,25 +19,25 @@ extension AggregateCompiler {
     ]
     private static let longestFormat = 1024
 
-    /// A date as a text: `{date, format, timezone, onNull}`; throws 102 for a format or a zone that is none.
+    /// Compiles `$dateToString`. Throws 102 for an invalid format or time zone.
     mutating func dateText(_ operand: JSONValue, _ document: AggregateDocument) throws(ParseError) -> String {
         let object = try Self.members(of: operand, "$dateToString", ["date", "format", "timezone", "onNull"])
         guard let date = object["date"] else { throw Self.malformed("$dateToString") }
         let zone = try zone(object["timezone"])
-        // Without a zone, the text says that it is UTC.
+        // The default format ends with Z only without a time zone.
         let format = object["format"] ?? (object["timezone"] == nil ? "%Y-%m-%dT%H:%M:%S.%LZ" : "%Y-%m-%dT%H:%M:%S.%L")
         guard let format = format.stringValue, format.utf8.count <= Self.longestFormat else {
             throw ParseError(ParseError.invalidQuery, "$dateToString requires that 'format' be a string")
         }
         let text = try pieces(of: format).map { "(\($0))" }.joined(separator: " || ")
         let fallback = try object["onNull"].map { value throws(ParseError) in try expression(value, document) }
-        // The fallback stands outside, where it cannot mean the columns of the subquery.
+        // The fallback is outside the subquery, so that it can't refer to the subquery's columns.
         return "COALESCE((SELECT to_jsonb(\(text)) FROM (SELECT utc, \(zone.local("utc")) AS local "
             + "FROM (SELECT \(try time(date, document)) AS utc OFFSET 0) AS _roost_time) AS _roost_time "
             + "WHERE utc IS NOT NULL), \(fallback ?? "'null'"))"
     }
 
-    /// The operand of a date-part operator: a date, or `{date, timezone}`.
+    /// Returns the time for a date-part operator, whose operand is a date or `{date, timezone}`.
     mutating func partedTime(_ operand: JSONValue, _ name: String, _ document: AggregateDocument) throws(ParseError)
         -> String
     {
@@ -81,7 +81,7 @@ extension AggregateCompiler {
         return pieces
     }
 
-    /// A time zone, as SQL that changes times.
+    /// A time zone that converts SQL times.
     struct Zone {
         fileprivate enum Kind {
             case utc
@@ -91,7 +91,7 @@ extension AggregateCompiler {
 
         fileprivate let kind: Kind
 
-        /// The name, the offset in minutes as text, or NULL for UTC.
+        /// The zone's name or its offset in minutes, as an SQL text, or NULL for UTC.
         var name: String {
             switch kind {
             case .utc: "NULL"
@@ -100,7 +100,7 @@ extension AggregateCompiler {
             }
         }
 
-        /// The local time of a time in UTC.
+        /// Converts a UTC time to local time.
         func local(_ utc: String) -> String {
             switch kind {
             case .utc: utc
@@ -109,7 +109,7 @@ extension AggregateCompiler {
             }
         }
 
-        /// The time in UTC of a local time.
+        /// Converts a local time to UTC.
         func utc(_ local: String) -> String {
             switch kind {
             case .utc: local
@@ -119,7 +119,7 @@ extension AggregateCompiler {
         }
     }
 
-    /// Reads a zone: one that has a name, an offset such as `+05:30`, or nil for UTC. Throws 102 for other values.
+    /// Reads a zone name or an offset such as `+05:30`. Nil means UTC. Throws 102 for other values.
     mutating func zone(_ given: JSONValue?) throws(ParseError) -> Zone {
         let zone = given ?? "UTC"
         let unknown = ParseError(
@@ -135,7 +135,7 @@ extension AggregateCompiler {
             guard number % 100 < 60 || digits.count == 2, minutes < 24 * 60 else { throw unknown }
             return Zone(kind: .offset(builder.bind(.int(Int64(sign == UInt8(ascii: "-") ? -minutes : minutes)))))
         }
-        // Looked up once for the statement, since PostgreSQL reads all its zones for it.
+        // A subquery runs once per statement. A lookup is slow, because PostgreSQL reads all its zones.
         return Zone(kind: .named("(SELECT roost_zone(\(builder.bind(.text(name)))))"))
     }
 }

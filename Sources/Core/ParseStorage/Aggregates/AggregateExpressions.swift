@@ -3,7 +3,7 @@ import ParseModel
 import Postgres
 
 extension AggregateCompiler {
-    /// An expression of a pipeline as a jsonb expression of SQL; NULL for a field that is missing.
+    /// Compiles an expression to jsonb, or NULL for a missing field.
     mutating func expression(_ value: JSONValue, _ document: AggregateDocument) throws(ParseError) -> String {
         try counted { compiler throws(ParseError) in try compiler.uncounted(value, document) }
     }
@@ -20,7 +20,7 @@ extension AggregateCompiler {
         case .object(let object):
             if object["__type"] != nil {
                 let iso = object["__type"] == "Date" ? object["iso"]?.stringValue : nil
-                // Dates are compared as their JSON texts.
+                // Dates are compared as JSON texts.
                 return literal(iso.flatMap(ParseDate.init(iso:))?.json ?? value)
             }
             if object.count == 1, let (name, operand) = object.elements.first.map({ ($0.key, $0.value) }),
@@ -36,13 +36,13 @@ extension AggregateCompiler {
                 values.append(try expression(member, document))
             }
             guard !names.isEmpty else { return "'{}'::jsonb" }
-            // Members whose values are missing are left out.
+            // `roost_object` leaves out members with missing values.
             return "roost_object(\(builder.bind(.textArray(names))), ARRAY[\(values.joined(separator: ", "))]::jsonb[])"
         default: return literal(value)
         }
     }
 
-    /// Whether a value is a constant expression, so that a long list of them becomes one parameter.
+    /// Whether a value is constant, so that a long list of constants becomes a single parameter.
     private static func isConstant(_ value: JSONValue) -> Bool {
         switch value {
         case .null, .bool, .number: true
@@ -52,14 +52,15 @@ extension AggregateCompiler {
         }
     }
 
-    /// An expression as a number of SQL, double precision; NULL for what is none.
+    /// Compiles an expression to a double precision number. Other values become NULL.
     mutating func number(_ value: JSONValue, _ document: AggregateDocument) throws(ParseError) -> String {
         if let column = Self.column(value, document), column.type == .number { return column.name }
         if let number = value.numberValue { return "\(builder.bind(.double(number)))::double precision" }
         return "roost_number(\(try expression(value, document)))"
     }
 
-    /// An expression as a time of SQL, in UTC and exact to the millisecond, as dates travel; NULL for what is none.
+    /// Compiles an expression to a UTC timestamp in milliseconds, the precision of dates in JSON. Other values become
+    /// NULL.
     mutating func time(_ value: JSONValue, _ document: AggregateDocument) throws(ParseError) -> String {
         if let column = Self.column(value, document), column.type == .date {
             return "date_trunc('milliseconds', \(column.name) AT TIME ZONE 'UTC')"
@@ -71,7 +72,7 @@ extension AggregateCompiler {
         FilterCompiler.bytes(value).map { builder.bind(json: $0) } ?? "NULL::jsonb"
     }
 
-    /// The dates of which a group's id, an object, takes parts.
+    /// The dates whose parts a group's `_id` object uses.
     mutating func dates(of id: JSONValue, _ document: AggregateDocument) throws(ParseError) -> [String] {
         var dates: [String] = []
         for (_, member) in id.objectValue ?? [:] {
@@ -120,7 +121,7 @@ extension AggregateCompiler {
         }
     }
 
-    /// Whether a value is known to be no date.
+    /// Whether a value can't be a date.
     private static func isNumeric(_ value: JSONValue, _ document: AggregateDocument) -> Bool {
         if let column = column(value, document) {
             if case .date = column.type { return false }
@@ -134,7 +135,7 @@ extension AggregateCompiler {
         return (operand.arrayValue ?? [operand]).allSatisfy { isNumeric($0, document) }
     }
 
-    /// `$add` and `$subtract` of what may be dates, which count in milliseconds.
+    /// `$add` and `$subtract` of values that may be dates. Numbers count in milliseconds.
     private mutating func dateArithmetic(_ name: String, _ operands: [JSONValue], _ document: AggregateDocument)
         throws(ParseError) -> String
     {
@@ -145,7 +146,7 @@ extension AggregateCompiler {
         return "roost_minus(\(arguments[0]), \(arguments[1]))"
     }
 
-    /// `$cond`, whose operands are a list or members with names.
+    /// `$cond`, with a list or named members.
     private mutating func choice(_ operand: JSONValue, _ document: AggregateDocument) throws(ParseError) -> String {
         var parts = operand.arrayValue ?? []
         if operand.arrayValue == nil {

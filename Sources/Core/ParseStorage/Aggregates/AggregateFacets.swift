@@ -2,11 +2,11 @@ import JSON
 import ParseModel
 import Postgres
 
-/// `$facet`: several pipelines on the same documents.
+/// Compiles `$facet`, which runs several pipelines on the same documents.
 extension AggregateCompiler {
     private static let closed: Set<String> = ["$facet", "$geoNear", "$out", "$merge"]
 
-    /// The query of a `$facet`, which gives one document. Its input is computed once for all pipelines.
+    /// Compiles a `$facet` stage. All pipelines share its input, which PostgreSQL computes once.
     mutating func facet(_ operand: JSONValue, _ input: AggregateInput) throws(ParseError) -> String {
         guard let facets = operand.objectValue, !facets.isEmpty else {
             throw ParseError(ParseError.invalidQuery, "the $facet specification must be a non-empty object")

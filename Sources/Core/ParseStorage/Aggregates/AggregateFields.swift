@@ -1,14 +1,15 @@
 import JSON
 import ParseModel
 
-/// Which fields of a class a pipeline can look at, so that the others need not become part of its documents.
+/// The class fields that a pipeline may read, so that its documents can omit the others.
 ///
-/// Whatever looks like a name is taken for one, so that a field too many is kept now and then, and never one too few.
+/// Everything that resembles a field name counts, so an unused field may be included but a used one is never omitted.
 struct AggregateFields {
-    /// The first steps of all names; nil when whole documents count.
+    /// The first steps of all field paths, or nil if the pipeline needs whole documents.
     private(set) var names: Set<Name>? = ["objectId"]
 
-    /// Goes through the stages up to the first that makes documents of its own; without one, whole documents come out.
+    /// Reads the stages up to the first one that creates new documents. Without such a stage, whole documents are
+    /// needed.
     init(_ stages: some Sequence<AggregateStage>) {
         for stage in stages {
             if stage.name == "$facet" {
@@ -32,7 +33,7 @@ struct AggregateFields {
     private static func makesDocuments(_ name: String, _ operand: JSONValue) -> Bool {
         switch name {
         case "$group", "$bucket", "$count", "$sortByCount", "$replaceRoot", "$replaceWith": true
-        // One that only leaves out fields keeps all others.
+        // A projection that only excludes fields keeps all others.
         case "$project":
             AggregateCompiler.flattened(operand.objectValue ?? [:]).values.contains { $0 != 0 && $0 != false }
         default: false

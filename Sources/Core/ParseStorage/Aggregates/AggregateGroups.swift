@@ -2,9 +2,9 @@ import JSON
 import ParseModel
 import Postgres
 
-/// `$group`: what makes the groups, and what is counted in each.
+/// Compiles `$group` and its accumulators.
 extension AggregateCompiler {
-    /// The query of a `$group`, which gives documents.
+    /// Compiles a `$group` stage.
     mutating func group(_ operand: JSONValue, _ input: AggregateInput) throws(ParseError) -> String {
         guard let object = operand.objectValue else { throw Self.malformed("$group") }
         guard object["objectId"] == nil else {
@@ -13,19 +13,19 @@ extension AggregateCompiler {
         guard var id = object["_id"] else {
             throw ParseError(ParseError.invalidQuery, "Invalid parameter for query: group. Missing key _id")
         }
-        // What names nothing is one group of all, as null is.
+        // An empty id puts all documents into one group, like null.
         if id == [:] || id == [] || id == "" { id = .null }
         let key = try groupKey(id, input.document)
-        // What makes groups without being shown.
+        // The dates separate groups without appearing in them.
         let dates = mergesDateParts ? [] : try dates(of: id, input.document)
         return try groups(by: key, and: dates, object.filter { $0.key != "_id" }, input)
     }
 
-    /// The query of groups and their accumulators.
+    /// Compiles groups and their accumulators.
     ///
     /// - Parameters:
-    ///   - key: The group's value, and how its document shows it under the name of `grouped`.
-    ///   - hidden: Other values that make groups.
+    ///   - key: The group's value, and its SQL in the document, where the value is called `grouped`.
+    ///   - hidden: Further values that separate groups.
     mutating func groups(
         by key: (value: String, shown: String), and hidden: [String] = [], _ accumulators: JSONObject,
         _ input: AggregateInput
@@ -40,7 +40,7 @@ extension AggregateCompiler {
             members.append(("\(name)::text", "a\(columns.count)"))
             columns.append("\(try self.accumulator(accumulator, input.document)) AS a\(columns.count)")
         }
-        // Grouping loses the order of the documents, so their positions are noted before.
+        // Grouping loses the order of the documents, so each row gets its position first.
         let isOrdered = columns.contains { $0.contains("ORDER BY \(Self.place)") }
         let positions = "SELECT \(input.everything), row_number() OVER () AS \(Self.place) \(input.source)"
         let from = isOrdered ? input.replaced(by: positions).source : input.source
@@ -49,19 +49,18 @@ extension AggregateCompiler {
             + "GROUP BY \(keys)) AS r"
     }
 
-    /// The column of a document's place: a name that no field has.
     private static let place = "_roost_place"
 
-    /// What makes a group, and how its documents show it under the name of `grouped`.
+    /// Returns the group's value, and its SQL in the document, where the value is called `grouped`.
     ///
-    /// A column is shown as JSON once for each group, not once for each row.
+    /// A column is converted to JSON once per group instead of once per row.
     private mutating func groupKey(_ id: JSONValue, _ document: AggregateDocument) throws(ParseError)
         -> (value: String, shown: String)
     {
         if id.isNull { return ("'null'::jsonb", "grouped") }
         if let column = Self.column(id, document) {
             switch column.type {
-            // parse-server groups pointers by what its column holds, which is the id alone.
+            // As in parse-server, pointers are grouped by their column, which contains only the object id.
             case .string, .boolean, .pointer: return (column.name, "to_jsonb(grouped)")
             case .number: return (column.name, Self.value("grouped", .number))
             case .date: return ("date_trunc('milliseconds', \(column.name))", Self.value("grouped", .date))
@@ -84,7 +83,7 @@ extension AggregateCompiler {
         return try accumulation(name, value, document)
     }
 
-    /// The one operand of an accumulator, which may be a list of one.
+    /// The operand of an accumulator, which may be a list with one element.
     private func unary(_ operand: JSONValue, _ name: Name) throws(ParseError) -> JSONValue {
         guard let list = operand.arrayValue else { return operand }
         guard list.count == 1 else {
@@ -128,10 +127,10 @@ extension AggregateCompiler {
         }
     }
 
-    /// How many members an object gets by one call: PostgreSQL's functions take a hundred arguments.
+    /// The maximum members per call of jsonb_build_object, since PostgreSQL functions take at most 100 arguments.
     static let mostMembers = 50
 
-    /// An object of names and values, both expressions of SQL; a value that is NULL becomes null.
+    /// Builds an object from SQL names and values. NULL becomes null.
     static func object(_ members: [(name: String, value: String)]) -> String {
         stride(from: 0, to: members.count, by: mostMembers).map { start in
             let some = members[start..<min(start + mostMembers, members.count)]

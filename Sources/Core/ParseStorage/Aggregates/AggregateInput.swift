@@ -1,29 +1,28 @@
 import JSON
 import ParseModel
 
-/// What an expression of a pipeline looks at.
+/// The source of the fields in an expression.
 enum AggregateDocument {
     case row(ClassSchema)
-    /// A document that an earlier stage made, as an expression of jsonb.
+    /// A document from an earlier stage, as a jsonb expression.
     case json(String)
 }
 
-/// The query that a stage reads.
+/// The input of a stage.
 ///
-/// Rows stay rows for as long as no stage asks for documents: to make documents of rows that are only counted, grouped
-/// or left out costs many times what the rest does.
+/// Rows are converted to documents only if a stage needs it: for rows that are merely counted, grouped or filtered out,
+/// the conversion would cost many times more than the rest.
 enum AggregateInput {
-    /// A query that gives the columns of a class.
+    /// A query for the columns of a class.
     case rows(ClassSchema, query: String)
-    /// A query that gives one column of jsonb, called `doc`.
+    /// A query for one jsonb column named `doc`.
     case documents(query: String)
 
     init(of schema: ClassSchema) {
         self = .rows(schema, query: "SELECT * FROM \(SQLBuilder.quote(schema.name))")
     }
 
-    /// The rows of a class for a `$lookup`: without session tokens and second factors, which are no part of the objects
-    /// that other classes refer to.
+    /// The rows of a class for a `$lookup`, without session tokens and second factors.
     init(lookedUp schema: ClassSchema) {
         self.init(of: schema)
         switch schema.name {
@@ -43,13 +42,13 @@ enum AggregateInput {
         }
     }
 
-    /// Whether this is a class as it is stored, before any stage.
+    /// Whether this is a stored class, before any stage.
     var isClass: Bool {
         guard let schema else { return false }
         return [AggregateInput(of: schema), AggregateInput(lookedUp: schema)].contains { $0.query == query }
     }
 
-    /// The class whose rows these are, or nil for documents.
+    /// The class of the rows, or nil for documents.
     var schema: ClassSchema? {
         switch self {
         case .rows(let schema, _): schema
@@ -57,18 +56,16 @@ enum AggregateInput {
         }
     }
 
-    /// Stages that read columns as well as documents.
     private static let readersOfColumns: Set<Name> = [
         "$match", "$sort", "$limit", "$skip", "$sample", "$group", "$count", "$sortByCount", "$bucket", "$facet",
     ]
 
-    /// Whether a stage needs no documents.
     static func readsColumns(_ stage: String) -> Bool { readersOfColumns.contains(stage) }
 
-    /// The source of the query that reads this. Rows are called what their class is, so that conditions find columns.
+    /// The FROM clause for this input. Rows have the class name as their alias, so that conditions find the columns.
     ///
-    /// OFFSET keeps PostgreSQL from putting the expression of a document in the place of each mention of it, by which the
-    /// statement would grow with the product of all stages.
+    /// OFFSET prevents PostgreSQL from inlining a document's expression wherever it is used, which would multiply the
+    /// size of the statement with each stage.
     var source: String {
         switch self {
         case .rows(let schema, let query): "FROM (\(query)) AS \(SQLBuilder.quote(schema.name))"
@@ -82,7 +79,7 @@ enum AggregateInput {
         }
     }
 
-    /// What a stage selects that leaves rows, or documents, as they are.
+    /// The SELECT list that passes rows or documents on unchanged.
     var everything: String {
         switch self {
         case .rows: "*"
@@ -90,7 +87,6 @@ enum AggregateInput {
         }
     }
 
-    /// What expressions look at.
     var document: AggregateDocument {
         switch self {
         case .rows(let schema, _): .row(schema)
@@ -98,7 +94,7 @@ enum AggregateInput {
         }
     }
 
-    /// The same kind of input by another query.
+    /// Replaces the query.
     func replaced(by query: String) -> AggregateInput {
         switch self {
         case .rows(let schema, _): .rows(schema, query: query)

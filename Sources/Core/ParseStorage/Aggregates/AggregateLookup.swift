@@ -4,17 +4,17 @@ import Postgres
 
 struct AggregateLookup {
     let className: String
-    /// The field of the documents that gets the objects.
+    /// The field that receives the matching objects.
     let target: String
     /// The fields that must be equal, or nil if only the pipeline selects objects.
     private(set) var fields: (local: String, foreign: String)?
-    /// Variables of the pipeline, as expressions on the outer document.
+    /// The pipeline's variables, as expressions on the outer document.
     let variables: JSONObject
     let stages: [AggregateStage]
 
     private static let name = "$lookup"
     private static let known: Set<Name> = ["from", "localField", "foreignField", "let", "pipeline", "as"]
-    /// Tables that aren't classes of objects.
+    /// Tables that are not classes.
     private static let closed: Set<Name> = ["_SCHEMA", "_Hooks"]
 
     init(_ operand: JSONValue) throws(ParseError) {
@@ -49,13 +49,13 @@ struct AggregateLookup {
 }
 
 extension AggregateCompiler {
-    /// The query of a `$lookup`.
+    /// Compiles a `$lookup` stage.
     ///
-    /// - Parameter from: The documents, as a source for FROM.
+    /// - Parameter from: The FROM clause of the input.
     mutating func lookup(_ operand: JSONValue, _ from: String) throws(ParseError) -> String {
         let lookup = try AggregateLookup(operand)
         guard let other = schemas[lookup.className] else {
-            // Compile the pipeline anyway, to refuse mistakes in it.
+            // Compile the pipeline anyway, to reject errors in it.
             var trial = self
             _ = try trial.joined(lookup, ClassSchema(name: lookup.className), from)
             return "SELECT roost_set(doc, \(try newPath(lookup.target)), '[]') AS doc \(from)"
@@ -67,7 +67,7 @@ extension AggregateCompiler {
         -> String
     {
         let outer = uniqueName("outer")
-        // Computed once for each document, however often the pipeline mentions them.
+        // These columns are computed once per document, however often the pipeline uses them.
         var columns = ["doc"]
         var rows = AggregateInput(lookedUp: other)
         if let fields = lookup.fields {
@@ -90,7 +90,6 @@ extension AggregateCompiler {
             + "'[]')) AS doc FROM (SELECT \(columns.joined(separator: ", ")) \(from) OFFSET 0) AS \(outer)"
     }
 
-    /// The documents of another pipeline, with the variables that it may use.
     private mutating func pipeline(
         _ stages: [AggregateStage], _ input: AggregateInput, of other: ClassSchema, _ inner: [Name: String]
     ) throws(ParseError) -> String {
@@ -103,8 +102,8 @@ extension AggregateCompiler {
         return try pipeline(stages, input)
     }
 
-    /// The values of a document to look up, and the conditions on the rows of the other class: one of their values is one
-    /// of these. The second one selects rows without the field. Pointers are compared by object id.
+    /// Returns the document's values to look up and the conditions on the other class. The second condition selects
+    /// rows without the field. Pointers are compared by object id.
     private mutating func equality(_ fields: (local: String, foreign: String), _ other: ClassSchema, keys: String)
         throws(ParseError) -> (values: String, conditions: [String])
     {
@@ -112,7 +111,7 @@ extension AggregateCompiler {
         func values(of target: Name?) -> String {
             "roost_keys(\(value), \(target.map { SQL.literal($0.text) } ?? "NULL"))"
         }
-        /// The column itself, so that PostgreSQL can use an index.
+        /// Compares the column itself, so that PostgreSQL can use its index.
         func isText(_ column: String, _ text: String = "key #>> '{}'") -> String {
             "\(column) = ANY(ARRAY(SELECT \(text) FROM unnest(\(keys)) AS k(key) WHERE jsonb_typeof(key) = 'string'))"
         }

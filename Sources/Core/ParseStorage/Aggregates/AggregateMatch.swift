@@ -9,7 +9,7 @@ extension AggregateCompiler {
         return conditions.count == 1 ? conditions[0] : conditions.map { "(\($0))" }.joined(separator: " OR ")
     }
 
-    /// A `$match` as conditions that together select its rows, and exclude each other.
+    /// Compiles a `$match` to mutually exclusive conditions that together select its rows.
     mutating func conditions(_ operand: JSONValue, _ document: AggregateDocument) throws(ParseError) -> [String] {
         guard let object = operand.objectValue else {
             throw ParseError(ParseError.invalidQuery, "$match needs an object")
@@ -22,7 +22,7 @@ extension AggregateCompiler {
         return selections.map { "\($0) AND (\(condition))" }
     }
 
-    /// Groups with a `$expr` inside are taken apart here, since only pipelines have expressions.
+    /// Compiles groups that contain a `$expr` here, since filters outside pipelines don't support it.
     private mutating func condition(_ object: JSONObject, _ document: AggregateDocument) throws(ParseError) -> String {
         var plain = object
         var conditions: [String] = []
@@ -54,7 +54,7 @@ extension AggregateCompiler {
         return conditions.joined(separator: " AND ")
     }
 
-    /// Makes dates of texts that date fields of documents are compared with, as columns have it.
+    /// Converts ISO texts to dates if they are compared with a date field of a document, as for columns.
     private func dated(_ condition: JSONObject) -> JSONObject {
         var dated = condition
         for (name, value) in condition {

@@ -1,10 +1,10 @@
 import JSON
 import ParseModel
 
-/// Reads the members of stages and operators. Unknown members are refused by name, since ignoring them would return
-/// wrong rows.
+/// Reads the members of stages and operators. Unknown members are rejected, since ignoring them would return wrong
+/// rows.
 extension AggregateCompiler {
-    /// The members of a stage or an operator. Throws 102 for an unknown one.
+    /// Returns the members of a stage or operator. Throws 102 for an unknown member.
     static func members(of operand: JSONValue, _ name: String, _ known: Set<Name>) throws(ParseError) -> JSONObject {
         guard let object = operand.objectValue else { throw malformed(name) }
         if let unknown = object.keys.first(where: { !known.contains($0) }) {
@@ -13,17 +13,17 @@ extension AggregateCompiler {
         return object
     }
 
-    /// A text among the members, or nil if it is missing. Throws 102 for other values.
+    /// Returns a text member, or nil if it is missing. Throws 102 for other types.
     static func text(_ member: Name, of members: JSONObject, _ name: String) throws(ParseError) -> String? {
         try read(member, of: members, name, "a text") { $0.stringValue }
     }
 
-    /// A number among the members, or nil if it is missing. Throws 102 for other values.
+    /// Returns a number member, or nil if it is missing. Throws 102 for other types.
     static func number(_ member: Name, of members: JSONObject, _ name: String) throws(ParseError) -> Double? {
         try read(member, of: members, name, "a number") { $0.numberValue }
     }
 
-    /// A Boolean among the members, or nil if it is missing. Throws 102 for other values.
+    /// Returns a Boolean member, or nil if it is missing. Throws 102 for other types.
     static func flag(_ member: Name, of members: JSONObject, _ name: String) throws(ParseError) -> Bool? {
         try read(member, of: members, name, "true or false") { $0.boolValue }
     }

@@ -4,7 +4,7 @@ import Postgres
 
 /// Resolves the names of fields and variables in pipelines.
 extension AggregateCompiler {
-    /// Checks every step of a dotted field name. Throws 105.
+    /// Validates every step of a dotted field name. Throws 105.
     static func checked(_ name: String) throws(ParseError) -> String {
         let steps = name.split(separator: ".", omittingEmptySubsequences: false).map(String.init)
         func isField(_ step: String) -> Bool { Names.isIdentifier(String(step.drop { $0 == "_" })) }
@@ -17,23 +17,23 @@ extension AggregateCompiler {
         return name
     }
 
-    /// The steps of a name, as documents name them.
     private static func steps(_ name: String) throws(ParseError) -> [String] {
         try checked(name).split(separator: ".").map { SystemClass.field(queriedAs: String($0)) }
     }
 
-    /// The path of a field that a stage computes, as a parameter.
+    /// Binds the path of a computed field as a parameter.
     mutating func newPath(_ name: String) throws(ParseError) -> String {
         builder.bind(.textArray(try Self.steps(name)))
     }
 
-    /// The path of a field of a document, as a parameter. The stored pointer `_p_author` is the field `author`.
+    /// Binds the path of a document field as a parameter. The stored pointer `_p_author` becomes the field `author`.
     mutating func path(_ name: String) throws(ParseError) -> String {
         let steps = try Self.steps(name)
         return builder.bind(.textArray(StoredFieldNames.pointerField(steps) ?? steps))
     }
 
-    /// The value of a field as jsonb, NULL if it is missing. The stored pointer `_p_author` is the text `Person$id`.
+    /// Returns a field's value as jsonb, or NULL if it is missing. The stored pointer `_p_author` becomes the text
+    /// `Person$id`.
     mutating func field(_ name: String, _ document: AggregateDocument) throws(ParseError) -> String {
         let steps = try Self.steps(name)
         guard let pointer = StoredFieldNames.pointerField(steps) else { return value(at: steps, document) }
@@ -41,7 +41,7 @@ extension AggregateCompiler {
             return "to_jsonb(\(SQL.literal(target.text + "$")) || \(column))"
         }
         let text = "roost_stored_pointer(\(value(at: pointer, document)))"
-        // A pipeline may have computed a field of this name.
+        // A previous stage may have computed a field with this name.
         guard case .json = document else { return text }
         return "COALESCE(\(value(at: steps, document)), \(text))"
     }
@@ -56,15 +56,15 @@ extension AggregateCompiler {
         }
     }
 
-    /// What steps lead to in a value: in lists on the way, what they lead to in each object.
+    /// Follows a path into a value. In a list, it follows the path into each element.
     private mutating func reached(_ value: String, _ steps: ArraySlice<String>) -> String {
         let path = builder.bind(.textArray(Array(steps)))
-        // A stage's document is no list.
+        // A stage's document is never a list.
         if value == "doc", steps.count == 1 { return "(doc #> \(path))" }
         return "COALESCE(\(value) #> \(path), roost_reached(\(value), \(path)))"
     }
 
-    /// The column of a stored pointer such as `_p_author` and its target class, or nil for other names.
+    /// Returns the column of a stored pointer such as `_p_author` and its target class, or nil for other names.
     static func storedPointer(_ name: String, of schema: ClassSchema) throws(ParseError) -> (
         column: String, target: Name
     )? {
@@ -80,13 +80,13 @@ extension AggregateCompiler {
         return (column.name, target)
     }
 
-    /// The column that a value such as `$price` reads whole, or nil if it isn't read from rows.
+    /// The column that a value such as `$price` reads as a whole, or nil if it isn't read from rows.
     static func column(_ value: JSONValue, _ document: AggregateDocument) -> (name: String, type: FieldType)? {
         guard let text = value.stringValue, text.hasPrefix("$") else { return nil }
         return column(named: String(text.dropFirst()), document)
     }
 
-    /// The column that a field's name denotes as a whole, or nil if it isn't read from rows.
+    /// The column that a field name denotes as a whole, or nil if it isn't read from rows.
     static func column(named name: String, _ document: AggregateDocument) -> (name: String, type: FieldType)? {
         guard case .row(let schema) = document else { return nil }
         return column(of: SystemClass.field(queriedAs: name), schema)
@@ -99,7 +99,7 @@ extension AggregateCompiler {
         return (SQLBuilder.quote(field), type)
     }
 
-    /// The value of a variable such as `$$item.name`, given without its dollar signs.
+    /// Returns the value of a variable such as `$$item.name`, given without its dollar signs.
     mutating func variable(_ reference: String, _ document: AggregateDocument) throws(ParseError) -> String {
         let dot = reference.firstIndex(of: ".")
         let name = dot.map { String(reference[..<$0]) } ?? reference

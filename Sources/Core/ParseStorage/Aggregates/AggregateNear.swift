@@ -2,7 +2,7 @@ import JSON
 import ParseModel
 import Postgres
 
-/// `$geoNear`: objects by their distance from a point, in metres.
+/// Compiles `$geoNear`, which sorts objects by distance from a point, in meters.
 extension AggregateCompiler {
     private static let nearMembers: Set<Name> = [
         "near", "key", "distanceField", "spherical", "minDistance", "maxDistance", "distanceMultiplier", "query",
@@ -41,7 +41,7 @@ extension AggregateCompiler {
             + "WHERE \(conditions.joined(separator: " AND ")) ORDER BY \(metres)"
     }
 
-    /// The point in `near`: a GeoPoint, a GeoJSON point, or longitude and latitude.
+    /// Reads `near`: a GeoPoint, a GeoJSON point, or a list of longitude and latitude.
     private static func place(_ near: JSONValue) -> GeoPoint? {
         if let point = GeoPoint(json: near) { return point }
         guard let pair = near["coordinates"]?.arrayValue ?? near.arrayValue, pair.count == 2,

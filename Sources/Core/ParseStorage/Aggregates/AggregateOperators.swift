@@ -2,9 +2,9 @@ import JSON
 import ParseModel
 import Postgres
 
-/// The operators of expressions that make a value of values, whatever these are: all are expressions of SQL.
+/// The SQL of expression operators that compute a value from other values.
 enum AggregateOperators {
-    /// Parts of a date as numbers of SQL, of a time of SQL.
+    /// Date parts as SQL numbers, computed from an SQL timestamp.
     static let dateParts: [Name: @Sendable (_ time: String) -> String] = [
         "$year": { "extract(year FROM \($0))" },
         "$month": { "extract(month FROM \($0))" },
@@ -21,7 +21,7 @@ enum AggregateOperators {
         "$isoWeek": { "extract(week FROM \($0))" },
     ]
 
-    /// Calculations as numbers of SQL, of numbers of SQL, of which there is one at least; nil for too few or too many.
+    /// Calculations on at least one SQL number. They return nil for too few or too many operands.
     static let calculations: [Name: @Sendable (_ numbers: [String]) -> String?] = [
         "$abs": { $0.count == 1 ? "abs(\($0[0]))" : nil },
         "$ceil": { $0.count == 1 ? "ceil(\($0[0]))" : nil },
@@ -42,7 +42,7 @@ enum AggregateOperators {
         },
     ]
 
-    /// Other operators whose results are numbers.
+    /// Other operators that return numbers.
     static let counts: Set<Name> = ["$size", "$strLenCP", "$strLenBytes", "$toInt", "$toLong", "$toDouble", "$cmp"]
 
     private static func rounded(_ function: String, _ numbers: [String]) -> String? {
@@ -52,19 +52,19 @@ enum AggregateOperators {
         return "\(function)(\(numbers[0])::numeric, \(digits))::double precision"
     }
 
-    /// What an operator makes of jsonb values, of which there is one at least, as jsonb.
+    /// Compiles an operator on at least one jsonb value.
     ///
-    /// - Throws: 102 for an operator that does not exist, and for too few or too many operands.
+    /// - Throws: 102 for an unknown operator, or too few or too many operands.
     static func result(of name: String, _ arguments: [String]) throws(ParseError) -> String {
         if let result = element(name, arguments) { return result }
         guard let result = try array(name, arguments) ?? text(name, arguments) ?? other(name, arguments) else {
             throw unknown(name)
         }
-        // Of all operators, only those above have results that are missing.
+        // Only the operators above can return a missing value.
         return "COALESCE(\(result), 'null')"
     }
 
-    /// The SQL of an operator that gives an element of a list; nil for other operations.
+    /// Compiles an operator that returns a list element, or returns nil for other operators.
     private static func element(_ name: String, _ arguments: [String]) -> String? {
         switch (name, arguments.count) {
         case ("$arrayElemAt", 2): "roost_element(\(arguments[0]), \(arguments[1]))"
@@ -74,7 +74,7 @@ enum AggregateOperators {
         }
     }
 
-    /// The SQL of operators on values of any type; nil for other operations.
+    /// Compiles an operator on values of any type, or returns nil for other operators.
     private static func other(_ name: String, _ arguments: [String]) -> String? {
         switch (name, arguments.count) {
         case ("$in", 2):
@@ -92,12 +92,11 @@ enum AggregateOperators {
         }
     }
 
-    /// The error for an operator that does not exist.
     static func unknown(_ name: String) -> ParseError {
         ParseError(ParseError.invalidQuery, "Invalid aggregate expression '\(name)'.")
     }
 
-    /// The SQL of a text operation as jsonb, or nil for other operations. Objects and lists aren't texts.
+    /// Compiles a text operator, or returns nil for other operators. Objects and lists don't count as texts.
     private static func text(_ name: String, _ arguments: [String]) -> String? {
         let operation = SQL.literal(name)
         switch (name, arguments.count) {
@@ -116,17 +115,17 @@ enum AggregateOperators {
         }
     }
 
-    /// An array of values, all expressions of SQL; one that is NULL becomes null.
+    /// Builds a jsonb array of SQL values. NULL becomes null.
     static func list(_ items: [String]) -> String {
         guard !items.isEmpty else { return "'[]'::jsonb" }
-        // PostgreSQL's functions take a hundred arguments.
+        // PostgreSQL functions take at most 100 arguments.
         let parts = stride(from: 0, to: items.count, by: 100).map { start in
             "jsonb_build_array(\(items[start..<min(start + 100, items.count)].joined(separator: ", ")))"
         }
         return "(\(parts.joined(separator: " || ")))"
     }
 
-    /// What is made of arrays, as jsonb; nil for other operations; throws 102 for too few or too many operands.
+    /// Compiles an array operator, or returns nil for other operators. Throws 102 for too few or too many operands.
     private static func array(_ name: String, _ arguments: [String]) throws(ParseError) -> String? {
         func exactly(_ count: Int) throws(ParseError) {
             guard arguments.count == count else {
@@ -137,7 +136,7 @@ enum AggregateOperators {
         }
         let list = list(arguments)
         switch name {
-        // Others have their results above.
+        // With the right number of operands, `element` has already handled the first three.
         case "$arrayElemAt":
             try exactly(2)
             return nil

@@ -1,9 +1,8 @@
 public import JSON
 public import ParseModel
 
-/// A stage of a pipeline.
 public struct AggregateStage: Sendable {
-    /// The name, with its dollar sign.
+    /// The name, including its dollar sign.
     public var name: String
     public var operand: JSONValue
 
@@ -12,7 +11,7 @@ public struct AggregateStage: Sendable {
         self.operand = operand
     }
 
-    /// Reads a list of objects with one key each. Throws 102.
+    /// Parses a list of objects with one key each. Throws 102.
     public static func list(_ list: [JSONValue]) throws(ParseError) -> [AggregateStage] {
         var stages: [AggregateStage] = []
         for element in list {

@@ -3,7 +3,7 @@ import ParseModel
 import Postgres
 
 extension AggregateCompiler {
-    /// What a stage makes of its input: rows of rows where it can, else documents.
+    /// Compiles a stage. Stages that can read rows return rows if possible, all others documents.
     mutating func stage(_ name: String, _ operand: JSONValue, _ input: AggregateInput) throws(ParseError)
         -> AggregateInput
     {
@@ -13,7 +13,7 @@ extension AggregateCompiler {
         let select = "SELECT \(input.everything) \(from)"
         switch name {
         case "$match":
-            // Two queries only on a class itself, or each stage would double the statement.
+            // Only a class itself is queried twice. In later stages this would double the statement each time.
             let conditions =
                 input.isClass
                 ? try conditions(operand, input.document) : [try condition(operand, input.document)]
@@ -43,7 +43,6 @@ extension AggregateCompiler {
         }
     }
 
-    /// The query of a stage that only documents go through.
     private mutating func documentStage(_ name: String, _ operand: JSONValue, _ from: String) throws(ParseError)
         -> String
     {
@@ -68,12 +67,11 @@ extension AggregateCompiler {
         ParseError(ParseError.invalidQuery, "Malformed aggregate stage or expression \(name)")
     }
 
-    /// Whether a value is a field, a variable or an operator, and no constant.
+    /// Whether a value is a field, a variable or an operator instead of a constant.
     static func isComputed(_ value: JSONValue) -> Bool {
         value.stringValue?.hasPrefix("$") ?? (Self.operator(in: value) != nil)
     }
 
-    /// The name that `$count` gives to the number of documents.
     private static func countField(_ operand: JSONValue) throws(ParseError) -> String {
         guard let field = operand.stringValue, !field.isEmpty else {
             throw ParseError(ParseError.invalidQuery, "the count field must be a non-empty string")
@@ -94,13 +92,13 @@ extension AggregateCompiler {
         return builder.bind(.int(count))
     }
 
-    /// `$project`: fields to keep, to leave out, or to compute.
+    /// `$project`, which includes, excludes or computes fields.
     private mutating func projection(_ operand: JSONValue) throws(ParseError) -> String {
         guard let given = operand.objectValue, !given.isEmpty else { throw Self.malformed("$project") }
         let object = Self.flattened(given)
         func isRemoval(_ value: JSONValue) -> Bool { value == 0 || value == false }
         let ids: Set<Name> = ["_id", "objectId"]
-        // Where both names are there, `_id` is left out and `objectId` computed.
+        // If both names are present, `_id` is excluded and `objectId` computed.
         let id = object["objectId"].flatMap { isRemoval($0) ? nil : $0 } ?? object["_id"] ?? object["objectId"] ?? 1
         let others = object.filter { !ids.contains($0.key) }
         if !others.isEmpty || isRemoval(id),
@@ -130,14 +128,14 @@ extension AggregateCompiler {
         return computed.isEmpty ? kept : try additions(.object(computed), to: kept)
     }
 
-    /// Whether a value of a `$project` keeps a field or leaves it out.
+    /// Whether a value of a `$project` includes or excludes a field.
     private static func isSwitch(_ value: JSONValue) -> Bool { value.numberValue != nil || value.boolValue != nil }
 
     private static func hasSwitch(_ object: JSONObject) -> Bool {
         object.values.contains { isSwitch($0) || plainObject($0).map(hasSwitch) ?? false }
     }
 
-    /// An object of fields, and no operator or typed value.
+    /// Returns an object of fields, or nil for an operator or a typed value.
     private static func plainObject(_ value: JSONValue) -> JSONObject? {
         guard let object = value.objectValue, !object.isEmpty, object["__type"] == nil,
             !object.keys.contains(where: { $0.hasPrefix("$") })
@@ -145,7 +143,7 @@ extension AggregateCompiler {
         return object
     }
 
-    /// The members of a `$project`, with those of objects inside that keep or leave out fields under dotted names.
+    /// Returns the members of a `$project`, with nested inclusions and exclusions under dotted names.
     static func flattened(_ object: JSONObject) -> JSONObject {
         var flattened: JSONObject = [:]
         for (field, value) in object {
@@ -158,10 +156,10 @@ extension AggregateCompiler {
         return flattened
     }
 
-    /// Puts computed fields into a document. A field whose value is missing is removed. The members of an object are fields
-    /// of the one that is there.
+    /// Adds computed fields to a document. A field with a missing value is removed. Objects are merged into the
+    /// existing field.
     ///
-    /// - Parameter prefix: What stands before the names.
+    /// - Parameter prefix: The path of the enclosing field, with a trailing dot.
     private mutating func additions(_ operand: JSONValue, to document: String, under prefix: String = "")
         throws(ParseError) -> String
     {
@@ -200,8 +198,8 @@ extension AggregateCompiler {
         return terms.joined(separator: ", ")
     }
 
-    /// The values to order by: the column itself if SQL orders its values as MongoDB does, else the type first. Missing
-    /// values and null have one place.
+    /// The sort keys: the column itself if SQL sorts it as MongoDB does, or the type followed by the value. Missing
+    /// values and null rank equally.
     private mutating func sortKeys(_ field: String, _ document: AggregateDocument) throws(ParseError) -> [String] {
         if let column = Self.column(named: field, document), Self.keepsOrder(column.type) { return [column.name] }
         let value = "NULLIF(\(try self.field(field, document)), 'null')"
@@ -229,7 +227,7 @@ extension AggregateCompiler {
                     ParseError.invalidQuery,
                     "includeArrayIndex option to $unwind stage should not be prefixed with a '$': \(index)")
             }
-            // Values other than lists have no index.
+            // Only lists have an index.
             document =
                 "roost_set(\(document), \(try newPath(index)), COALESCE("
                 + "CASE jsonb_typeof(\(value)) WHEN 'array' THEN to_jsonb(place - 1) END, 'null'))"

@@ -2,9 +2,9 @@ import JSON
 import ParseModel
 import Postgres
 
-/// Operators that define variables for other expressions, and those that choose between expressions.
+/// Compiles operators that define variables or select among expressions.
 extension AggregateCompiler {
-    /// The SQL of such an operator, or nil for other operators.
+    /// Compiles such an operator. Returns nil for other operators.
     mutating func scope(_ name: String, _ operand: JSONValue, _ document: AggregateDocument) throws(ParseError)
         -> String?
     {
@@ -18,7 +18,7 @@ extension AggregateCompiler {
         }
     }
 
-    /// The value of a variable that the server defines, or nil for other names.
+    /// The value of a predefined variable, or nil for other names.
     mutating func systemVariable(_ name: String) -> String? {
         switch name {
         case "NOW": literal(ParseDate(milliseconds: now).json)
@@ -27,7 +27,7 @@ extension AggregateCompiler {
         }
     }
 
-    /// `$map`: the results of an expression for each element, or null if there is no list.
+    /// `$map`: the result of an expression for each element, or null without a list.
     private mutating func map(_ operand: JSONValue, _ document: AggregateDocument) throws(ParseError) -> String {
         let members = try Self.members(of: operand, "$map", ["input", "as", "in"])
         guard let input = members["input"], let result = members["in"] else { throw Self.malformed("$map") }
@@ -37,7 +37,7 @@ extension AggregateCompiler {
         }
     }
 
-    /// `$filter`: the elements for which a condition is true, or null if there is no list.
+    /// `$filter`: the elements that meet a condition, or null without a list.
     private mutating func filter(_ operand: JSONValue, _ document: AggregateDocument) throws(ParseError) -> String {
         let name = "$filter"
         let members = try Self.members(of: operand, name, ["input", "as", "cond", "limit"])
@@ -56,7 +56,7 @@ extension AggregateCompiler {
         }
     }
 
-    /// An aggregate over the elements of a list, each of which is a variable for the expressions that `body` compiles.
+    /// Aggregates the elements of a list. In the expressions that `body` compiles, the current element is a variable.
     private mutating func elements(
         _ name: String, _ input: JSONValue, _ members: JSONObject, _ document: AggregateDocument,
         _ body: (inout AggregateCompiler, _ item: String, _ place: String) throws(ParseError) -> (String, String)
@@ -74,7 +74,7 @@ extension AggregateCompiler {
             + "END FROM (SELECT roost_list(\(list), '\(name)', true) AS \(all) OFFSET 0) AS _list)"
     }
 
-    /// `$reduce`: the result of an expression on each element and the result before it, or null if there is no list.
+    /// `$reduce`: the result of applying an expression to each element and the previous result, or null without a list.
     private mutating func reduce(_ operand: JSONValue, _ document: AggregateDocument) throws(ParseError) -> String {
         let members = try Self.members(of: operand, "$reduce", ["input", "initialValue", "in"])
         guard let input = members["input"], let first = members["initialValue"], let result = members["in"] else {
@@ -89,14 +89,14 @@ extension AggregateCompiler {
         variables["value"] = value
         variables["this"] = "(\(all) -> \(place))"
         let next = try expression(result, document)
-        // The concatenation reads the list from its table once, and not for each element.
+        // The concatenation makes PostgreSQL fetch the list from its table once instead of for each element.
         return "(SELECT CASE WHEN \(all) IS NULL THEN 'null'::jsonb ELSE (WITH RECURSIVE \(steps)(\(value), \(place)) "
             + "AS (SELECT \(initial), 0 UNION ALL SELECT roost_bounded(\(next)), \(place) + 1 FROM \(steps) "
             + "WHERE \(place) < jsonb_array_length(\(all))) SELECT \(value) FROM \(steps) ORDER BY \(place) DESC "
             + "LIMIT 1) END FROM (SELECT roost_list(\(list), '$reduce', true) || '[]'::jsonb AS \(all) OFFSET 0) AS _list)"
     }
 
-    /// `$let`: an expression with variables, which are computed once.
+    /// `$let`: an expression with variables, each computed once.
     private mutating func bound(_ operand: JSONValue, _ document: AggregateDocument) throws(ParseError) -> String {
         let members = try Self.members(of: operand, "$let", ["vars", "in"])
         guard let given = members["vars"]?.objectValue, let result = members["in"] else { throw Self.malformed("$let") }

@@ -2,17 +2,17 @@ import JSON
 import ParseModel
 import Postgres
 
-/// What is computed of many objects at once.
+/// Runs aggregations and `distinct` queries.
 public struct Aggregates: Sendable {
     let store: ObjectStore
 
-    /// Runs an aggregation pipeline and gives its documents.
+    /// Runs an aggregation pipeline and returns its documents.
     ///
     /// - Parameters:
-    ///   - now: Milliseconds since 1970, for relative dates.
-    ///   - mergesDateParts: Whether objects whose dates differ, but not in the parts that make a group, are one group.
-    ///   - place: Where the objects are read.
-    /// - Throws: 102, 105 for pipelines that make no sense.
+    ///   - now: The reference time for relative dates, in milliseconds since 1970.
+    ///   - mergesDateParts: Whether a group by date parts includes all objects with these parts, even if their full dates differ.
+    ///   - place: The database server to read from.
+    /// - Throws: 102 or 105 for invalid pipelines.
     public func aggregate(
         _ className: String, _ stages: [AggregateStage], now: Int64, mergesDateParts: Bool = true,
         place: ReadPlace = .primary
@@ -30,10 +30,10 @@ public struct Aggregates: Sendable {
         }
     }
 
-    /// The different values of a field, elements of arrays one by one.
+    /// Returns the distinct values of a field. Array elements count separately.
     ///
-    /// - Parameter place: Where the objects are read.
-    /// - Throws: 105 for names that no field has.
+    /// - Parameter place: The database server to read from.
+    /// - Throws: 105 for invalid field names.
     public func distinct(_ className: String, _ field: String, _ filter: Filter, place: ReadPlace = .primary)
         async throws -> [JSONValue]
     {
@@ -68,7 +68,6 @@ public struct Aggregates: Sendable {
         }
     }
 
-    /// The values of the one column that a statement gives.
     private func values(of statement: Statement, _ className: String, _ place: ReadPlace) async throws -> [JSONValue] {
         let rows = try await store.reading(className, place) { store in
             try await store.noting(statement.sql) { try await store.client.heavyQuery(statement) }
@@ -76,10 +75,10 @@ public struct Aggregates: Sendable {
         return Self.values(of: rows)
     }
 
-    /// The plan of a statement whose parameters are not known.
+    /// Returns the plan of a statement with unknown parameters.
     ///
-    /// - Parameter sql: A statement that this server has made; it is not carried out.
-    /// - Throws: `PostgresError` for one that cannot be planned.
+    /// - Parameter sql: A statement that this server has generated. It isn't executed.
+    /// - Throws: `PostgresError` if PostgreSQL can't plan it.
     public func genericPlan(of sql: String) async throws -> JSONValue {
         let numbers = sql.split(separator: "$").dropFirst().compactMap { Int($0.prefix { ("0"..."9").contains($0) }) }
         let count = numbers.max() ?? 0
@@ -99,7 +98,7 @@ public struct Aggregates: Sendable {
         return try rows.jsonb(0, 0).map { try JSONValue(parsing: $0) } ?? .null
     }
 
-    /// Leaves a connection as it was, also where the caller has left.
+    /// Restores the connection in a separate task, which survives the cancellation of the caller.
     private static func forgetPlan(in session: PostgresSession) async {
         await Task {
             _ = try? await session.query("RESET plan_cache_mode", [])
@@ -111,7 +110,7 @@ public struct Aggregates: Sendable {
         (0..<rows.rowCount).compactMap { rows.jsonb($0, 0).flatMap { try? JSONValue(parsing: $0) } }
     }
 
-    /// Aggregations are the administrator's own words: what they get wrong is a bad query, not a broken server.
+    /// Administrators write aggregations themselves, so an SQL error means an invalid query, not a server failure.
     private func failure(_ error: PostgresError) -> any Error {
         guard error.kind == .server, error.sqlState.hasPrefix("22") || error.sqlState.hasPrefix("42") else {
             return store.failure(error)

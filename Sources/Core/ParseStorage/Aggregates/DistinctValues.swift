@@ -1,26 +1,25 @@
 import ParseModel
 import Postgres
 
-/// The statements that list the different values of a field, as jsonb and in its order, elements of arrays one by one.
+/// Statements that list the distinct values of a field as sorted jsonb. Array elements count separately.
 package struct DistinctValues {
-    /// How to list the values by jumping along an index from one to the next, which takes time for each value, and not
-    /// for each row.
+    /// The alternative of jumping along an index from one value to the next, which takes time per value instead of per
+    /// row.
     package struct Jump {
-        /// Gives a row where such an index is there, and few values.
+        /// Selects a row if a suitable index exists and the field has few values.
         package let question: Statement
-        /// Lists the values.
         package let statement: Statement
     }
 
-    /// Lists the values.
+    /// Lists the values by reading all rows.
     package let statement: Statement
-    /// Nil where no index can help.
+    /// The alternative along an index, or nil if no index can help.
     package private(set) var jump: Jump?
 
-    /// From how many different values on no jumps are made.
+    /// The number of distinct values from which jumps are not used.
     static let mostJumps = 1000.0
 
-    /// Nil for a field that has no values; throws Parse's errors for conditions that do not fit.
+    /// Returns nil if the field has no values to list. Throws `ParseError` for invalid conditions.
     package init?(of field: String, _ schema: ClassSchema, _ filter: Filter, _ snapshot: SchemaSnapshot)
         throws(ParseError)
     {
@@ -32,8 +31,8 @@ package struct DistinctValues {
         case .column(let column, let type) where TableLayout.columnType(type) != "jsonb":
             let condition = try compiler.compile(filter, schema)
             let values = Self.value(column, type)
-            // The values themselves are compared, and only those that are left become JSON: two of them, as dates with
-            // microseconds, may be one then.
+            // DISTINCT applies to the column, so that only the remaining values are converted to JSON. The outer query
+            // merges values that become equal, such as dates that differ in microseconds.
             statement = Statement(
                 Self.list(
                     "SELECT \(values) AS v FROM (SELECT DISTINCT \(column) FROM \(table) "

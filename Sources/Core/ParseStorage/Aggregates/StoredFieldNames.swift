@@ -1,13 +1,12 @@
 import JSON
 import ParseModel
 
-/// Translates pointers in a `$match` from MongoDB's column names and texts, as clients of parse-server on MongoDB send
-/// them.
+/// Translates pointer conditions from MongoDB's column names and texts, which clients of parse-server on MongoDB send.
 enum StoredFieldNames {
     private static let prefix = "_p_"
     private static let groups: Set<Name> = ["$or", "$and", "$nor"]
 
-    /// The path of a stored pointer such as `_p_author` by its field name, or nil for other paths.
+    /// The field path for a stored pointer such as `_p_author`, or nil for other paths.
     static func pointerField(_ steps: [String]) -> [String]? {
         guard let last = steps.last, last.utf8.starts(with: prefix.utf8), last.utf8.count > prefix.utf8.count else {
             return nil
@@ -18,7 +17,7 @@ enum StoredFieldNames {
     /// Translates a condition to the class's field names: `_p_author` becomes `author`, and its text `Person$id` a
     /// pointer.
     ///
-    /// - Throws: 102 for operators that would compare the id with a part of such a text.
+    /// - Throws: 102 for operators that would compare only part of such a text.
     static func condition(_ object: JSONObject) throws(ParseError) -> JSONObject {
         var condition: JSONObject = [:]
         for (key, value) in object {
@@ -28,7 +27,7 @@ enum StoredFieldNames {
                 condition[key] = try group(value)
             } else if let field = pointerField([key.text])?.first.map({ Name($0) }) {
                 let comparison = try comparison(value, key.text)
-                // With a condition on the field's own name, both apply.
+                // If the field also has a condition under its own name, both apply.
                 if object[field] == nil {
                     condition[field] = comparison
                 } else {
@@ -52,7 +51,7 @@ enum StoredFieldNames {
 
     private static let comparisons: Set<Name> = ["$eq", "$ne", "$in", "$nin", "$all"]
 
-    /// The value that a stored pointer is compared with: `Person$id` becomes a pointer, alone or after an operator.
+    /// Converts the values that a stored pointer is compared with from `Person$id` to pointers.
     private static func comparison(_ value: JSONValue, _ key: String) throws(ParseError) -> JSONValue {
         guard case .object(let object) = value else { return pointers(in: value) }
         var comparison = object

@@ -2,7 +2,7 @@ public import JSON
 public import ParseModel
 import Postgres
 
-/// What is kept of a call of the console that changes something.
+/// A change made through the console or with a server key, for the audit log.
 public struct AuditEntry: Sendable {
     public var operatorName = ""
     public var role = ""
@@ -10,26 +10,25 @@ public struct AuditEntry: Sendable {
     public var requestId = ""
     public var method = ""
     public var path = ""
-    /// The class; nil where it is about none, or about several.
+    /// The class, or nil if the call concerns no class or several.
     public var className: String?
-    /// How many objects it is about.
+    /// The number of objects that the call concerns.
     public var count = 1
-    /// The first of their ids.
+    /// The object ids, at most ``mostIds``.
     public var ids: [String] = []
-    /// The fields that it sets.
+    /// The names of the fields that the call sets, at most ``mostIds``.
     public var fields: [String] = []
-    /// The values of these fields before.
+    /// The values of these fields before the change.
     public var before: JSONValue?
 
-    /// An entry that says nothing.
     public init() {}
 
-    /// How many ids, and how many fields, an entry has at most.
+    /// The maximum number of ids and of fields in an entry.
     public static let mostIds = 100
     /// Byte limit of a name, an id or a path.
     private static let mostText = 500
 
-    /// The same without what is too much of it: all of it may be what a browser sent.
+    /// The entry with long texts and lists truncated, since a browser may send anything.
     var bounded: AuditEntry {
         var entry = self
         entry.operatorName = Self.short(operatorName)
@@ -41,26 +40,26 @@ public struct AuditEntry: Sendable {
         return entry
     }
 
-    /// The beginning of a text: by bytes, since one character can have thousands of marks; without NUL characters, which
-    /// the database does not take.
+    /// Truncates a text and removes NUL characters, which PostgreSQL rejects. The limit is in bytes, since one
+    /// character can have thousands of combining marks.
     public static func short(_ text: String) -> String {
         guard text.utf8.count > mostText || text.utf8.contains(0) else { return text }
         return String(decoding: text.utf8.lazy.filter { $0 != 0 }.prefix(mostText), as: UTF8.self)
     }
 
-    /// The first of some texts.
+    /// Truncates a list, and each text in it.
     public static func short(_ texts: [String]) -> [String] { texts.prefix(mostIds).map { short($0) } }
 }
 
-/// Which entries are asked for.
+/// A search of the audit log.
 public struct AuditQuery: Sendable {
-    /// Those with smaller numbers.
+    /// Finds only entries with smaller numbers.
     public var before: Int?
     public var operatorName: String?
     public var className: String?
-    /// The object that was changed.
+    /// The id of a changed object.
     public var objectId: String?
-    /// What was done, by the method of the call.
+    /// The HTTP method of the call.
     public var method: String?
     /// Inclusive.
     public var from: ParseDate?
@@ -68,17 +67,15 @@ public struct AuditQuery: Sendable {
     public var until: ParseDate?
     public var limit = 100
 
-    /// All entries.
     public init() {}
 }
 
-/// Who changed what by the console, or with a key of the server. There is no way to change an entry but to complete it, once.
+/// The audit log of changes made through the console or with a server key. An entry can be completed once, but not
+/// changed otherwise.
 public struct AuditRows: Sendable {
     let store: ObjectStore
 
-    /// Adds an entry whose result is not known yet.
-    ///
-    /// - Returns: Its number.
+    /// Adds an entry without a result. Returns its number.
     public func begin(_ entry: AuditEntry) async throws -> Int {
         let entry = entry.bounded
         let rows = try await store.query(
@@ -96,12 +93,12 @@ public struct AuditRows: Sendable {
         return Int(id)
     }
 
-    /// Adds the result to an entry that has none. The change has already happened, so if the result can't be stored,
-    /// this logs it and leaves the entry without one.
+    /// Adds the result to an entry that has none. If storing the result fails, this only logs the failure, because the
+    /// change has already happened.
     ///
     /// - Parameters:
-    ///   - ids: The ids of what was made; nil where they were known before.
-    ///   - after: The values of the fields now.
+    ///   - ids: The ids of new objects, or nil if the entry already has all ids.
+    ///   - after: The values of the fields after the change.
     public func complete(_ id: Int, status: Int, ids: [String]?, after: JSONValue?) async {
         let statement = Statement(
             """
@@ -114,7 +111,7 @@ public struct AuditRows: Sendable {
                 Self.json(after),
             ])
         let store = store
-        // The client may have left meanwhile. The entry must be completed anyway.
+        // The client may have disconnected. The entry must be completed anyway.
         await Task {
             do {
                 _ = try await store.query(statement)
@@ -130,10 +127,11 @@ public struct AuditRows: Sendable {
         value.map { .jsonb($0.serialized()) } ?? .null(.jsonb)
     }
 
-    /// How far entries may be out of time order, in numbers. Searches by time are widened by it.
+    /// The largest distance, in entry numbers, by which entries can be out of time order. Searches by time are widened
+    /// by it.
     private static let overlap = 10_000
 
-    /// Entries, the latest first, as JSON.
+    /// Returns the matching entries as JSON, newest first.
     public func list(_ query: AuditQuery) async throws -> JSONValue {
         guard try await store.client.hasTable("_roost_audit") else { return [] }
         var builder = SQLBuilder()
@@ -175,13 +173,13 @@ public struct AuditRows: Sendable {
         return rows.jsonb(0, 0).flatMap { try? JSONValue(parsing: $0) } ?? []
     }
 
-    /// The entries that a query asks for, and the number before which the next ones are.
+    /// Searches the audit log. In the result, `next` is the value of `before` for the next page.
     ///
-    /// - Throws: 102 for a time that is none.
+    /// - Throws: 102 for an invalid time.
     public func answer(_ query: JSONObject) async throws -> JSONObject {
         var wanted = AuditQuery()
         wanted.before = query["before"]?.numberValue.flatMap { Int(exactly: $0) }
-        // Names may look like numbers.
+        // JSON numbers are accepted too, because a name can consist of digits.
         func text(_ name: Name) -> String? { query[name].map { $0.stringValue ?? $0.text } }
         wanted.operatorName = text("operator")
         wanted.className = text("className")
@@ -202,7 +200,7 @@ public struct AuditRows: Sendable {
         return answer
     }
 
-    /// Removes entries that are older than so many days.
+    /// Removes entries older than `days`.
     public func sweep(days: Int) async throws {
         guard try await store.client.hasTable("_roost_audit") else { return }
         _ = try await store.query(

@@ -2,29 +2,26 @@ import JSON
 import ParseModel
 import Postgres
 
-/// How many objects a class has.
+/// The number of objects of a class, and its size.
 public struct ClassCount: Sendable, Equatable {
-    /// The class.
     public let className: String
-    /// Its object count.
     public let objects: Int
-    /// Whether that is an estimate.
+    /// Whether `objects` is an estimate.
     public let isEstimate: Bool
-    /// How many bytes its table takes, long values included.
+    /// The size of the table in bytes, including out-of-line values.
     public let bytes: Int
-    /// How many bytes its indexes take.
+    /// The size of all indexes in bytes.
     public let indexBytes: Int
 }
 
-/// Counts the objects of classes.
 public struct ClassCountRows: Sendable {
     let store: ObjectStore
 
-    /// How many objects classes have, in one statement. Classes without a table are left out.
+    /// Counts the objects of classes in one statement. Classes without a table are left out.
     ///
     /// - Parameters:
-    ///   - largest: Tables of more bytes are estimated.
-    ///   - seconds: For how long tables are counted; the rest is estimated.
+    ///   - largest: The table size in bytes above which objects are estimated.
+    ///   - seconds: The time limit for counting, after which the remaining classes are estimated.
     public func counts(of classNames: [String], largest: Int64, seconds: Double) async throws -> [ClassCount] {
         let statement = Statement(
             "SELECT place, objects, estimated, bytes, index_bytes "

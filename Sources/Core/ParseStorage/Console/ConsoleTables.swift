@@ -1,16 +1,14 @@
 public import Postgres
 import Synchronization
 
-/// The tables of the console, beside the classes: no route of the interface reads them. They are made at the first use of
-/// the console, so that a database on which it is never opened has none.
+/// The console's own tables, which no API route can read. They are created when the console is first used.
 public final class ConsoleTables: Sendable {
     private let client: PostgresClient
     private let areReady = Atomic(false)
 
-    /// Names the database.
     public init(client: PostgresClient) { self.client = client }
 
-    /// Makes the tables, if there are none, and adds what those of an earlier version lack; once for a process.
+    /// Creates missing tables and adds columns that earlier versions lack. Runs once per process.
     ///
     /// - Throws: `PostgresError`.
     public func prepare() async throws {
@@ -55,7 +53,7 @@ public final class ConsoleTables: Sendable {
 }
 
 extension PostgresClient {
-    /// Whether a table that the server makes at its first use is there.
+    /// Returns whether a table that Roost creates on demand exists.
     func hasTable(_ name: String) async throws -> Bool {
         try await query("SELECT to_regclass($1) IS NOT NULL", [.text(SQLBuilder.quote(name))], readOnly: true)
             .bool(0, 0) == true

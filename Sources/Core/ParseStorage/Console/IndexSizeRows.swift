@@ -2,23 +2,21 @@ import JSON
 import ParseModel
 import Postgres
 
-/// What an index of a class takes, and how often it was used.
+/// The size and use of a class's index.
 public struct IndexSize: Sendable {
-    /// Its name in the schemas API, or PostgreSQL's where the server made it by itself.
+    /// The name in the schemas API, or PostgreSQL's name if Roost created the index itself.
     public let name: String
-    /// How many bytes it takes, in all its parts.
+    /// The size in bytes, including all parts of the index.
     public var bytes: Int
-    /// How often a statement read it since the database counts.
+    /// The number of statements that used the index since PostgreSQL's statistics were reset.
     public var scans: Int
-    /// Whether no two objects may have the same values.
     public let isUnique: Bool
-    /// Whether it can be used: one whose build broke off cannot.
+    /// Whether PostgreSQL can use the index. Incomplete builds are invalid.
     public var isValid: Bool
-    /// Whether the server made it by itself.
+    /// Whether Roost created the index itself.
     public let isOwn: Bool
 }
 
-/// Looks at the indexes of classes as PostgreSQL has them.
 public struct IndexSizeRows: Sendable {
     let store: ObjectStore
 
@@ -30,7 +28,7 @@ public struct IndexSizeRows: Sendable {
         WHERE t.relname = ANY($1) AND pg_table_is_visible(t.oid) ORDER BY i.relname
         """
 
-    /// The indexes of a class and of its relations, and since when their uses are counted.
+    /// Returns the indexes of a class and of its relations, and the time since which uses are counted.
     ///
     /// - Throws: `ParseError`.
     public func sizes(of schema: ClassSchema) async throws -> (indexes: [IndexSize], since: ParseDate?) {

@@ -1,40 +1,37 @@
 import Postgres
 
-/// Who may use the console.
+/// A console operator and their credentials.
 public struct StoredOperator: Sendable {
-    /// The id.
     public let id: String
-    /// The name to sign in with.
+    /// The sign-in name.
     public let name: String
-    /// What the operator may do: owner, developer, editor or viewer.
+    /// One of owner, developer, editor and viewer.
     public let role: String
-    /// The hash of the password.
+    /// The password hash.
     public let hash: String
-    /// The secret of the second factor, sealed; nil where there is none.
+    /// The encrypted secret of the second factor, or nil if it is disabled.
     public let secret: String?
 }
 
-/// Operators of the console, in a table beside the classes that no route of the interface reads.
+/// Console operators, in a table that no API route can read.
 public struct OperatorRows: Sendable {
     let store: ObjectStore
 
-    /// Whether there is no operator yet.
     public func isEmpty() async throws -> Bool {
         guard try await store.client.hasTable("_roost_operator") else { return true }
         return try await store.query("SELECT EXISTS (SELECT FROM \"_roost_operator\")").bool(0, 0) != true
     }
 
-    /// Returns the operator of a name who may sign in, or nil.
+    /// Returns the operator with this name, or nil if none may sign in with it.
     ///
-    /// Earlier versions limited operators to some classes, and the column of those limits may be there: who has some would
-    /// see everything now, and is kept out.
+    /// Earlier versions could limit operators to some classes. An operator whose row still has such limits can't sign
+    /// in, since they are no longer enforced.
     public func find(name: String) async throws -> StoredOperator? {
         try await list(
             "WHERE \"name\" = $1 AND to_jsonb(\"_roost_operator\") ->> 'limits' IS NULL", [.text(name)]
         ).first
     }
 
-    /// All operators, sorted by name.
     public func all() async throws -> [StoredOperator] { try await list("ORDER BY \"name\"", []) }
 
     private func list(_ condition: String, _ parameters: [PostgresParameter]) async throws -> [StoredOperator] {
@@ -48,9 +45,7 @@ public struct OperatorRows: Sendable {
         }
     }
 
-    /// Adds an operator.
-    ///
-    /// - Returns: Whether the name was free.
+    /// Adds an operator. Returns false if the name is in use.
     public func add(id: String, name: String, hash: String, role: String) async throws -> Bool {
         try await store.query(
             Statement(
@@ -61,12 +56,12 @@ public struct OperatorRows: Sendable {
         ).affectedRows > 0
     }
 
-    /// Changes the role or the password of an operator, whose sessions end by that.
+    /// Changes an operator's role or password and ends the operator's sessions.
     ///
-    /// - Parameter dropsFactor: Whether the second factor is turned off.
-    /// - Returns: Whether there is one with the id.
+    /// - Parameter dropsFactor: Whether to disable the second factor.
+    /// - Returns: False if the operator doesn't exist.
     public func change(id: String, hash: String?, role: String?, dropsFactor: Bool) async throws -> Bool {
-        // A session that begins meanwhile holds the row: it is there for the second statement.
+        // A session that is being created locks the operator's row, so the second statement sees and ends it.
         try await store.group([
             Statement(
                 """
@@ -81,12 +76,12 @@ public struct OperatorRows: Sendable {
         ])[0].affectedRows > 0
     }
 
-    /// Sets the sealed secret of the second factor of an operator.
+    /// Sets the encrypted secret of an operator's second factor.
     ///
     /// - Parameters:
-    ///   - secret: The secret; nil to turn the factor off.
-    ///   - step: That of a code which is spent.
-    /// - Returns: Whether there is one with the id.
+    ///   - secret: The secret, or nil to disable the factor.
+    ///   - step: The time step of the code that was just used. It can't be used again.
+    /// - Returns: False if the operator doesn't exist.
     public func set(secret: String?, step: Int, of id: String) async throws -> Bool {
         try await store.query(
             Statement(
@@ -95,9 +90,7 @@ public struct OperatorRows: Sendable {
         ).affectedRows > 0
     }
 
-    /// Spends a code of the second factor, and all that were shown before it.
-    ///
-    /// - Returns: Whether it was not spent yet.
+    /// Consumes a second-factor code, and invalidates all earlier ones. Returns false if it was already used.
     public func spend(step: Int, of id: String) async throws -> Bool {
         try await store.query(
             Statement(
@@ -106,9 +99,7 @@ public struct OperatorRows: Sendable {
         ).affectedRows > 0
     }
 
-    /// Removes an operator, with all sessions.
-    ///
-    /// - Returns: Whether there was one with the id.
+    /// Removes an operator and the operator's sessions. Returns false if the operator doesn't exist.
     public func remove(id: String) async throws -> Bool {
         try await store.query(Statement("DELETE FROM \"_roost_operator\" WHERE \"id\" = $1", [.text(id)])).affectedRows
             > 0

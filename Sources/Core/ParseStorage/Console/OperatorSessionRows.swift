@@ -2,22 +2,21 @@ import Encoding
 public import JSON
 import Postgres
 
-/// A session of the console.
+/// A console session.
 public struct StoredOperatorSession: Sendable {
-    /// The id of the operator; nil for one who signed in by a key or a ticket.
+    /// The operator's id, or nil for a sign-in with a key or ticket.
     public let operatorId: String?
-    /// Who it is, in words.
+    /// The display name.
     public let name: String
-    /// What the session may do.
+    /// The role, which determines the session's permissions.
     public let role: String
     /// Whether the operator has a second factor.
     public let hasFactor: Bool
-    /// Whether it was shown lately that the operator is still the one who sits there.
+    /// Whether the operator has confirmed their identity within the last ``OperatorSessionRows/confirmation`` minutes.
     public let isConfirmed: Bool
-    /// The hash of the password by which an operator signs in; nil for other ways.
+    /// The hash of the password used to sign in, or nil for other ways.
     public let proof: String?
 
-    /// Names who signed in.
     public init(
         operatorId: String? = nil, name: String, role: String, hasFactor: Bool = false, isConfirmed: Bool = true,
         proof: String? = nil
@@ -31,22 +30,22 @@ public struct StoredOperatorSession: Sendable {
     }
 }
 
-/// Sessions of the console, and tickets that become one. Only hashes of their secrets are kept.
+/// Console sessions and sign-in tickets. Stores only the hashes of their secrets.
 public struct OperatorSessionRows: Sendable {
     let store: ObjectStore
 
-    /// Opens a session, or notes a ticket.
+    /// Opens a session or creates a ticket.
     ///
     /// - Parameters:
-    ///   - token: The hash of the token that the page keeps, or of the ticket.
-    ///   - cookie: The hash of the cookie; nil for a ticket.
-    ///   - seconds: For how long it is valid.
-    /// - Returns: False where the password by which the operator signs in is another one by now.
+    ///   - token: The hash of the page's token or of the ticket.
+    ///   - cookie: The hash of the cookie, or nil for a ticket.
+    ///   - seconds: The lifetime.
+    /// - Returns: False if the operator's password has changed since it was checked.
     @discardableResult
     public func open(
         _ session: StoredOperatorSession, token: [UInt8], cookie: [UInt8]?, seconds: Int, address: String, agent: String
     ) async throws -> Bool {
-        // A change of the password that is under way is waited for, and ends sessions that were opened before it.
+        // FOR SHARE waits for a concurrent password change, which ends all earlier sessions.
         let proof =
             session.proof == nil
             ? "SELECT 1 WHERE $9::text IS NULL"
@@ -69,7 +68,8 @@ public struct OperatorSessionRows: Sendable {
         ).affectedRows > 0
     }
 
-    /// The session of a token and one of the cookies, or nil if one of them is wrong or the session has expired.
+    /// Returns the session with this token and one of the cookies, or nil if either is wrong or the session has
+    /// expired.
     ///
     /// - Parameters:
     ///   - cookies: The hashes of all cookies that the browser sent.
@@ -79,7 +79,7 @@ public struct OperatorSessionRows: Sendable {
         do {
             rows = try await find([.bytes(token), .textArray(cookies.map(\.hexadecimal)), .double(Double(idle))])
         } catch let error as PostgresError where ["42P01", "42703"].contains(error.sqlState) {
-            // There was no sign-in yet, or none to this version.
+            // The tables, or columns of this version, are missing because nobody has signed in yet.
             return nil
         }
         guard rows.rowCount > 0, let name = rows.string(0, 1), let role = rows.string(0, 2) else { return nil }
@@ -107,7 +107,7 @@ public struct OperatorSessionRows: Sendable {
             """, parameters)
     }
 
-    /// Returns the hashes of the newest valid tickets in hexadecimal.
+    /// Returns the hashes of up to 1,000 valid tickets in hexadecimal, those that expire last.
     public func tickets() async throws -> Set<String> {
         let rows = try await store.query(
             Statement(
@@ -118,9 +118,7 @@ public struct OperatorSessionRows: Sendable {
         return Set((0..<rows.rowCount).compactMap { rows.string($0, 0) })
     }
 
-    /// Takes a ticket, which is gone then.
-    ///
-    /// - Returns: What it opens; nil for none, and for one whose time is over.
+    /// Consumes a ticket. Returns its session, or nil if the ticket is unknown or has expired.
     public func take(ticket: [UInt8]) async throws -> StoredOperatorSession? {
         let rows = try await store.query(
             Statement(
@@ -133,11 +131,11 @@ public struct OperatorSessionRows: Sendable {
         return StoredOperatorSession(operatorId: rows.string(0, 0), name: name, role: role)
     }
 
-    /// For how many minutes a confirmation is valid.
+    /// The validity of a confirmation, in minutes.
     public static let confirmation = 15
     private static let isConfirmed = "\"confirmedAt\" > now() - interval '\(confirmation) minutes'"
 
-    /// Notes that the operator of a session has shown to be the same.
+    /// Records that the operator has confirmed their identity, and resets the count of deletions.
     public func confirm(token: [UInt8]) async throws {
         _ = try await store.query(
             Statement(
@@ -145,9 +143,10 @@ public struct OperatorSessionRows: Sendable {
                 [.bytes(token)]))
     }
 
-    /// Counts objects that a session deletes without a confirmation.
+    /// Counts objects that a session deletes.
     ///
-    /// - Returns: Whether they are no more than `most` since the last one.
+    /// - Returns: True if the session's last confirmation is still valid, or it has deleted at most `most` objects
+    ///   since.
     public func mayDelete(_ objects: Int, most: Int, token: [UInt8]) async throws -> Bool {
         try await store.query(
             Statement(
@@ -162,13 +161,13 @@ public struct OperatorSessionRows: Sendable {
     private static let id = "substr(encode(sha256(\"token\"), 'hex'), 1, 32)"
     private static let isOwn = "(\"operator\" IS NOT DISTINCT FROM $1 AND \"name\" = $2)"
 
-    /// Sessions that are valid, the last used first, as JSON.
+    /// Returns the valid sessions as JSON, most recently used first.
     ///
     /// - Parameters:
-    ///   - own: Whose they are.
-    ///   - token: The hash of the token of the session that asks.
-    ///   - all: Whether those of others are listed as well.
-    ///   - idle: After how many seconds without a request one ends.
+    ///   - own: The caller's session.
+    ///   - token: The hash of the caller's token.
+    ///   - all: Whether to include other operators' sessions.
+    ///   - idle: The seconds without a request after which a session ends.
     public func list(_ own: StoredOperatorSession, token: [UInt8], all: Bool, idle: Int) async throws -> JSONValue {
         let rows = try await store.query(
             Statement(
@@ -192,12 +191,12 @@ public struct OperatorSessionRows: Sendable {
         "to_char(\"\(column)\" AT TIME ZONE 'UTC', 'YYYY-MM-DD\"T\"HH24:MI:SS.MS\"Z\"')"
     }
 
-    /// Ends a session by its id.
+    /// Ends a session by its public id.
     ///
     /// - Parameters:
-    ///   - own: Who ends it.
-    ///   - all: Whether it may be another's.
-    /// - Returns: Whether there was such a session.
+    ///   - own: The caller's session.
+    ///   - all: Whether the caller may end other operators' sessions.
+    /// - Returns: False if the session doesn't exist or the caller may not end it.
     public func end(id: String, _ own: StoredOperatorSession, all: Bool) async throws -> Bool {
         try await store.query(
             Statement(
@@ -208,7 +207,6 @@ public struct OperatorSessionRows: Sendable {
         ).affectedRows > 0
     }
 
-    /// Ends a session.
     public func end(token: [UInt8]) async throws {
         _ = try await store.query(
             Statement("DELETE FROM \"_roost_operator_session\" WHERE \"token\" = $1", [.bytes(token)]))

@@ -2,27 +2,27 @@ import JSON
 import ParseModel
 import Postgres
 
-/// Objects that point to one object, by a field.
+/// The number of objects that point to an object through one field.
 public struct Reference: Sendable, Equatable {
-    /// The pointing class.
+    /// The class with the field.
     public let className: String
-    /// Its field: a pointer, or a relation.
+    /// The pointer or relation field.
     public let field: String
-    /// How many objects of it point.
     public let count: Int
-    /// Whether there may be more or fewer.
+    /// Whether `count` is an estimate or a lower bound.
     public let isEstimate: Bool
 }
 
-/// Counts what points to an object.
 public struct ReferenceRows: Sendable {
     let store: ObjectStore
 
-    /// How many objects point to one, by one field. So many are counted at most, and for so long; where that does not do,
-    /// it is what PostgreSQL expects.
+    /// Counts the objects that point to an object through one field. Beyond the limits, returns `most` or PostgreSQL's
+    /// estimate.
     ///
-    /// - Parameter time: How long it is counted; nil for not at all.
-    /// - Returns: nil where there is no such field, or it points elsewhere.
+    /// - Parameters:
+    ///   - most: The maximum number of objects to count.
+    ///   - time: The time limit, or nil to use PostgreSQL's estimate without counting.
+    /// - Returns: Nil if the field doesn't exist or points to another class.
     public func references(
         to target: Pointer, by field: String, of className: String, most: Int, within time: Duration?
     ) async throws -> Reference? {
@@ -54,7 +54,7 @@ public struct ReferenceRows: Sendable {
         }
     }
 
-    /// The count, or nil if the statement takes too long.
+    /// Returns nil if the statement times out.
     private func counted(_ statement: Statement, _ time: Duration) async throws -> Int? {
         do {
             return try await store.client.slowQuery(statement, timeLimit: time).int(0, 0).map { Int($0) }

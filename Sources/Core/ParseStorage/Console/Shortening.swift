@@ -1,15 +1,15 @@
 import JSON
 import ParseModel
 
-/// Values that are cut while they are read: in the place of those of more bytes than are wanted stand their type, their
-/// size and their beginning, so that a list of objects is read as fast whatever they hold.
+/// Replaces long values by their type, size and beginning while objects are read, so that listing objects is fast
+/// whatever they contain.
 struct Shortening: Sendable {
-    /// The most bytes of a value that is read whole.
+    /// The size in bytes above which a value is shortened.
     let most: Int
-    /// Fields that are read whole, as those that a rule looks into.
+    /// Fields that are never shortened, for example because an access rule needs them.
     var whole: Set<Name> = []
 
-    /// The greatest limit. Nothing above needs shortening.
+    /// The maximum limit, in bytes.
     private static let greatest = 1 << 20
 
     init(most: Int, whole: Set<Name> = []) {
@@ -17,7 +17,7 @@ struct Shortening: Sendable {
         self.whole = whole
     }
 
-    /// What is read in the place of a column, as JSON; nil for a column that is read whole.
+    /// The SQL that replaces a column, as jsonb, or nil for a column that is read whole.
     func expression(_ name: Name, _ type: FieldType) -> String? {
         guard !whole.contains(name), SystemClass.commonFields[name] == nil else { return nil }
         let column = SQLBuilder.quote(name.text)
@@ -27,7 +27,7 @@ struct Shortening: Sendable {
                 + "'type', 'String', 'bytes', octet_length(\(column)), 'start', left(\(column), \(most))) "
                 + "ELSE to_jsonb(\(column)) END"
         case .array, .object, .bytes:
-            // What is stored in so many bytes is longer as text: it is not read to find that out.
+            // A value that is large in storage is even longer as text, so it isn't converted to text to measure it.
             return "CASE WHEN pg_column_size(\(column)) > \(max(2_048, 8 * most)) OR octet_length(\(column)::text) > "
                 + "\(most) THEN roost_shortened(\(column), '\(type.name)', \(most)) ELSE \(column) END"
         default: return nil
@@ -36,6 +36,6 @@ struct Shortening: Sendable {
 }
 
 extension ReadAccess {
-    /// Fields that decide who sees what of an object.
+    /// The fields that owner rules compare.
     var fieldsOfRules: Set<Name> { Set(ownerRules.compactMap { $0.field.map { Name($0) } }) }
 }

@@ -2,32 +2,28 @@ import JSON
 import ParseModel
 import Postgres
 
-/// What operators removed, in a table beside the classes that no route of the interface reads: whole rows as they were
-/// stored, columns that no schema lists included, with the relations that they own.
+/// The trash of the console, in a table that no API route can read. It contains whole rows, including columns outside
+/// the schema, and the relations that the objects own.
 public struct TrashRows: Sendable {
     let store: ObjectStore
 
-    /// An object in the trash.
     public struct Entry: Sendable {
-        /// The id under which the trash has it.
+        /// The entry's id.
         public let id: String
-        /// The object's class.
         public let className: String
-        /// The object's id.
         public let objectId: String
-        /// Who removed it.
+        /// The operator who deleted the object.
         public let operatorName: String
-        /// When.
         public let deletedAt: ParseDate
     }
 
-    /// Removes an object and keeps it, in one statement.
+    /// Moves an object to the trash in one statement.
     ///
     /// - Parameters:
-    ///   - operatorName: Who removes it.
-    ///   - wants: What is wanted of it besides.
-    /// - Returns: The id under which the trash has it, and what it was where that is wanted; nil when there is no such
-    ///   object or it may not be removed.
+    ///   - operatorName: The operator who deletes the object.
+    ///   - wants: The parts of the change to return.
+    /// - Returns: The id of the trash entry, and the former object if `wants` isn't empty, or nil if the object doesn't
+    ///   exist or may not be deleted.
     public func keep(
         _ className: String, _ objectId: String, access: ObjectStore.WriteAccess = ObjectStore.WriteAccess(),
         for operatorName: String, wants: ObjectStore.ChangeWants = []
@@ -69,12 +65,12 @@ public struct TrashRows: Sendable {
         }
     }
 
-    /// What is in the trash, the last first.
+    /// Returns entries of the trash, newest first.
     ///
     /// - Parameters:
-    ///   - className: The class; nil for all.
-    ///   - objectId: The object; nil for all.
-    ///   - most: How many at most.
+    ///   - className: The class, or nil for all.
+    ///   - objectId: The object id, or nil for all.
+    ///   - most: The maximum number of entries.
     public func list(className: String?, objectId: String?, most: Int) async throws -> [Entry] {
         var builder = SQLBuilder()
         var conditions = ["TRUE"]
@@ -83,14 +79,12 @@ public struct TrashRows: Sendable {
             guard !value.utf8.contains(0) else { return [] }
             conditions.append("\"\(column)\" = \(builder.bind(.text(value)))")
         }
-        // Not "_id" alone: that is the text that is answered, of which 9 is the last and not 10.
+        // A plain "_id" would mean the text in the SELECT list, which sorts 9 after 10.
         let order = "ORDER BY \"_roost_trash\".\"_id\" DESC LIMIT \(builder.bind(.int(Int64(most))))"
         return try await entries("\(conditions.joined(separator: " AND ")) \(order)", builder.parameters)
     }
 
-    /// One object of the trash; in a transaction it stays there until that ends.
-    ///
-    /// - Returns: nil when it is not there.
+    /// Returns an entry of the trash, or nil if it doesn't exist. A transaction also locks it.
     public func entry(_ id: String) async throws -> Entry? {
         guard let number = Int64(id) else { return nil }
         return try await entries("\"_id\" = $1\(store.isInTransaction ? " FOR UPDATE" : "")", [.int(number)]).first
@@ -112,13 +106,13 @@ public struct TrashRows: Sendable {
         }
     }
 
-    /// Objects of one class as finds answer them, by their ids in the trash. Those that do not fit what their class has
-    /// become are left out.
+    /// Returns trashed objects of one class in the format of finds, by entry id. Returns an empty result if a value no
+    /// longer fits its column.
     ///
     /// - Parameters:
-    ///   - shorten: From how many bytes on values are shortened.
+    ///   - shorten: The size in bytes above which values are shortened.
     ///   - without: Fields whose values are left out.
-    ///   - hidden: Fields that the caller doesn't see.
+    ///   - hidden: Fields that the caller can't see.
     public func objects(
         _ ids: [String], of className: String, shorten: Int, links: FileLinks, without: Set<String> = [],
         hidden: Set<Name> = []
@@ -149,14 +143,14 @@ public struct TrashRows: Sendable {
         return objects
     }
 
-    /// The fields of an object whose values do not fit the types that they have in its class by now.
+    /// Returns the fields whose values no longer fit their types in the class.
     public func misfits(_ entry: Entry) async throws -> [String] {
         guard let number = Int64(entry.id), let schema = store.catalog.schema(entry.className) else { return [] }
         let table = SQLBuilder.quote(schema.name)
         let (names, kinds) = TrashedRow(schema: schema).jsonKinds
         let row = "FROM \"_roost_trash\" WHERE \"_id\" = $1"
         do {
-            // A column of JSON takes everything.
+            // A jsonb column accepts any JSON type.
             let wrong = try await store.query(
                 """
                 SELECT ARRAY(SELECT _name FROM unnest($2::text[], $3::text[]) AS _column(_name, _kind)
@@ -186,11 +180,14 @@ public struct TrashRows: Sendable {
         }
     }
 
-    /// Puts an object back as it was, with its relations, and takes it out of the trash. It is part of a transaction.
+    /// Restores an object with its relations and removes it from the trash. Requires a transaction.
     ///
-    /// - Parameter without: Fields whose values are left out.
-    /// - Returns: The object where that is wanted, and the fields with a value that the class has lost since.
-    /// - Throws: 103 when its class is gone; 137, 202, 203 or 208 when its id, or a value that must be unique, is taken.
+    /// - Parameters:
+    ///   - without: Fields whose values are left out.
+    ///   - wants: The parts of the change to return.
+    /// - Returns: The object if `wants` isn't empty, and the fields with values that couldn't be restored.
+    /// - Throws: 103 if the class doesn't exist any more, or 137, 202, 203 or 208 if the id or another unique value is
+    ///   in use.
     public func restore(
         _ entry: Entry, without: Set<String> = [], wants: ObjectStore.ChangeWants = []
     ) async throws -> (change: ObjectStore.ChangedObject?, dropped: [String]) {
@@ -204,7 +201,7 @@ public struct TrashRows: Sendable {
             let id = builder.bind(.int(number))
             let left = builder.bind(.textArray(without.sorted()))
             var parts = [
-                // Citus removes nothing here in a statement that adds to a table of other servers.
+                // Citus can't delete local rows in a statement that inserts into a distributed table.
                 "_kept AS (SELECT * FROM \"_roost_trash\" WHERE \"_id\" = \(id))",
                 "_back AS (INSERT INTO \(table) SELECT _new.* FROM _kept, "
                     + "LATERAL jsonb_populate_record(NULL::\(table), _kept.\"_row\" - \(left)) AS _new RETURNING *, \(wants.numberSQL) AS _number)",
@@ -233,11 +230,7 @@ public struct TrashRows: Sendable {
         }
     }
 
-    /// Forgets what was removed long ago, and the oldest of what is too much.
-    ///
-    /// - Parameters:
-    ///   - days: For how long an object stays.
-    ///   - mostBytes: How many bytes stay.
+    /// Deletes entries older than `days`, then the oldest ones until the trash is within `mostBytes`.
     public func sweep(days: Int, mostBytes: Int64) async throws {
         guard try await store.client.hasTable("_roost_trash") else { return }
         _ = try await store.client.query(

@@ -2,8 +2,8 @@ import JSON
 import ParseModel
 import Postgres
 
-/// How a row of a class becomes one value of the trash, from which the same row can be made: PostgreSQL's own JSON of it,
-/// and what that does not keep.
+/// Converts a row to a JSON value from which it can be restored: PostgreSQL's JSON of the row, plus the details that it
+/// loses.
 struct TrashedRow {
     let schema: ClassSchema
 
@@ -13,10 +13,10 @@ struct TrashedRow {
         }
     }
 
-    /// All columns except the number of the change.
+    /// All columns except the change number.
     private static let whole = "to_jsonb(_gone) - '_number'"
 
-    /// Numbers are kept as texts: JSON of PostgreSQL has no negative zero.
+    /// Numbers are stored as texts, because PostgreSQL's jsonb has no negative zero.
     var content: String {
         let numbers = columns { $0 == .number }
         guard !numbers.isEmpty else { return Self.whole }
@@ -25,7 +25,7 @@ struct TrashedRow {
         return "\(Self.whole) || jsonb_object(ARRAY[\(names)]::text[], ARRAY[\(values)]::text[])"
     }
 
-    /// The names of columns that hold JSON's null, which is another than none.
+    /// The names of columns that contain JSON null, as opposed to SQL NULL.
     func nulls(_ builder: inout SQLBuilder) -> String {
         let columns = columns { TableLayout.columnType($0) == "jsonb" }
         guard !columns.isEmpty else { return "NULL::text[]" }
@@ -35,11 +35,11 @@ struct TrashedRow {
             "ARRAY(SELECT _name FROM unnest(\(names), ARRAY[\(values)]) AS _column(_name, _type) WHERE _type = 'null')"
     }
 
-    /// No row of a table. PostgreSQL plans a prepared statement anew when the table was made again, which it does not notice
-    /// where `NULL` is only said to be of the type of its rows.
+    /// A NULL row of a table. With `NULL::table` PostgreSQL wouldn't notice that the table was recreated, and would
+    /// reuse the old plan of a prepared statement.
     static func none(of table: String) -> String { "(SELECT _none FROM \(table) AS _none LIMIT 0)" }
 
-    /// The columns that hold any JSON, and the kind that each is meant to have.
+    /// The jsonb columns, and the JSON type that each should have.
     var jsonKinds: (names: [String], kinds: [String]) {
         let names = columns { TableLayout.columnType($0) == "jsonb" }.texts.sorted()
         return (names, names.map { schema.fields[Name($0)]?.type == .array ? "array" : "object" })
@@ -51,7 +51,8 @@ struct TrashedRow {
 
     /// The members of the relations that the object owns.
     ///
-    /// - Parameter id: The object's id as SQL: Citus reads no other table for each row of one that is changed.
+    /// - Parameter id: The object's id as SQL. It must not be a column, because Citus can't run a subquery per changed
+    ///   row.
     func relations(of id: String, _ builder: inout SQLBuilder) -> String {
         let fields = relationFields
         guard !fields.isEmpty else { return "NULL::jsonb" }
@@ -67,7 +68,7 @@ struct TrashedRow {
             """
     }
 
-    /// The names of what the object had a value for and the class has no field for any more.
+    /// The names of fields that the trashed object has and the class no longer has.
     func lost(_ builder: inout SQLBuilder) -> String {
         let (table, relations) = (
             builder.bind(.text(SQLBuilder.quote(schema.name))), builder.bind(.textArray(relationFields.texts))
@@ -81,7 +82,7 @@ struct TrashedRow {
             """
     }
 
-    /// What puts the members of relations back beside an object that is put back.
+    /// Statement parts that restore the members of the relations.
     func restoredRelations(_ builder: inout SQLBuilder) -> [String] {
         var parts: [String] = []
         for (index, field) in relationFields.enumerated() {

@@ -2,11 +2,12 @@ import JSON
 import ParseModel
 import Postgres
 
-/// Finding out where objects lie that are to be changed: a statement that goes to one server can lock there.
+/// Finds the distribution values of objects, so that Citus can route a statement to a single server and lock rows
+/// there.
 struct DistributedObjects {
     let store: ObjectStore
 
-    /// The immutable distribution values of objects, by id.
+    /// Returns the distribution values of objects by object id. These values never change.
     private func fieldValues(of ids: [String], by field: Name, _ schema: ClassSchema) async throws -> [Name: String] {
         let rows = try await store.query(
             "SELECT \"objectId\", \(SQLBuilder.quote(field.text)) FROM \(SQLBuilder.quote(schema.name)) "
@@ -18,10 +19,9 @@ struct DistributedObjects {
         return values
     }
 
-    /// The further condition on an object by which a statement goes to the server that has it.
+    /// Returns the condition that routes a statement to the object's server, or nil if the object doesn't exist.
     ///
-    /// - Parameter write: Loses the value of the field that says so, where it is the one that the object has.
-    /// - Returns: nil when there is no such object.
+    /// - Parameter write: If it sets the distribution field to its current value, that operation is removed.
     func condition(
         _ objectId: String, by field: Name, _ schema: ClassSchema, _ write: inout ObjectWrite,
         _ compiler: inout WriteCompiler
@@ -39,8 +39,8 @@ struct DistributedObjects {
         "\(SQLBuilder.quote(field.text)) = \(compiler.builder.bind(.text(value)))"
     }
 
-    /// The statements that lock objects of a distributed class, one for each in the order of their ids: Citus locks no
-    /// rows of several servers by one.
+    /// Returns one statement per object that locks it, in the order of the ids. Citus can't lock rows on several
+    /// servers with one statement.
     func locks(_ rows: [ObjectStore.LockedRow], _ schema: ClassSchema) async throws -> [Statement] {
         var statements: [Statement] = []
         var values: [Name: String] = [:]

@@ -2,18 +2,18 @@ import JSON
 import ParseModel
 import Postgres
 
-/// The tables of a class that is distributed, in the session that makes them.
+/// Distributes the tables of a class, in the session that creates them.
 struct DistributedTables {
     let schema: ClassSchema
     let shards: Int
     let session: PostgresSession
 
-    /// Makes the tables what the class's placement says; nothing for one that stays here.
+    /// Distributes or replicates the class's table, or does nothing for a local class.
     func place() async throws {
         try await place(name, by: schema.distributedBy, "shard_count => $3::int8::int", .int(Int64(shards)))
     }
 
-    /// Puts a relation's rows where the objects are that have the relation.
+    /// Distributes a relation's table so that its rows are stored with their owning objects.
     func place(relation table: String) async throws {
         let field = schema.distributedBy.map { _ in Name("owningId") }
         try await place(.text(SQL.identifier(table)), by: field, "colocate_with => $3", name)
@@ -26,7 +26,8 @@ struct DistributedTables {
             _ = try await session.query("SELECT create_reference_table($1::text::regclass)", [table])
         }
         guard let field else { return }
-        // What is made in one transaction is made on one connection to each server, or later statements do not see it.
+        // In sequential mode Citus uses one connection per server, so that later statements of the transaction see the
+        // table.
         _ = try await session.query("SELECT set_config('citus.multi_shard_modify_mode', 'sequential', true)")
         _ = try await session.query(
             "SELECT create_distributed_table($1::text::regclass, $2, \(option))", [table, .text(field.text), value])
@@ -34,7 +35,8 @@ struct DistributedTables {
 
     private var name: PostgresParameter { .text(SQL.identifier(schema.name)) }
 
-    /// The columns of a new table. Each part checks its own rows, so that the key has what distinguishes the parts.
+    /// The columns of a new table. The primary key includes the distribution column, since each shard checks uniqueness
+    /// only within itself.
     static func columns(of schema: ClassSchema) -> [String] {
         let columns = TableLayout.columnDefinitions(of: schema)
         guard let field = schema.placingField else { return columns }
@@ -43,7 +45,7 @@ struct DistributedTables {
             + ["PRIMARY KEY (\"objectId\", \(SQL.identifier(field.text)))"]
     }
 
-    /// The type of the ids in a join table: only columns of one type lie together.
+    /// The type of ids in a join table. Citus colocates only columns of the same type.
     static func idType(of schema: ClassSchema) -> String { schema.distributedBy == nil ? "varchar(120)" : "text" }
 }
 
@@ -55,7 +57,7 @@ extension Distribution {
         WHERE (p.partmethod = 'h' OR p.repmodel = 't') AND pg_table_is_visible(c.oid) ORDER BY 1
         """
 
-    /// Where classes lie that are on other servers.
+    /// Returns the placements of distributed and replicated classes.
     static func placements(_ query: (Statement) async throws -> PostgresResult) async throws -> [Name: ClassPlacement] {
         let rows = try await query(Statement(listing))
         var placements: [Name: ClassPlacement] = [:]
@@ -66,7 +68,7 @@ extension Distribution {
         return placements
     }
 
-    /// Where a class is to lie: where it does, if it has a table.
+    /// Returns a class's current placement or, if it has no table yet, the configured one.
     func placement(of schema: ClassSchema, _ session: PostgresSession) async throws -> ClassPlacement {
         let known = try await Self.placements { try await session.query($0) }
         if let placement = known[schema.name] { return placement }

@@ -1,18 +1,17 @@
 public import JSON
 public import ParseModel
 
-/// How classes lie on the servers of Citus, as the configuration says of those that are made.
+/// The configured distribution of new classes over Citus servers.
 public struct Distribution: Sendable {
-    /// Whether each app lies whole in a schema of its own; else classes are spread.
+    /// Whether each app is stored in a separate distributed schema. Otherwise single classes are distributed.
     public var isBySchema: Bool
-    /// How many parts the rows of a class have.
+    /// The number of shards per class.
     public var shards: Int
-    /// Placements of the classes that the configuration names.
+    /// The placements of classes named in the configuration.
     public var classes: [Name: ClassPlacement]
-    /// What holds for classes of the app that are not named.
+    /// The placement of all other classes of the app.
     public var others: ClassPlacement
 
-    /// Makes it from its parts.
     public init(
         isBySchema: Bool, shards: Int = 4, classes: [Name: ClassPlacement] = [:], others: ClassPlacement = .local
     ) {
@@ -22,15 +21,15 @@ public struct Distribution: Sendable {
         self.others = others
     }
 
-    /// Where a class belongs that is made now.
+    /// The configured placement of a new class.
     func placement(of className: String) -> ClassPlacement {
         classes[className] ?? (className.hasPrefix("_") ? .local : others)
     }
 }
 
 extension SchemaCatalog {
-    /// Whether what changes objects of a class together needs a transaction with a beginning and an end of its own, which
-    /// is not shared: Citus commits everything else on its server at once.
+    /// Whether changes to several objects of a class need an explicit transaction. Without one, Citus commits each
+    /// statement on its server at once.
     func changesInBlocks(_ schema: ClassSchema) -> Bool {
         guard let distribution else { return false }
         return distribution.isBySchema || schema.placement != .local
@@ -38,13 +37,14 @@ extension SchemaCatalog {
 }
 
 extension ClassSchema {
-    /// The field besides the id of which the place of an object is computed; nil for the id alone, or no field.
+    /// The distribution field, or nil if the class isn't distributed or distributed by object id.
     var placingField: Name? { distributedBy.flatMap { $0 == "objectId" ? nil : $0 } }
 
-    /// Checks that the class can lie where it is to.
+    /// Checks that the class has its distribution field.
     ///
-    /// - Parameter current: The class as it is; nil for one that is made.
-    /// - Throws: 142 or 111 for a new class whose objects have no such field, 119 for a change of that field.
+    /// - Parameter current: The current class, or nil for a new one.
+    /// - Throws: 142 or 111 if a new class lacks the field or the field has the wrong type, 119 if the field of an
+    ///   existing class would change.
     func checkPlacement(from current: ClassSchema?) throws(ParseError) {
         guard let field = placingField else { return }
         guard let type = type(of: field.text) else {
@@ -67,18 +67,18 @@ extension ClassSchema {
         ParseError(ParseError.operationForbidden, "\(field) cannot be \(change): \(name) is distributed by it")
     }
 
-    /// What a new object is refused with that does not say where it belongs.
+    /// The error for an object without its distribution field.
     static func missing(_ field: Name, of className: String) -> ParseError {
         ParseError(ParseError.validationError, "\(field) is required: \(className) is distributed by it")
     }
 
-    /// Checks that a write of an object leaves it where it is; throws 119.
+    /// Checks that an update doesn't change the distribution field. Throws 119.
     func checkPlace(_ operations: some Sequence<Name>) throws(ParseError) {
         guard let field = placingField, operations.contains(field) else { return }
         throw kept(field, "changed")
     }
 
-    /// Throws 102 if an index has `$unique` and not the field that the class is distributed by.
+    /// Throws 102 if a unique index doesn't include the distribution field.
     package func checkUnique(_ indexes: JSONObject) throws(ParseError) {
         guard let distributedBy, indexes.values.contains(where: isUniqueByServer) else { return }
         throw ParseError(
@@ -87,7 +87,7 @@ extension ClassSchema {
                 + "server looks at its own objects only")
     }
 
-    /// Whether values of the class must be unique and each server would see only its own.
+    /// Whether the class has unique values that are spread over servers, each of which checks only its own rows.
     package var splitsUniqueValues: Bool {
         distributedBy != nil && (name == "_User" || indexes.values.contains(where: isUniqueByServer))
     }

@@ -2,22 +2,22 @@ import JSON
 import ParseModel
 import Postgres
 
-/// What is checked of the database before classes are read or made in it.
+/// Checks that the database matches the option `distribution`.
 struct DistributionCheck {
     let distribution: Distribution?
     let client: PostgresClient
-    /// Whether rows are loaded in transactions with a beginning and an end, and nothing else is done.
+    /// Whether the process only loads rows in explicit transactions, as an import does.
     let onlyLoads: Bool
 
-    /// The database does not have what the option `distribution` asks for.
+    /// A mismatch between the database and the option `distribution`.
     struct Unfit: Error, CustomStringConvertible {
         let description: String
     }
 
-    /// Checks that classes can lie where they are to, and that none lies elsewhere without that being said.
+    /// Checks that the configured placement is possible and that no classes are distributed without the option.
     ///
-    /// - Parameter hasCitus: Whether the database has the catalogue of Citus.
-    /// - Throws: ``Unfit``; `PostgresError`.
+    /// - Parameter hasCitus: Whether Citus is installed in the database.
+    /// - Throws: ``Unfit`` or `PostgresError`.
     func run(hasCitus: Bool) async throws {
         guard let distribution else { return hasCitus ? try await checkUndistributed() : () }
         guard hasCitus else {
@@ -49,7 +49,6 @@ struct DistributionCheck {
                 + "{\"engine\": \"citus\", \"mode\": \"rows\"}")
     }
 
-    /// Whether Citus distributes a schema.
     private func isKept(_ schema: String) async throws -> Bool {
         try await client.query(
             "SELECT EXISTS (SELECT 1 FROM pg_dist_schema s JOIN pg_namespace n ON n.oid = s.schemaid WHERE n.nspname = $1)",
@@ -57,7 +56,7 @@ struct DistributionCheck {
         ).bool(0, 0) == true
     }
 
-    /// Throws ``Unfit`` if values that must be unique lie on several servers.
+    /// Throws ``Unfit`` if values that must be unique are spread over several servers.
     static func checkUnique(_ classes: some Sequence<ClassSchema>) throws {
         guard let schema = classes.first(where: \.splitsUniqueValues) else { return }
         throw Unfit(
@@ -91,7 +90,7 @@ struct DistributionCheck {
 }
 
 extension Distribution {
-    /// Gives the numbers of changes to all servers, where rows are changed on them. It is done once.
+    /// Makes the sequence of change numbers available on all Citus servers. Has no effect if it already is.
     static let sharingNumbers = """
         SELECT create_reference_table(c.oid) FROM pg_class c WHERE c.oid = to_regclass('"_roost_change_number"') \
         AND NOT EXISTS (SELECT FROM pg_dist_partition p WHERE p.logicalrelid = c.oid)

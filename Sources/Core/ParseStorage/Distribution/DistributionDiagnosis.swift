@@ -2,15 +2,15 @@ import JSON
 import ParseModel
 import Postgres
 
-/// How large the parts of distributed tables are, and whether one of them has most of the rows.
+/// Finds distributed tables with most of their data in a single shard.
 struct DistributionDiagnosis {
     private struct Table {
         let name: String
         let field: String
         let parts: Int
-        /// The bytes of the largest part, indexes included.
+        /// The size of the largest shard in bytes, including indexes.
         let largest: Int
-        /// The bytes of all parts.
+        /// The size of all shards in bytes.
         let size: Int
     }
 
@@ -23,7 +23,7 @@ struct DistributionDiagnosis {
         WHERE p.partmethod = 'h' AND pg_table_is_visible(c.oid) GROUP BY c.relname, p.logicalrelid, p.partkey ORDER BY 1
         """
 
-    /// Asks the servers of Citus; there is nothing to ask where it is not in the database.
+    /// Reads the shard sizes. Without Citus the result is empty.
     ///
     /// - Throws: `PostgresError`.
     init(_ session: PostgresSession) async throws {
@@ -41,15 +41,15 @@ struct DistributionDiagnosis {
         }
     }
 
-    /// Puts the bytes of all servers in the place of those of the one that was asked.
+    /// Replaces local table sizes by the total over all servers.
     func correct(_ stored: inout [Name: StoredTable]) {
         for table in tables { stored[table.name]?.size = table.size }
     }
 
-    /// Parts below this size, in bytes, say nothing about skew.
+    /// The size in bytes below which skew is ignored.
     private static let notable = 1 << 20
 
-    /// Tables of which one part has nearly twice as much as its share.
+    /// Warnings for tables whose largest shard has at least 1.8 times its share of the data.
     var findings: [Finding] {
         tables.filter {
             $0.parts > 1 && $0.largest >= Self.notable && $0.largest * $0.parts * 5 >= $0.size * 9

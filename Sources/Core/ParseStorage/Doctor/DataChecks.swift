@@ -3,13 +3,13 @@ import JSON
 import ParseModel
 import Postgres
 
-/// Looks into the rows for what no server keeps from happening. The work is bounded: of each table so many rows are
-/// looked at, for so long.
+/// Searches the rows for inconsistencies that neither Roost nor parse-server prevents. Each check has limits on rows
+/// and time.
 struct DataChecks: Sendable {
     struct Limits: Sendable {
-        /// The most rows of a table for one question.
+        /// The maximum number of rows per check.
         var rows = 100_000
-        /// The longest that one question may take.
+        /// The time limit per check.
         var time = Duration.seconds(10)
     }
 
@@ -17,17 +17,17 @@ struct DataChecks: Sendable {
     let facts: DatabaseFacts
     let limits: Limits
 
-    /// Examples per finding.
+    /// The number of examples per finding.
     private static let examples = 5
 
-    /// A question about rows: a statement that returns examples as texts and, in another column, their count.
+    /// A check of rows. Its statement returns the number of bad rows and some examples.
     private struct Question: Sendable {
         let subject: String
         let sql: String
         let finding: @Sendable (_ count: Int, _ examples: [String]) -> Finding
     }
 
-    /// Asks all questions, one after the other; throws `PostgresError` when the database is gone.
+    /// Runs all checks one after the other. Throws `PostgresError` if the connection fails.
     func findings() async throws -> [Finding] {
         var findings: [Finding] = []
         for question in facts.classes.flatMap(questions(of:)) + userQuestions {
@@ -81,7 +81,6 @@ struct DataChecks: Sendable {
         }
     }
 
-    /// Rows of a relation with a missing end.
     private func orphanedRows(_ className: String, _ field: String, _ target: String) -> Question? {
         let join = TableLayout.joinTable(field: field, className: className)
         guard join.utf8.count <= 63, facts.tables[Name(join)] != nil else { return nil }
@@ -90,7 +89,7 @@ struct DataChecks: Sendable {
         let table = SQL.identifier(join)
         let rows =
             "SELECT j.\"owningId\" || ' → ' || j.\"relatedId\" FROM (SELECT * FROM \(table) LIMIT \(limits.rows)) j"
-        // Without a table of one end nothing is removed: it may be missing by mistake.
+        // Without the table of one end no rows are deleted, since the table may be missing by mistake.
         let remedy =
             ends.count < 2
             ? nil
@@ -105,16 +104,16 @@ struct DataChecks: Sendable {
         }
     }
 
-    /// The condition that an object exists, or nil without a table.
+    /// The condition that an object exists, or nil if its class has no table.
     private func exists(_ className: String, _ id: String) -> String? {
         guard facts.tables[className]?.column("objectId") != nil else { return nil }
         return "EXISTS (SELECT FROM \(SQL.identifier(className)) t WHERE t.\"objectId\" = \(id))"
     }
 
-    /// Operations stored as data by parse-server.
+    /// Finds operations that parse-server stored as data.
     private func literalOperations(_ className: String, _ field: String) -> Question {
         let column = SQL.identifier(field)
-        // In a text the quotation marks would have backslashes before them.
+        // Within a JSON string the quotation marks would be escaped.
         let rows =
             "SELECT \"objectId\"::text FROM (SELECT \"objectId\", \(column) AS v FROM \(SQL.identifier(className)) "
             + "WHERE \(column) IS NOT NULL LIMIT \(limits.rows)) s WHERE position('\"__op\": ' in s.v::text) > 0"
@@ -154,7 +153,7 @@ struct DataChecks: Sendable {
         }
     }
 
-    /// Names that differ only in case.
+    /// Finds names that differ only in case.
     private func twins(_ className: String, _ field: String, _ what: String) -> Question {
         let column = SQL.identifier(field)
         let rows =

@@ -2,19 +2,19 @@ import JSON
 import ParseModel
 import Postgres
 
-/// What PostgreSQL's catalogue and `_SCHEMA` say of a database; findings are judged from it without asking further.
+/// The contents of `_SCHEMA` and PostgreSQL's catalog, from which findings are computed without further queries.
 package struct DatabaseFacts: Sendable {
     package struct Index: Sendable {
         let name: String
         let table: String
         let isValid: Bool
-        /// The columns, or the expressions, that it begins with.
+        /// The key columns or expressions.
         let keys: [String]
-        /// Whether it holds all rows.
+        /// Whether the index covers all rows, unlike a partial index.
         let isWhole: Bool
-        /// Whether its keys are in an order, which finds what equals, and what lies between.
+        /// Whether the index is a B-tree, which supports equality and ranges.
         var isSorted = true
-        /// Which of the keys find what begins with a text, in every collation.
+        /// The positions of the keys that serve prefix searches in every collation.
         var patternKeys: Set<Int> = []
 
         package init(
@@ -31,29 +31,30 @@ package struct DatabaseFacts: Sendable {
         }
     }
 
-    /// The rows of `_SCHEMA`; nil when there is no such table.
+    /// The rows of `_SCHEMA`, or nil if the table doesn't exist.
     package var rows: [(name: String, json: JSONValue)]?
     package var tables: [Name: StoredTable] = [:]
     package var indexes: [Index] = []
-    /// How many different values columns have, by table: a number or, below zero, which share of the rows.
+    /// The number of distinct values of each column, by table. A negative number is the share of the rows, as in
+    /// `pg_stats.n_distinct`.
     var values: [Name: [Name: Double]] = [:]
-    /// Whether texts are in the order of their bytes.
+    /// Whether texts sort by bytes.
     var hasPlainOrder = false
     var functions: Set<Name> = []
-    /// Classes whose rows lie on few of the servers that they are spread over.
+    /// Warnings for classes that are unevenly distributed over their servers.
     var skew: [Finding] = []
-    /// Settings by name, as `SHOW` has them, but sizes in bytes.
+    /// PostgreSQL settings by name, with sizes in bytes.
     package var settings: [String: String] = [:]
-    /// Tables for which autovacuum is off.
+    /// Tables with autovacuum turned off.
     var unvacuumed: [String] = []
-    /// The bytes of the whole database.
+    /// The size of the database in bytes.
     package var size = 0
-    /// The version of PostgreSQL, 150004 for 15.4.
+    /// The version of PostgreSQL, for example 150004 for 15.4.
     package var version = 0
 
     package init() {}
 
-    /// The classes as the server would read them.
+    /// The classes, parsed as the server does.
     var classes: [ClassSchema] {
         (rows ?? []).map { TableLayout.schema(name: $0.name, row: $0.json) }
     }

@@ -2,48 +2,46 @@ import JSON
 import ParseModel
 public import Postgres
 
-/// Looks a database over, Roost's or parse-server's, without changing anything, and puts right what the operator names.
+/// Examines a database of Roost or parse-server without changing it, and applies the remedies that the operator
+/// chooses.
 public struct Doctor: Sendable {
-    /// The size of a class.
     public struct ClassSize: Sendable {
-        /// The class or relation.
+        /// The name of the class or join table.
         public let name: String
-        /// Its rows.
+        /// The number of rows.
         public let rows: Int
-        /// Whether they are an estimate of the database's statistics.
+        /// Whether `rows` is an estimate from PostgreSQL's statistics.
         public let isEstimate: Bool
-        /// Bytes, with indexes.
+        /// The size in bytes, including indexes.
         public let bytes: Int
     }
 
-    /// What was found.
+    /// The result of an examination.
     public struct Report: Sendable {
-        /// The classes, volatile ones and relations included, by name.
+        /// All classes, including volatile ones and relations, sorted by name.
         public var classes: [ClassSize]
-        /// What may be amiss, the worst first.
+        /// The problems found, most severe first.
         public var findings: [Finding]
-        /// The bytes of the database.
+        /// The size of the database in bytes.
         public var size: Int
-        /// The version of PostgreSQL, 150004 for 15.4.
+        /// The version of PostgreSQL, for example 150004 for 15.4.
         public var version: Int
     }
 
     private let client: PostgresClient
     private let limits: DataChecks.Limits
 
-    /// Makes a doctor for a database.
-    ///
     /// - Parameters:
-    ///   - rows: How many rows of a table are looked at for one question.
-    ///   - seconds: How long one question may take.
+    ///   - rows: The maximum number of rows per check.
+    ///   - seconds: The time limit per check.
     public init(client: PostgresClient, rows: Int = 100_000, seconds: Int = 10) {
         self.client = client
         limits = DataChecks.Limits(rows: max(1, rows), time: .seconds(max(1, seconds)))
     }
 
-    /// Looks at everything.
+    /// Runs all checks.
     ///
-    /// - Throws: `PostgresError` when the database cannot be read.
+    /// - Throws: `PostgresError` if the database can't be read.
     public func examine() async throws -> Report {
         let facts = try await DatabaseFacts.read(client)
         var findings = LayoutDiagnosis(facts: facts).findings + SettingsDiagnosis(facts: facts).findings
@@ -58,7 +56,7 @@ public struct Doctor: Sendable {
             classes: try await sizes(facts), findings: sorted, size: facts.size, version: facts.version)
     }
 
-    /// Tables up to this size, in bytes, are counted. Others use statistics.
+    /// The table size in bytes up to which rows are counted. Larger tables use statistics.
     private static let countedSize = 16 << 20
 
     private func sizes(_ facts: DatabaseFacts) async throws -> [ClassSize] {
@@ -87,9 +85,9 @@ public struct Doctor: Sendable {
         return sizes
     }
 
-    /// Carries out a remedy.
+    /// Runs the statements of a remedy.
     ///
-    /// - Throws: `PostgresError` when a statement fails; those before it are kept.
+    /// - Throws: `PostgresError` if a statement fails. Earlier statements keep their effect.
     public func apply(_ remedy: Finding.Remedy) async throws {
         for statement in remedy.statements { try await client.execute(script: statement, isTimeLimited: false) }
     }

@@ -1,6 +1,6 @@
-/// Something about a database that its owner may want to know.
+/// A problem in a database, or a fact worth knowing.
 public struct Finding: Sendable, Equatable {
-    /// What it is about; scripts know findings by it.
+    /// The kind of finding. Scripts rely on the raw values.
     public enum Kind: String, Sendable, CaseIterable {
         case missingTable = "missing-table"
         case missingColumn = "missing-column"
@@ -25,13 +25,12 @@ public struct Finding: Sendable, Equatable {
         case notLookedAt = "not-looked-at"
     }
 
-    /// How much it matters.
     public enum Severity: String, Sendable, Comparable {
-        /// Good to know.
+        /// For information only.
         case note
-        /// Something is slow, or waste.
+        /// Something is slow or wastes space.
         case warning
-        /// Requests fail, or data are in danger.
+        /// Requests fail, or data is at risk.
         case error
 
         private var rank: Int {
@@ -42,29 +41,26 @@ public struct Finding: Sendable, Equatable {
             }
         }
 
-        /// The less it matters, the smaller it is.
         public static func < (left: Severity, right: Severity) -> Bool { left.rank < right.rank }
     }
 
-    /// Statements that put it right, and can do no harm.
+    /// Statements that fix the problem without risk.
     public struct Remedy: Sendable, Equatable {
-        /// What they do, in words for the operator, who is asked whether they may.
+        /// A description for the operator, who is asked to confirm.
         public let words: String
-        /// The statements; each stands for itself.
+        /// The statements, each of which runs in a separate transaction.
         public let statements: [String]
     }
 
-    /// The kind of problem.
     public let kind: Kind
-    /// How much it matters.
     public let severity: Severity
     /// The class, `class.field`, table or setting.
     public let subject: String
-    /// The problem, in words.
+    /// A description of the problem.
     public let words: String
-    /// Some of the objects that it concerns.
+    /// Some of the affected objects.
     public var examples: [String] = []
-    /// What puts it right without harm; nil when the operator must decide.
+    /// The safe fix, or nil if the operator must decide.
     public var remedy: Remedy?
     /// A statement that helps, which the operator should read before running it.
     public var advice: String?

@@ -3,7 +3,7 @@ import JSON
 import ParseModel
 import Postgres
 
-/// Judges whether the tables are what the classes say, and whether names are distinct. Pure.
+/// Compares the tables with the classes, and finds ambiguous names. Runs no queries.
 package struct LayoutDiagnosis {
     let facts: DatabaseFacts
 
@@ -16,7 +16,7 @@ package struct LayoutDiagnosis {
             + lookAlikes(classes) + invalidIndexes
     }
 
-    /// A class with many fields that every client may extend: each find reads all of them.
+    /// Finds classes with many fields to which every client may add more. Each find reads all fields.
     private func growth(_ schema: ClassSchema) -> [Finding] {
         let count = schema.fields.keys.count { !SystemClass.isDefaultField($0.text, of: schema.name) }
         guard count > Self.manyFields, schema.effectivePermissions.admits([], to: .addField) else { return [] }
@@ -75,14 +75,14 @@ package struct LayoutDiagnosis {
         return findings
     }
 
-    /// Whether Roost adds a column at startup, as newer servers did for system classes.
+    /// Whether Roost adds the column at startup, because newer versions added it to a system class.
     private func isMadeAtStart(_ column: String, of className: String) -> Bool {
         StartDiagnosis.systemClasses.contains { $0.hasSameBytes(as: className) }
             && (SystemClass.isDefaultField(column, of: className) || column.hasPrefix("_"))
     }
 
     private static func name(in definition: String) -> String {
-        // A name in quotes, in which quotes are doubled.
+        // Quotation marks within a quoted name are doubled.
         var name = ""
         var isQuote = false
         for character in definition.dropFirst() {
@@ -155,7 +155,7 @@ package struct LayoutDiagnosis {
             }
     }
 
-    /// Whether a table holds Roost's own data, such as queued mails or import progress.
+    /// Whether a table contains Roost's internal data, such as queued mails or import progress.
     private static func isRoosts(_ table: String) -> Bool {
         table.hasPrefix("_roost_") || table.hasPrefix("roost-")
     }
@@ -182,7 +182,7 @@ package struct LayoutDiagnosis {
         return findings
     }
 
-    /// Indexes left behind by failed builds: maintained, but never used.
+    /// Invalid indexes from failed builds, which slow down writes but are never used.
     private var invalidIndexes: [Finding] {
         facts.indexes.filter { !$0.isValid }.map { index in
             Finding(

@@ -1,7 +1,7 @@
 import JSON
 import Postgres
 
-/// Judges the settings of PostgreSQL. Pure.
+/// Checks the settings of PostgreSQL. Runs no queries.
 package struct SettingsDiagnosis {
     let facts: DatabaseFacts
 

@@ -1,15 +1,16 @@
 import JSON
 import Postgres
 
-/// The statements that took longest, by PostgreSQL's own count, and the indexes that are missing or unused.
+/// Finds slow statements in `pg_stat_statements`, and missing or unused indexes.
 package struct SlowQueries: Sendable {
     let client: PostgresClient
     let facts: DatabaseFacts
 
-    /// From how many milliseconds on average a statement is slow.
+    /// The mean time in milliseconds from which a statement is slow.
     static let slow = 50.0
 
-    /// Reads the statistics, where `pg_stat_statements` is there; throws `PostgresError` when the database is gone.
+    /// Returns all findings. Without `pg_stat_statements` there are no slow statements. Throws `PostgresError` if the
+    /// connection fails.
     func findings() async throws -> [Finding] {
         let noted = try await IndexAdviser(client: client).advice(facts).map { advice in
             Finding(
@@ -44,7 +45,7 @@ package struct SlowQueries: Sendable {
         }
     }
 
-    /// Relations read by owner without an index, as parse-server makes them.
+    /// Finds relations without an index on the owner, as parse-server creates them.
     private func relationFindings() -> [Finding] {
         let indexed = Set(
             facts.indexes.filter { $0.isValid && $0.isWhole && $0.keys.first == "owningId" }.map { Name($0.table) })
@@ -67,9 +68,9 @@ package struct SlowQueries: Sendable {
     }
 }
 
-/// The index that finds what belongs to one object of a relation.
+/// The index for looking up the objects in one object's relation.
 enum RelationIndex {
-    /// The statement that builds it beside other work.
+    /// The statement that builds the index without blocking writes.
     static func statement(field: String, className: String) -> String {
         let name = IndexName.ofRoost("roost_owner:\(field):\(className)")
         let table = SQL.identifier(TableLayout.joinTable(field: field, className: className))

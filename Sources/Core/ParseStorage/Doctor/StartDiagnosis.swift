@@ -3,7 +3,7 @@ import ParseModel
 import Postgres
 import Schema
 
-/// Judges what Roost would make at its start on the database. Pure.
+/// Lists the changes that Roost would make to the database at startup. Runs no queries.
 struct StartDiagnosis {
     let facts: DatabaseFacts
 

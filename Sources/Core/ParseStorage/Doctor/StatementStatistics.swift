@@ -1,28 +1,26 @@
 public import Postgres
 
-/// The statements of which PostgreSQL keeps count (`pg_stat_statements`), those that took longest in all first.
+/// The statements recorded by `pg_stat_statements`, those with the most total time first.
 public struct StatementStatistics: Sendable {
-    /// What is known of a statement. Times are in milliseconds.
+    /// The statistics of a statement. Times are in milliseconds.
     public struct Row: Sendable {
-        /// The number by which PostgreSQL knows it.
+        /// PostgreSQL's `queryid`.
         public let id: String
         /// The statement, without values.
         public let text: String
-        /// How often it ran, and how many rows that gave.
+        /// The number of calls, and of rows returned by all of them.
         public let calls: Int, rows: Int
-        /// How long it took.
         public let mean: Double, longest: Double, total: Double
     }
 
     let client: PostgresClient
 
-    /// Makes a reader for a database.
     public init(client: PostgresClient) { self.client = client }
 
-    /// The statements that took as long on average; nil where PostgreSQL keeps no count.
+    /// Returns the statements that are slow on average, or nil if `pg_stat_statements` isn't installed.
     ///
-    /// - Parameter mean: From how many milliseconds on.
-    /// - Throws: `PostgresError`, also where the extension is there and not loaded.
+    /// - Parameter mean: The minimum mean time in milliseconds.
+    /// - Throws: `PostgresError`, also if the extension is created but not preloaded.
     public func rows(from mean: Double, limit: Int) async throws -> [Row]? {
         guard let source = try await source() else { return nil }
         let statement = Statement(
@@ -31,7 +29,7 @@ public struct StatementStatistics: Sendable {
         return Self.rows(try await client.slowQuery(statement, timeLimit: .seconds(10)))
     }
 
-    /// The statement of a number; nil for one that there is not (any more).
+    /// Returns the statement with this `queryid`, or nil if PostgreSQL has no statistics for it.
     ///
     /// - Throws: `PostgresError`.
     public func row(_ id: String) async throws -> Row? {
@@ -41,10 +39,10 @@ public struct StatementStatistics: Sendable {
         return Self.rows(try await client.slowQuery(statement, timeLimit: .seconds(10))).first
     }
 
-    /// The view to read, or nil if PostgreSQL keeps no statistics. An app in its own schema sees its role's statements,
-    /// because PostgreSQL does not report their tables.
+    /// The view to read, or nil if the extension isn't installed. For an app in a separate schema it includes all
+    /// statements of its role, because PostgreSQL doesn't record their tables.
     private func source() async throws -> String? {
-        // The session's path may not lead to the schema of the extension.
+        // The extension's schema may not be on the search path.
         let place = try await client.query(
             "SELECT extnamespace::regnamespace::text FROM pg_extension WHERE extname = 'pg_stat_statements'", [],
             readOnly: true)

@@ -3,28 +3,25 @@ import OrderedCollections
 public import ParseModel
 public import Postgres
 
-/// What a database holds at one moment, to be written elsewhere.
+/// A consistent snapshot of a database for export.
 public struct DatabaseExport: Sendable {
-    /// The export format.
     public enum Form: String, Sendable, CaseIterable {
-        /// Objects as the REST interface shows them, as Parse.com and Back4App export them.
+        /// Objects in the JSON format of the REST API, as exported by Parse.com and Back4App.
         case parse
-        /// Documents as parse-server keeps them on MongoDB, in canonical extended JSON.
+        /// Documents as parse-server stores them in MongoDB, in canonical Extended JSON.
         case mongo
     }
 
-    /// The options.
+    /// The options of an export.
     public struct Request: Sendable {
-        /// The form.
         public var form = Form.parse
-        /// Classes, or nil for all.
+        /// The classes to export, or nil for all.
         public var classes: [String]?
-        /// Only rows that were changed at that time or later; nil for all.
+        /// Exports only rows changed at or after this time, or all rows if nil.
         public var since: ParseDate?
-        /// How the addresses of files are written.
+        /// Builds the URLs of files.
         public var links: FileLinks
 
-        /// Asks for all there is.
         public init(classes: [String]? = nil, since: ParseDate? = nil, links: FileLinks) {
             self.classes = classes
             self.since = since
@@ -32,48 +29,45 @@ public struct DatabaseExport: Sendable {
         }
     }
 
-    /// A class or a relation, whose rows can be read.
+    /// A class or relation to export.
     public struct Table: Sendable {
-        /// The class's name, or `_Join:field:Class`.
+        /// The class name, or `_Join:field:Class` for a relation.
         public let name: String
-        /// Whether it holds the pairs of a relation.
         public let isRelation: Bool
-        /// How many rows the statistics of the database say it has; nil when they say nothing.
+        /// The row count from PostgreSQL's statistics, or nil without statistics.
         public let estimatedRows: Int?
-        /// What the rows are read with; nil when the database has no such table.
+        /// The source of the rows, or nil if the database has no such table.
         let source: Source?
     }
 
-    /// How the rows of a table are read.
     struct Source: Sendable {
         let statement: Statement
-        /// Gives about how many bytes each row takes, in the same order; nil where all are small.
+        /// Selects the approximate size of each row in bytes, in the same order. Nil if all rows are small.
         let sizes: Statement?
-        /// Writes them.
+        /// Formats the rows.
         let rows: any ExportRows
     }
 
-    /// Why nothing is exported.
+    /// An error that prevents the export.
     public struct Refusal: Error, CustomStringConvertible {
-        /// The message for the operator.
         public let description: String
     }
 
-    /// The classes and their relations, by name.
+    /// The classes and their relations, sorted by class name.
     public let tables: [Table]
-    /// The classes by name: in the form of the schemas API, permissions only where some were set; or as documents of
-    /// MongoDB.
+    /// The class definitions, sorted by name: in the format of the schemas API, without default permissions, or as
+    /// MongoDB documents.
     public let schemas: [[UInt8]]
-    /// The time of the snapshot, by the clock of the database.
+    /// The time of the snapshot, from the database clock.
     public let time: ParseDate
     private let snapshot: DatabaseSnapshot
 
-    /// Volatile classes that exports skip: their rows expire within minutes.
+    /// Classes that exports skip because their rows expire within minutes.
     private static let passing: Set<Name> = ["_Idempotency"]
 
-    /// Opens a database for an export, which sees it as it is at this moment until `body` ends.
+    /// Holds a snapshot of the database while `body` runs.
     ///
-    /// - Throws: ``Refusal`` for classes that there are not, what `body` throws, `PostgresError`.
+    /// - Throws: ``Refusal`` for unknown classes, `PostgresError`, or an error of `body`.
     public static func run<R: Sendable>(
         _ client: PostgresClient, _ request: Request, _ body: @Sendable (DatabaseExport) async throws -> R
     ) async throws -> R {
@@ -126,7 +120,7 @@ public struct DatabaseExport: Sendable {
         var tables = [classTable(schema, stored[Name(schema.name)], request)]
         for (name, field) in schema.fields where field.type.isRelation {
             let join = TableLayout.joinTable(field: name.text, className: schema.name)
-            // PostgreSQL cuts names at 63 bytes, when it makes a table as when it looks for one.
+            // PostgreSQL truncates names to 63 bytes.
             let known = stored[Name(join)] ?? stored[Name(cut(join))]
             let source = known.map { _ in
                 Source(
@@ -155,7 +149,7 @@ public struct DatabaseExport: Sendable {
         var statement = Statement("SELECT \(plan.plan.selectList) FROM \(table)")
         var sizes = stored.rowSize.map { Statement("SELECT \($0) FROM \(table)") }
         if let since = request.since, stored.column("updatedAt")?.type == PostgresType.timestamptz.rawValue {
-            // parse-server never says when a job's status was changed.
+            // parse-server doesn't set `updatedAt` of job statuses.
             let condition = " WHERE \"updatedAt\" >= $1 OR \"updatedAt\" IS NULL"
             let parameters: [PostgresParameter] = [.timestamp(milliseconds: since.milliseconds)]
             statement.sql += condition
@@ -186,9 +180,9 @@ public struct DatabaseExport: Sendable {
     /// Reads the rows of a table.
     ///
     /// - Parameters:
-    ///   - separator: What stands between two rows.
-    ///   - use: Takes the text of some rows, with separators between them, and how many they are.
-    /// - Throws: What `use` throws; ``Refusal`` when the class was changed meanwhile; `PostgresError`.
+    ///   - separator: The bytes between two rows.
+    ///   - use: Receives the JSON of several rows with separators between them, and the number of rows.
+    /// - Throws: ``Refusal`` if the class was changed during the export, `PostgresError`, or an error of `use`.
     public func read(
         _ table: Table, separator: [UInt8], _ use: @Sendable ([UInt8], Int) async throws -> Void
     ) async throws {

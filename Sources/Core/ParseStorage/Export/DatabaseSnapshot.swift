@@ -1,13 +1,13 @@
 import Postgres
 
-/// A database as it was at one moment: transactions that share its snapshot see nothing of what others commit later.
+/// A consistent view of a database: transactions that use the snapshot don't see later commits.
 ///
-/// No table is locked but the one that is being read, so that a server can make classes and fields meanwhile.
+/// It locks only the table that is being read, so that classes and fields can be created meanwhile.
 package struct DatabaseSnapshot: Sendable {
     private let client: PostgresClient
     private let identifier: String
 
-    /// Holds a snapshot while `body` runs; throws what `body` throws; `PostgresError`.
+    /// Holds a snapshot while `body` runs. Throws `PostgresError` or an error of `body`.
     package static func hold<R: Sendable>(
         _ client: PostgresClient, _ body: @Sendable (DatabaseSnapshot) async throws -> R
     ) async throws -> R {
@@ -18,9 +18,9 @@ package struct DatabaseSnapshot: Sendable {
         }
     }
 
-    /// Runs `body` in a transaction that sees what the snapshot holds.
+    /// Runs `body` in a transaction that sees the snapshot.
     ///
-    /// - Throws: What `body` throws; `PostgresError`, also when the snapshot was lost with its connection.
+    /// - Throws: `PostgresError`, for example if the snapshot's connection was lost, or an error of `body`.
     func read<R: Sendable>(_ body: @Sendable (PostgresSession) async throws -> R) async throws -> R {
         try await client.transaction(isolation: .repeatableRead, retries: 0, purpose: .administration) { session in
             _ = try await session.query("SET TRANSACTION SNAPSHOT \(SQL.literal(identifier))")
@@ -31,8 +31,8 @@ package struct DatabaseSnapshot: Sendable {
 
     static let readOnly = Statement("SET TRANSACTION READ ONLY")
 
-    /// An export takes as long as it takes. Scans begin where the table does, so that a second one finds the same
-    /// order.
+    /// Turns off all time limits. Also makes scans start at the beginning of the table, so that a repeated scan returns
+    /// the same order.
     static let unlimited = Statement(
         """
         SELECT set_config(name, CASE name WHEN 'synchronize_seqscans' THEN 'off' ELSE '0' END, true) FROM pg_settings

@@ -2,19 +2,13 @@ import JSON
 import ParseModel
 import Postgres
 
-/// How all that a table holds is read for an export: the fields of the class in their REST form, and every other column
-/// under its own name.
+/// The plan for exporting a table: the fields of the class in REST format, and all other columns under their own names.
 struct ExportPlan: Sendable {
     let plan: ReadPlan
-    /// The columns of the table that are selected, in the order of the select list; for each the type that its field has
-    /// in the class, where the column is of that type.
+    /// The selected columns in order, each with the Parse type of its values, or nil if the column doesn't match the
+    /// type of its field.
     let fields: [(column: StoredTable.Column, type: FieldType?)]
 
-    /// Plans the reading of a class.
-    ///
-    /// - Parameters:
-    ///   - schema: The class.
-    ///   - table: The class's table as it is.
     init(_ schema: ClassSchema, _ table: StoredTable) {
         var columns: [ReadPlan.Column] = []
         var fields: [(StoredTable.Column, FieldType?)] = []
@@ -50,7 +44,7 @@ struct ExportPlan: Sendable {
             selectList: selected.joined(separator: ", "))
     }
 
-    /// How to write a field's column, or nil if its type doesn't match the field's.
+    /// The encoding of a field's column, or nil if the column type doesn't match the field type.
     private static func encoding(_ column: StoredTable.Column, of type: FieldType) -> ReadPlan.Encoding? {
         let expected = TableLayout.parameterType(type)
         let isVariable = expected == .text && column.type == PostgresType.varchar.rawValue
@@ -69,7 +63,7 @@ struct ExportPlan: Sendable {
         }
     }
 
-    /// The type of values in a column that no field says anything of; nil where it is none of Parse's.
+    /// The Parse type for a column without a field, or nil if there is no matching type.
     static func naturalType(_ column: StoredTable.Column) -> FieldType? {
         switch PostgresType(rawValue: column.type) {
         case .text, .varchar: .string

@@ -1,9 +1,9 @@
 import JSON
 import Postgres
 
-/// Writes the rows of one table as an export has them.
+/// Formats the rows of one table for an export.
 protocol ExportRows: Sendable {
-    /// Appends one row, without anything before or after it.
+    /// Appends one row, without separators.
     func write(_ result: PostgresResult, _ row: Int, into writer: inout JSONWriter)
 }
 
@@ -18,7 +18,7 @@ struct ClassRows: ExportRows {
     }
 }
 
-/// Rows of a relation: pairs of ids.
+/// Formats the rows of a relation as pairs of ids.
 struct RelationRows: ExportRows {
     func write(_ result: PostgresResult, _ row: Int, into writer: inout JSONWriter) {
         writer.raw("{\"owningId\":")
@@ -29,12 +29,12 @@ struct RelationRows: ExportRows {
     }
 }
 
-/// The permission lists of a row as they are stored, where the ACL alone would not give them back: one of the two is
-/// NULL and the other is not, or they hold a name twice or in another order.
+/// The permission lists of a row whose ACL can't reproduce them: only one list is NULL, a list contains duplicates, or
+/// the order differs.
 package enum ExactPermissions {
-    /// The lists as members of an object; none when the ACL says it all.
+    /// Returns both lists as JSON members, or nothing if the ACL reproduces them.
     ///
-    /// - Parameter column: The place of `_rperm`; `_wperm` follows it.
+    /// - Parameter column: The index of `_rperm`, which is followed by `_wperm`.
     static func members(_ result: PostgresResult, _ row: Int, _ column: Int) -> [[UInt8]] {
         let readers = result.textArray(row, column)
         let writers = result.textArray(row, column + 1)
@@ -42,7 +42,7 @@ package enum ExactPermissions {
         return [member("_rperm", readers), member("_wperm", writers)]
     }
 
-    /// Whether lists that are made of the ACL are these.
+    /// Whether the lists can be reproduced from the ACL.
     package static func isExact(_ readers: [String]?, _ writers: [String]?) -> Bool {
         guard let readers, let writers else { return readers == nil && writers == nil }
         if readers.count <= 1, writers.count <= 1 { return true }
@@ -50,7 +50,7 @@ package enum ExactPermissions {
         guard known.count == readers.count else { return false }
         let names = Set(writers.map { Name($0) })
         guard names.count == writers.count else { return false }
-        // The ACL has readers first, so that those who write too come in the order of the readers.
+        // The ACL lists readers first, so writers who are also readers must have the readers' order.
         var named = readers.filter { names.contains(Name($0)) }
         for writer in writers where known.insert(Name(writer)).inserted { named.append(writer) }
         return named.elementsEqual(writers) { $0.utf8.elementsEqual($1.utf8) }

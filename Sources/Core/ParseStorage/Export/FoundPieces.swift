@@ -2,15 +2,15 @@ import JSON
 import ParseModel
 import Postgres
 
-/// Finds of any number of objects, for callers who hand them on.
+/// Streams the results of large finds.
 public struct FoundPieces: Sendable {
     let store: ObjectStore
 
-    /// Gives what a find finds in pieces of a few megabytes, all as it is at one moment. What is included is left out.
+    /// Passes the results of a find to `use` in pieces of a few megabytes, all from one snapshot. `include` is ignored.
     ///
-    /// It takes a connection for exports, of which there are few, for as long as `use` takes with all pieces.
+    /// Occupies one of the few export connections until `use` has processed all pieces.
     ///
-    /// - Throws: What `use` throws; `ParseError`.
+    /// - Throws: `ParseError`, or an error of `use`.
     public func visit(_ request: ObjectStore.FindRequest, _ use: @Sendable (ObjectStore.Found) async throws -> Void)
         async throws
     {
@@ -19,7 +19,7 @@ public struct FoundPieces: Sendable {
             schema, keys: request.keys, excluded: request.excluded, hidden: request.access.hidden)
         let statement = try ObjectStore.statement(request, schema, &plan, store.catalog.snapshot)
         let wanted = plan
-        // The same rows in the same order, as the order ends with the id.
+        // Both statements return the rows in the same order, because it ends with the id.
         let rest = statement.sql.dropFirst("SELECT \(plan.selectList)".count)
         do {
             try await store.client.transaction(isolation: .repeatableRead, retries: 0, purpose: .export) {
@@ -43,6 +43,5 @@ public struct FoundPieces: Sendable {
 }
 
 extension ObjectStore {
-    /// Finds whose objects are handed on piece by piece.
     public var pieces: FoundPieces { FoundPieces(store: self) }
 }

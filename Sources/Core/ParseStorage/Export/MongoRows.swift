@@ -2,12 +2,11 @@ import JSON
 import ParseModel
 import Postgres
 
-/// Rows of a class as parse-server keeps them on MongoDB.
+/// Formats the rows of a class as parse-server stores them in MongoDB.
 struct MongoRows: ExportRows {
     let plan: ExportPlan
     let className: String
 
-    /// Field names that differ on MongoDB.
     private static let names: [Name: String] = [
         "objectId": "_id", "createdAt": "_created_at", "updatedAt": "_updated_at",
     ]
@@ -88,7 +87,7 @@ struct MongoRows: ExportRows {
         result.jsonb(row, index).flatMap { try? JSONValue(parsing: $0) }
     }
 
-    /// Writes the two lists, and the `_acl` object for older servers, which parse-server still writes.
+    /// Writes both lists, and the `_acl` object that parse-server still writes for older versions.
     private func writePermissions(_ result: PostgresResult, _ row: Int, _ index: Int, into writer: inout JSONWriter) {
         let readers = result.textArray(row, index)
         let writers = result.textArray(row, index + 1)
@@ -110,9 +109,9 @@ struct MongoRows: ExportRows {
     }
 }
 
-/// Classes as parse-server keeps them in MongoDB's collection `_SCHEMA`.
+/// Class definitions in the format of parse-server's MongoDB collection `_SCHEMA`.
 enum MongoSchema {
-    /// The document of a class, in canonical extended JSON.
+    /// The document of a class, in canonical Extended JSON.
     static func document(of schema: ClassSchema, indexes: JSONObject) -> [UInt8] {
         var document: JSONObject = ["_id": .string(schema.name)]
         var options: JSONObject = [:]

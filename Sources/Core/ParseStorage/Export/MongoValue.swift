@@ -2,9 +2,9 @@ import Encoding
 import JSON
 import ParseModel
 
-/// Values as MongoDB's canonical extended JSON (version 2) has them, in the form in which parse-server keeps them there.
+/// Formats values in MongoDB's canonical Extended JSON (version 2), with the types that parse-server stores.
 enum MongoValue {
-    /// Appends a number: as the driver of parse-server stores it, a 32-bit integer where it is one, else a double.
+    /// Appends a number as parse-server's driver stores it: as a 32-bit integer if possible, otherwise as a double.
     static func number(_ number: Double, into writer: inout JSONWriter) {
         if let integer = Int32(exactly: number), integer != 0 || number.sign == .plus {
             writer.raw("{\"$numberInt\":\"")
@@ -28,7 +28,7 @@ enum MongoValue {
         if number.rounded() == number, abs(number) < 1e21, writer.count > start { writer.raw(".0") }
     }
 
-    /// Appends a coordinate, which is a double also where it is an integer.
+    /// Appends a coordinate, which is a double even if it is an integer.
     static func coordinate(_ number: Double, into writer: inout JSONWriter) {
         writer.raw("{\"$numberDouble\":\"")
         double(number, into: &writer)
@@ -41,14 +41,13 @@ enum MongoValue {
         writer.raw("\"}}")
     }
 
-    /// Appends bytes, from their Base64 text.
     static func bytes(_ base64: String, into writer: inout JSONWriter) {
         writer.raw("{\"$binary\":{\"base64\":")
         writer.string(base64)
         writer.raw(",\"subType\":\"00\"}}")
     }
 
-    /// Appends what stands inside of an object or array field: dates and bytes become MongoDB's, all else stays as it is.
+    /// Appends a value of an object or array field. Parse dates and bytes become MongoDB's types.
     static func nested(_ value: JSONValue, into writer: inout JSONWriter) {
         switch value {
         case .null, .bool, .string: writer.value(value)

@@ -1,10 +1,10 @@
 import Postgres
 import Synchronization
 
-/// Reads the rows of a statement in pieces of a few megabytes, however many and however large they are.
+/// Reads any number of rows of any size in pieces of a few megabytes.
 package struct RowCursor: Sendable {
     let statement: Statement
-    /// Gives about how many bytes each row takes, in the order of the rows; nil where all rows are small.
+    /// Selects the approximate size of each row in bytes, in the same order. Nil if all rows are small.
     let sizes: Statement?
 
     package init(statement: Statement, sizes: Statement?) {
@@ -12,11 +12,11 @@ package struct RowCursor: Sendable {
         self.sizes = sizes
     }
 
-    /// The reading position. Only one task uses it at a time, until its piece is complete.
+    /// The reading position. Only one task uses it at a time.
     private final class Place: Sendable {
         private struct State {
             var done = 0
-            /// How many rows are still asked for one by one.
+            /// The number of rows that are still read one by one.
             var single = 0
         }
 
@@ -25,7 +25,6 @@ package struct RowCursor: Sendable {
         var done: Int { state.withLock { $0.done } }
         var isSingle: Bool { state.withLock { $0.single > 0 } }
 
-        /// Notes that rows were handed on.
         func advance(_ rows: Int) {
             state.withLock { state in
                 state.done += rows
@@ -33,7 +32,7 @@ package struct RowCursor: Sendable {
             }
         }
 
-        /// Asks for one row at a time for a while; false when it does already.
+        /// Switches to reading rows one by one for a while. Returns false if it already does.
         func retreat() -> Bool {
             state.withLock { state in
                 defer { state.single = RowCursor.mostRows }
@@ -42,15 +41,15 @@ package struct RowCursor: Sendable {
         }
     }
 
-    /// Bytes from which a piece takes no further row.
+    /// The size in bytes at which a piece ends.
     private static let pieceSize = 4 * 1024 * 1024
     private static let mostRows = 1024
 
-    /// Gives the rows, piece by piece, in the order of the table.
+    /// Passes the rows to `use` in pieces, in the order of the statement.
     ///
-    /// While one is used the next one comes. What the sizes say is what lies on the disk, where values may be packed: a
-    /// piece that takes more memory than a result may is asked for again, row by row.
-    /// - Throws: What `use` throws; `PostgresError`.
+    /// Fetches the next piece while `use` processes the current one. The sizes are storage sizes, and stored values may
+    /// be compressed: if a piece exceeds the memory limit for results, it is read again row by row.
+    /// - Throws: `PostgresError`, or an error of `use`.
     package func visit(_ snapshot: DatabaseSnapshot, _ use: @Sendable (PostgresResult) async throws -> Void)
         async throws
     {
@@ -64,7 +63,8 @@ package struct RowCursor: Sendable {
         }
     }
 
-    /// Gives the rows in a transaction, which a piece ends that takes too much memory.
+    /// Passes the rows to `use` in pieces, within a transaction. A piece that exceeds the memory limit ends it with an
+    /// error.
     func visit(_ session: PostgresSession, _ use: @Sendable (PostgresResult) async throws -> Void) async throws {
         try await visit(session, Place(), use)
     }
@@ -72,7 +72,7 @@ package struct RowCursor: Sendable {
     private func visit(
         _ session: PostgresSession, _ place: Place, _ use: @Sendable (PostgresResult) async throws -> Void
     ) async throws {
-        // Names of their own: a statement that was prepared for another cursor has other columns.
+        // Unique cursor names prevent the reuse of a statement that was prepared for another cursor with other columns.
         let number = UInt32.random(in: 0 ... .max)
         let cursor = try await Self.declare("roost_rows_\(number)", statement, session, after: place.done)
         var counts = PieceCounts()
@@ -81,7 +81,7 @@ package struct RowCursor: Sendable {
         }
         var count = try await counts.next(session, isSingle: place.isSingle)
         var piece = try await session.query("FETCH FORWARD \(count) FROM \(cursor)")
-        // The last piece is the one with fewer rows than were asked for.
+        // The last piece has fewer rows than requested.
         while piece.rowCount == count {
             let next = try await counts.next(session, isSingle: place.isSingle)
             async let following = session.query("FETCH FORWARD \(next) FROM \(cursor)")
@@ -94,7 +94,7 @@ package struct RowCursor: Sendable {
         _ = try await session.query("CLOSE \(cursor)")
     }
 
-    /// Opens a cursor after the rows already read.
+    /// Opens a cursor and skips the rows already read.
     private static func declare(
         _ name: String, _ statement: Statement, _ session: PostgresSession, after done: Int
     ) async throws -> String {
@@ -107,11 +107,11 @@ package struct RowCursor: Sendable {
     }
 
     private struct PieceCounts {
-        /// The cursor of the rows' sizes; nil where all rows are small.
+        /// The cursor of row sizes, or nil if all rows are small.
         var cursor: String?
         private var sizes: ArraySlice<Int64> = []
 
-        /// The number of rows of the next piece: at least one, and no more than are small enough together.
+        /// Returns the number of rows for the next piece, at least 1.
         mutating func next(_ session: PostgresSession, isSingle: Bool) async throws -> Int {
             guard let cursor else { return isSingle ? 1 : RowCursor.mostRows }
             if sizes.isEmpty {
@@ -125,7 +125,7 @@ package struct RowCursor: Sendable {
                 count += 1
                 sizes.removeFirst()
             }
-            // Behind the last size there are no rows either: the next piece ends the reading.
+            // After the last size no rows are left, so the next piece is empty and ends the loop.
             return max(count, 1)
         }
     }

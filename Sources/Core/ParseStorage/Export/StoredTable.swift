@@ -2,15 +2,14 @@ import JSON
 import ParseModel
 import Postgres
 
-/// The tables of a database with their columns, as PostgreSQL's catalogue lists them.
+/// A table and its columns, from PostgreSQL's catalog.
 package struct StoredTable: Sendable {
     package struct Column: Sendable {
         let name: String
-        /// The object id of its type.
+        /// The OID of the column type.
         let type: UInt32
-        /// Its type in PostgreSQL's words.
+        /// The type name, as PostgreSQL formats it.
         let typeName: String
-        /// Whether its value is computed from others.
         let isGenerated: Bool
 
         package init(name: String, type: UInt32, typeName: String, isGenerated: Bool) {
@@ -22,13 +21,13 @@ package struct StoredTable: Sendable {
     }
 
     let name: String
-    /// How many rows the statistics say it has; nil when nothing is known.
+    /// The row count from PostgreSQL's statistics, or nil if it isn't known.
     let estimatedRows: Int?
-    /// The bytes that it takes with its indexes.
+    /// The size in bytes, including indexes.
     var size: Int
-    /// Whether it holds a part of the rows of another table.
+    /// Whether the table is a partition of another one.
     var isPartition = false
-    /// Whether its rows are held by parts.
+    /// Whether the table has partitions.
     var isDivided = false
     package var columns: [Column] = []
 
@@ -46,8 +45,8 @@ package struct StoredTable: Sendable {
 
     func column(_ name: String) -> Column? { columns.first { $0.name.hasSameBytes(as: name) } }
 
-    /// An expression for about how many bytes a row takes, for which nothing that lies outside of the row is read; nil
-    /// where no column can be large.
+    /// An SQL expression for the approximate size of a row in bytes, which doesn't read out-of-line values. Nil if no
+    /// column can be large.
     var rowSize: String? {
         let lengths = columns.filter { !$0.isGenerated }.compactMap { column -> String? in
             let name = SQL.identifier(column.name)
@@ -60,10 +59,10 @@ package struct StoredTable: Sendable {
         return lengths.isEmpty ? nil : "(\(lengths.joined(separator: "::int8 + ")))::int8"
     }
 
-    /// The tables that a name without a schema reaches, but for those of extensions.
+    /// Lists all tables on the search path except those of extensions.
     static let listing = Statement(listing(size: "pg_total_relation_size(c.oid)"))
 
-    /// The table of a name alone, without its size, for which tables that another keeps locked would be waited for.
+    /// Lists a single table without its size, because computing sizes waits for tables that are locked.
     static func listing(of name: String) -> Statement {
         Statement(listing(size: "0::int8", condition: "AND c.relname = $1"), [.text(name)])
     }

@@ -1,19 +1,19 @@
 public import Postgres
 
-/// Uploaded files as rows: one for each file, and one for each chunk of its bytes.
+/// Uploaded files in the database, with one row per file and one per chunk.
 ///
-/// A file is begun, filled and then given its name in one transaction, so that none waits for a client. What it replaces
-/// stays for those who read it, until it is swept.
+/// A file is created, filled and finally named in separate transactions, so that no transaction waits for a client. A
+/// replaced file remains readable until it is swept.
 public struct FileRows: Sendable {
-    /// A file that is stored.
+    /// A stored file.
     public struct Row: Sendable {
         public let id: Int64
         public let name: String
         public let size: Int64
-        /// The bytes of each chunk but the last.
+        /// The size of each chunk except the last, in bytes.
         public let chunk: Int64
         public let tag: String
-        /// What the client said about it, as JSON.
+        /// The details that the client sent, as JSON.
         public let details: String
         /// In milliseconds since 1970.
         public let modified: Int64
@@ -21,13 +21,12 @@ public struct FileRows: Sendable {
 
     private let client: PostgresClient
 
-    /// Rows of a database.
     public init(client: PostgresClient) { self.client = client }
 
-    /// Makes the tables, if there are none. Chunks are not compressed, so that a part of one is read as such: they have that
-    /// from another table, since Citus does not change how a column is stored.
+    /// Creates missing tables. Chunks are stored uncompressed, so that PostgreSQL can read parts of them. The storage
+    /// option is copied from a temporary table, because Citus can't change it on an existing column.
     public func prepare() async throws {
-        // All of them came together. Who finds them needs no right to make tables, temporary ones included.
+        // All tables were created together. If they exist, no right to create tables is needed.
         let areThere = try await client.query(
             """
             SELECT EXISTS (SELECT FROM pg_tables WHERE tablename = '_roost_file_chunk' AND schemaname = current_schema())
@@ -52,9 +51,7 @@ public struct FileRows: Sendable {
             """, client)
     }
 
-    /// Begins a file.
-    ///
-    /// - Returns: Its id.
+    /// Creates a file without content or name and returns its id.
     public func begin(_ name: String, details: String, chunk: Int) async throws -> Int64 {
         let result = try await client.query(
             "INSERT INTO \"_roost_file\" (\"name\", \"details\", \"chunk\") VALUES ($1, $2, $3) RETURNING \"id\"",
@@ -62,9 +59,9 @@ public struct FileRows: Sendable {
         return result.int(0, 0) ?? 0
     }
 
-    /// Adds the chunk of a number, and says that the file is still being written, and how much of it there is.
+    /// Appends a chunk and updates the file's size and, at most once a minute, its modification time.
     public func append(_ bytes: [UInt8], _ number: Int64, to id: Int64) async throws {
-        // It need not be on the disk before the file has its name.
+        // Chunks needn't be durable before the file gets its name.
         _ = try await client.group([
             Statement("SELECT set_config('synchronous_commit', 'off', true)"),
             Statement(
@@ -73,7 +70,8 @@ public struct FileRows: Sendable {
             Statement(
                 "UPDATE \"_roost_file\" SET \"size\" = \"size\" + $2 WHERE \"id\" = $1",
                 [.int(id), .int(Int64(bytes.count))]),
-            // By itself, as Citus takes no clock in a CASE. Once a minute is enough, and spares an index.
+            // A separate statement, because Citus doesn't support now() in a CASE. The limit of once a minute saves
+            // index updates.
             Statement(
                 """
                 UPDATE "_roost_file" SET "modified" = now()
@@ -82,15 +80,13 @@ public struct FileRows: Sendable {
         ])
     }
 
-    /// Gives a file its name, and takes it from the one that had it.
-    ///
-    /// - Returns: Whether the file is still there.
+    /// Gives a file its name and takes the name from the previous file. Returns false if the file was swept meanwhile.
     public func finish(_ id: Int64, _ name: String, size: Int64, tag: String) async throws -> Bool {
         var attempt = 0
         while true {
             do {
                 let results = try await client.group([
-                    // From here on no sweep takes it. Where one has, the file that has the name keeps it.
+                    // From now on no sweep can delete the file. If one already has, the previous file keeps its name.
                     Statement(
                         """
                         UPDATE "_roost_file" SET "size" = $2, "tag" = $3, "modified" = now()
@@ -108,13 +104,13 @@ public struct FileRows: Sendable {
                 ])
                 return results.last?.affectedRows == 1
             } catch let error as PostgresError where error.sqlState == "23505" && attempt < 5 {
-                // Another file got the name in between: it is replaced in turn.
+                // Another file got the name meanwhile. The next attempt replaces it.
                 attempt += 1
             }
         }
     }
 
-    /// The file of a name; nil if there is none.
+    /// Returns the file with this name, or nil if it doesn't exist.
     public func find(_ name: String) async throws -> Row? {
         let result = try await client.query(
             """
@@ -124,7 +120,7 @@ public struct FileRows: Sendable {
         return result.rowCount > 0 ? row(result, 0) : nil
     }
 
-    /// Bytes of a chunk; nil where there is none.
+    /// Returns a range of a chunk's bytes, or nil if the chunk doesn't exist.
     public func read(_ id: Int64, _ number: Int64, _ range: Range<Int64>) async throws -> PostgresResult? {
         let result = try await client.query(
             """
@@ -134,9 +130,7 @@ public struct FileRows: Sendable {
         return result.rowCount > 0 ? result : nil
     }
 
-    /// Takes the name from a file.
-    ///
-    /// - Returns: Whether there was one.
+    /// Marks a file as deleted. Returns false if it doesn't exist.
     public func delete(_ name: String) async throws -> Bool {
         try await client.query(
             """
@@ -146,7 +140,7 @@ public struct FileRows: Sendable {
         ).affectedRows > 0
     }
 
-    /// Some of the files whose names begin with a text, by the bytes of their names.
+    /// Returns a page of the files whose names begin with `prefix`, sorted by the bytes of their names.
     public func list(prefix: String, after name: String, limit: Int) async throws -> [Row] {
         let result = try await client.query(
             """
@@ -157,7 +151,7 @@ public struct FileRows: Sendable {
         return (0..<result.rowCount).map { row(result, $0) }
     }
 
-    /// The bytes of all files, and of those that were begun before one and are being written.
+    /// The total size in bytes of all stored files, and of unfinished ones created before `id`.
     public func total(before id: Int64 = .max) async throws -> Int64 {
         try await client.query(
             """
@@ -167,8 +161,8 @@ public struct FileRows: Sendable {
         ).int(0, 0) ?? 0
     }
 
-    /// Gives up a file that was begun, or has lost its name. One that is stored stays: it may have got its name since it
-    /// was looked at, or by a transaction whose answer was lost.
+    /// Removes a file that is unfinished or deleted. A stored file is kept: it may have been finished meanwhile, or by
+    /// a transaction whose result was lost.
     public func abandon(_ id: Int64) async throws {
         _ = try await client.group([
             Statement("DELETE FROM \"_roost_file\" WHERE \"id\" = $1 AND \"state\" <> 'stored'", [.int(id)]),
@@ -180,9 +174,9 @@ public struct FileRows: Sendable {
         ])
     }
 
-    /// Removes files that were replaced, deleted or never ended some time ago.
+    /// Removes files that were replaced, deleted or left unfinished.
     ///
-    /// - Parameter seconds: For how long nothing has happened to them.
+    /// - Parameter seconds: The minimum time since their last change.
     public func sweep(olderThan seconds: Double) async throws {
         while true {
             let result = try await client.query(

@@ -2,21 +2,21 @@ import JSON
 import ParseModel
 import Postgres
 
-/// Conditions on columns that hold one value of a plain type.
+/// Compiles conditions on columns with a plain type, such as text or number.
 struct ColumnCondition {
     /// The column, quoted.
     let column: String
     let type: FieldType
     let path: FieldPath
-    /// Whether a text is in no list that holds anything but texts, as some versions of parse-server have it.
+    /// Whether `$in` on a text field rejects values that aren't texts, like parse-server since 9.6.
     let refusesMixedMembership: Bool
 
-    /// The condition as SQL.
+    /// Compiles a constraint.
     ///
     /// - Parameters:
-    ///   - distance: Becomes the expression of a distance to sort by, where the constraint asks for nearness.
-    ///   - rank: Becomes that of how well a text fits, where the constraint searches words.
-    /// - Throws: Parse's errors for operands that do not fit.
+    ///   - distance: Set to the SQL distance to sort by, if the constraint is `near`.
+    ///   - rank: Set to the SQL rank of the text search, if the constraint is `text`.
+    /// - Throws: `ParseError` for invalid operands.
     func sql(
         _ constraint: Constraint, _ builder: inout SQLBuilder, distance: inout String?, rank: inout String?
     ) throws(ParseError) -> String {
@@ -51,7 +51,7 @@ struct ColumnCondition {
         }
     }
 
-    /// The value as a parameter for a column; nil when no value of the column can equal it.
+    /// The value as a parameter of the column's type, or nil if no value of the column can equal it.
     static func parameter(_ value: JSONValue, _ type: FieldType) -> PostgresParameter? {
         switch type {
         case .string: return value.stringValue.flatMap(text)
@@ -61,7 +61,7 @@ struct ColumnCondition {
             let iso = value["__type"]?.stringValue == "Date" ? value["iso"]?.stringValue : value.stringValue
             return iso.flatMap(ParseDate.init(iso:)).map { .timestamp(milliseconds: $0.milliseconds) }
         case .pointer(let target):
-            // The column holds ids of one class.
+            // The column contains only the ids of its target class.
             guard let pointer = Pointer(json: value) else { return value.stringValue.flatMap(text) }
             return Name(pointer.className) == target ? text(pointer.objectId) : nil
         case .file:
@@ -75,7 +75,7 @@ struct ColumnCondition {
         }
     }
 
-    /// Text that a column can hold: PostgreSQL has no NUL, so nothing equals a text with one.
+    /// Returns nil for a text with a NUL character, since no PostgreSQL text equals it.
     private static func text(_ value: String) -> PostgresParameter? {
         value.utf8.contains(0) ? nil : .text(value)
     }
@@ -128,7 +128,7 @@ struct ColumnCondition {
 }
 
 extension Comparison {
-    /// The operator of SQL.
+    /// The SQL operator.
     var symbol: String {
         switch self {
         case .less: "<"

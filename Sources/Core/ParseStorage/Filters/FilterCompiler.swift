@@ -2,30 +2,30 @@ import JSON
 import ParseModel
 import Postgres
 
-/// Compiles a ``Filter`` into a condition of SQL, with Parse's meaning: a missing field is null, an array matches by its
-/// elements, and a value of another type is no match, never an error.
+/// Compiles a ``Filter`` into an SQL condition with Parse's semantics: a missing field is null, an array matches by its
+/// elements, and a value of another type doesn't match instead of failing.
 ///
-/// Where one field is concerned this follows MongoDB's semantics, which is what Parse clients were written against.
+/// Conditions on a single field follow MongoDB's semantics, which Parse clients expect.
 package struct FilterCompiler {
-    /// What a key of a query leads to.
+    /// The target of a query key.
     enum Operand {
         case column(String, FieldType)
-        /// A place inside a jsonb column.
+        /// A path inside a jsonb column.
         case json(JSONPath)
-        /// A relation, kept in a join table.
+        /// A relation, which is stored in a join table.
         case relation(table: String, target: Name)
-        /// Nothing that any row has.
+        /// A field that the class doesn't have.
         case absent
     }
 
-    /// Every class that queries may lead into.
+    /// All classes that queries may refer to.
     let schemas: SchemaSnapshot
     var builder: SQLBuilder
-    /// The jsonb document that keys lead into; nil when they lead into the columns of the class.
+    /// The jsonb document that keys refer to, or nil if they refer to the columns of the class.
     var document: String?
-    /// The expression of a distance to sort by, when the filter asks for nearness.
+    /// The distance to sort by, if the filter contains a `near` condition.
     var distance: String?
-    /// The full-text rank, when the filter searches text.
+    /// The full-text rank, if the filter contains a text search.
     var rank: String?
     private var memberships = 0
 
@@ -34,7 +34,7 @@ package struct FilterCompiler {
         self.builder = builder
     }
 
-    /// The condition as SQL; throws Parse's errors for operands that do not fit.
+    /// Compiles a filter. Throws `ParseError` for invalid operands.
     package mutating func compile(_ filter: Filter, _ schema: ClassSchema) throws(ParseError) -> String {
         switch filter {
         case .all(let parts): return try join(parts, schema, " AND ", empty: "TRUE")
@@ -45,7 +45,7 @@ package struct FilterCompiler {
         }
     }
 
-    /// The condition that a row is visible to (or writable by) one of the principals.
+    /// The condition that one of the principals may read or write a row.
     mutating func permission(_ column: String, _ principals: [Name]) -> String {
         "(\"\(column)\" IS NULL OR \"\(column)\" && \(builder.bind(principals: principals)))"
     }
@@ -59,12 +59,12 @@ package struct FilterCompiler {
         return conditions.count == 1 ? conditions[0] : "(\(conditions.joined(separator: separator)))"
     }
 
-    /// Whether the rows of a class have an `objectId`, as all have but those of a few of the system's own classes.
+    /// Whether the class has an `objectId` column, which only a few system classes lack.
     func hasObjectIds(_ schema: ClassSchema) -> Bool {
         TableLayout.hasColumn("objectId", of: schema.name, type: .string)
     }
 
-    /// What a key leads to in a class.
+    /// Resolves a query key in a class.
     func operand(_ path: FieldPath, _ schema: ClassSchema) -> Operand {
         if let document {
             let root = SystemClass.field(queriedAs: path.root)
@@ -139,7 +139,7 @@ package struct FilterCompiler {
         }
     }
 
-    /// `NOT x` where an unknown outcome counts as no match, so that its negation matches: a missing field is not equal.
+    /// Negates a condition and treats NULL as false, so that a missing field counts as not equal.
     private func negate(_ condition: String) -> String {
         switch condition {
         case "TRUE": "FALSE"
@@ -148,7 +148,6 @@ package struct FilterCompiler {
         }
     }
 
-    /// A field that the class does not have is missing from every object.
     private static func absent(_ constraint: Constraint) -> String {
         switch constraint {
         case .equal(.null), .exists(false): "TRUE"
@@ -160,7 +159,7 @@ package struct FilterCompiler {
     /// The alias of an array element in its condition. No field has this name.
     private static let element = "_roost_element"
 
-    /// The condition that some array at the operand has a matching element.
+    /// The condition that an array contains a matching element.
     private mutating func elements(of operand: Operand, _ condition: String) -> String {
         let arrays: String
         switch operand {
@@ -173,9 +172,9 @@ package struct FilterCompiler {
         return "EXISTS (SELECT 1 FROM \(arrays) AS e(\(Self.element)) WHERE \(condition))"
     }
 
-    /// A condition on a list of principals, which matches by its elements like any list.
+    /// Compiles a condition on a permission list, which matches by its elements like any array.
     ///
-    /// - Throws: 102 for conditions that such a list can't have.
+    /// - Throws: 102 for constraints that don't apply to such a list.
     private mutating func principals(_ constraint: Constraint, _ column: String) throws(ParseError) -> String {
         func texts(_ values: [JSONValue]) -> [String] {
             values.compactMap(\.stringValue).filter { !$0.utf8.contains(0) }
@@ -216,7 +215,7 @@ package struct FilterCompiler {
     }
 
     private mutating func related(_ owner: Pointer, _ key: String, _ schema: ClassSchema) -> String {
-        // The ids of a relation are those of its own class.
+        // A relation contains only ids of its target class.
         let target = schemas[owner.className]?.type(of: key)?.targetClass
         guard target == nil || target == Name(schema.name) else { return "FALSE" }
         let table = TableLayout.joinTable(field: key, className: owner.className)
@@ -234,11 +233,11 @@ package struct FilterCompiler {
                 + "WHERE \"owningId\" = \(builder.bind(.text(owner.objectId))))")
     }
 
-    /// Memberships that PostgreSQL may join. Planning time grows with the cube of their number.
+    /// The maximum number of memberships that PostgreSQL may plan as joins. Planning time grows with the cube of this
+    /// number.
     private static let mostJoins = 8
 
-    /// A membership in another query's results. PostgreSQL joins the first ones and looks the others up, because it
-    /// joins none inside another expression.
+    /// Wraps memberships beyond ``mostJoins`` in COALESCE, which keeps PostgreSQL from planning them as joins.
     private mutating func membership(_ condition: String) -> String {
         guard condition != "FALSE" else { return condition }
         memberships += 1

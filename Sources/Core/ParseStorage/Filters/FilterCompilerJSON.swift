@@ -2,7 +2,7 @@ import JSON
 import ParseModel
 import Postgres
 
-/// Conditions on what jsonb columns hold: arrays, objects, and paths into them.
+/// Conditions on jsonb columns: arrays, objects, and paths into them.
 extension FilterCompiler {
     private static var text: TextCondition { TextCondition(text: "(v #>> '{}')") }
 
@@ -50,12 +50,12 @@ extension FilterCompiler {
         case .string, .number, .bool:
             return "\(column) @> \(builder.bind(json: Self.wrapped(bytes)))"
         case .object(let members) where Pointer(json: value) != nil:
-            // A pointer stands for its object whatever else was stored with it. Of what has lists inside nothing is asked:
-            // PostgreSQL compares each element of one with each of another, and nothing stops it.
+            // Stored pointers may have additional members. Nested arrays and objects of the query are left out, because
+            // PostgreSQL would compare each element with every other one and couldn't be cancelled.
             let scalars = members.filter { $0.value.arrayValue == nil && $0.value.objectValue == nil }
             return "\(column) @> \(builder.bind(json: Self.wrapped(JSONValue.object(scalars).serialized())))"
         case .array:
-            // The whole array, or an element that is this array.
+            // Either the whole array is equal, or one of its elements is this array.
             let whole = builder.bind(json: bytes)
             return "(\(column) = \(whole) OR \(candidates(place, "v = \(whole)")))"
         default:
@@ -76,7 +76,7 @@ extension FilterCompiler {
         return "(\(conditions.joined(separator: " OR ")))"
     }
 
-    /// There is an array here, and every array contains only the values.
+    /// The condition that there is an array and all arrays contain only these values.
     private mutating func containment(_ values: [JSONValue], _ place: JSONPlace) -> String {
         let list = bindAll(values)
         func isContained(_ value: String) -> String {
@@ -86,7 +86,7 @@ extension FilterCompiler {
         case .list(let value), .value(let value):
             return "(jsonb_typeof(\(value)) = 'array' AND \(isContained(value)))"
         case .path(let path):
-            // PostgreSQL looks into the list quicker itself, and Citus takes no query there.
+            // An inline query is faster, but Citus doesn't support it here.
             let isWithin = schemas.isSpread ? "roost_is_within(leaf, \(list))" : isContained("leaf")
             return "(SELECT COALESCE(bool_and(\(isWithin)), FALSE) FROM \(leaves(path)) "
                 + "WHERE jsonb_typeof(leaf) = 'array')"
@@ -120,7 +120,7 @@ extension FilterCompiler {
         builder.bind(.jsonbArray(values.compactMap(Self.bytes)))
     }
 
-    /// The JSON text of a value; nil for one with a NUL in it, which jsonb cannot hold.
+    /// The JSON text of a value, or nil if it contains a NUL character, which jsonb can't store.
     static func bytes(_ value: JSONValue) -> [UInt8]? {
         value.containsNUL ? nil : value.serialized()
     }

@@ -2,13 +2,13 @@ import JSON
 import ParseModel
 import Postgres
 
-/// Queries inside queries, as sub-selects: one statement, whatever the depth.
+/// Compiles queries inside queries to subselects of a single statement.
 extension FilterCompiler {
     mutating func compile(_ query: Subquery, at path: FieldPath, _ outer: ClassSchema) throws(ParseError) -> String {
         guard !query.isClosed, let schema = schemas[query.className] else { return "FALSE" }
         let target = operand(path, outer)
         if case .absent = target { return "FALSE" }
-        // Whatever the outer keys lead into, the inner query is about a class.
+        // The inner query refers to a class, even if the outer one refers to a document.
         let outerDocument = document
         document = nil
         defer { document = outerDocument }
@@ -32,8 +32,8 @@ extension FilterCompiler {
         case .json(let path): values = value(at: path)
         }
         let selected = try select(query, schema, "\(values) AS _value", notNull: values)
-        // Arrays on either side count by their elements.
-        // The inner query stands there once: queries inside queries would double with every level.
+        // Arrays on either side match by their elements. The CTE uses the inner query only once; otherwise the
+        // statement would double with each nesting level.
         let list =
             "WITH _values AS (\(selected)) SELECT _value FROM _values "
             + "UNION ALL SELECT jsonb_array_elements(_value) FROM _values WHERE jsonb_typeof(_value) = 'array'"
@@ -49,8 +49,8 @@ extension FilterCompiler {
         }
     }
 
-    /// The part at a key in a value not stored as JSON, such as `author.objectId`: as jsonb, and the column itself if
-    /// it is the part as a text. Nil if there is no such part.
+    /// The part of a column not stored as JSON, such as `author.objectId`: as jsonb, and the column itself if it is
+    /// that part as text. Nil if the column has no such part.
     private mutating func part(at key: FieldPath, _ schema: ClassSchema) -> (value: String, text: String?)? {
         let field = SystemClass.field(queriedAs: key.root)
         guard !key.steps.isEmpty, let type = schema.type(of: field),
@@ -59,7 +59,7 @@ extension FilterCompiler {
         let column = SQLBuilder.quote(field)
         switch type {
         case .pointer, .geoPoint, .file: break
-        // The object's own dates travel as texts, which have no parts.
+        // createdAt and updatedAt are plain texts in JSON and have no parts.
         case .date where SystemClass.commonFields[field] == nil: break
         default: return nil
         }
@@ -102,7 +102,7 @@ extension FilterCompiler {
     private mutating func select(_ query: Subquery, _ schema: ClassSchema, _ columns: String, notNull: String?)
         throws(ParseError) -> String
     {
-        // Nearness and rank of the inner query do not order the outer one.
+        // The distance and rank of the inner query must not order the outer one.
         let outerDistance = distance
         let outerRank = rank
         defer {
@@ -123,7 +123,7 @@ extension FilterCompiler {
         return text
     }
 
-    /// A column's value in the form in which JSON holds it.
+    /// A column's value as jsonb, in Parse's JSON format.
     static func jsonValue(_ column: String, _ type: FieldType) -> String {
         switch type {
         case .pointer(let target):
@@ -136,9 +136,9 @@ extension FilterCompiler {
         }
     }
 
-    /// The columns to order by; fields that the class does not have are left out.
+    /// Returns the sort terms. Fields that the class doesn't have are left out.
     ///
-    /// - Throws: 105 for names that no field can have.
+    /// - Throws: 105 for invalid field names.
     package mutating func orderBy(_ keys: [SortKey], _ schema: ClassSchema) throws(ParseError) -> String {
         var terms: [String] = []
         for key in keys {
@@ -164,7 +164,7 @@ extension FilterCompiler {
             }
             terms.append("\(expression) \(key.isDescending ? "DESC" : "ASC")")
         }
-        // The servers' rows come in any order among equals.
+        // Citus returns rows with equal sort keys in any order.
         if schema.distributedBy != nil, !terms.isEmpty { terms.append("\"objectId\"") }
         return terms.joined(separator: ", ")
     }

@@ -1,18 +1,18 @@
 import ParseModel
 
-/// The estimated cost of a condition before it runs.
+/// The estimated cost of a condition.
 struct FilterCost {
-    /// Whether its time depends on the caller's text: it has a regular expression.
+    /// Whether it contains a regular expression without a fixed prefix, whose run time depends on the pattern.
     var hasPattern = false
-    /// The queries inside the condition.
+    /// The number of inner queries.
     var subqueries = 0
 
-    /// Whether planning it would delay other requests.
+    /// Whether planning takes long enough to delay other requests.
     var takesLongToPlan: Bool { subqueries > 3 }
 }
 
 extension Filter {
-    /// The cost of the condition, with all queries inside it.
+    /// The estimated cost, including all inner queries.
     var cost: FilterCost {
         var cost = FilterCost()
         visitLeaves { leaf in

@@ -9,13 +9,13 @@ import Postgres
     import Glibc
 #endif
 
-/// Conditions on GeoPoints, without PostGIS: points are PostgreSQL's own, `(longitude, latitude)`.
+/// Compiles conditions on GeoPoints without PostGIS, using PostgreSQL's points with longitude and latitude.
 struct GeoCondition {
     let column: String
 
-    /// The condition as SQL.
+    /// Compiles a constraint.
     ///
-    /// - Parameter distance: Becomes the expression of a distance to sort by, where the constraint asks for nearness.
+    /// - Parameter distance: Set to the SQL distance to sort by, if the constraint is `near`.
     func sql(_ constraint: Constraint, _ type: FieldType, _ builder: inout SQLBuilder, distance: inout String?)
         -> String
     {
@@ -33,7 +33,7 @@ struct GeoCondition {
         case (.insidePolygon(let points), .geoPoint):
             return "\(column) <@ \(builder.bind(.polygon(points.map { (x: $0.longitude, y: $0.latitude) })))"
         case (.polygonContains(let point), .polygon):
-            // An index knows which polygons overlap another, not which contain a point.
+            // An index supports overlapping polygons, but not points within polygons.
             let place = builder.bind(.point(x: point.longitude, y: point.latitude))
             return "(\(column) && polygon(box(\(place), \(place))) AND \(column) @> \(place))"
         default:
@@ -41,17 +41,17 @@ struct GeoCondition {
         }
     }
 
-    /// Boxes around a circle, which an index can serve before distances are computed. Empty if the circle is too large
-    /// to gain from them.
+    /// Bounding boxes of a circle, for which PostgreSQL can use an index before it computes distances. Empty if the
+    /// circle is too large to benefit.
     private func around(_ center: GeoPoint, _ radians: Double, _ builder: inout SQLBuilder) -> String {
         guard radians < .pi / 2, center.isOnEarth else { return "" }
-        // A little wider, so that rounding never leaves out what lies on the edge.
+        // A small margin, so that rounding doesn't exclude points on the edge.
         let height = radians * 180 / .pi
         let margin = 1e-9 + height * 1e-9
         let south = center.latitude - height - margin
         let north = center.latitude + height + margin
         guard south > -90, north < 90 else {
-            // With a pole inside there are points of every longitude.
+            // A circle around a pole includes all longitudes.
             let cap = (south: max(south, -90), north: min(north, 90))
             return "\(box(west: -180, east: 180, south: cap.south, north: cap.north, &builder)) AND "
         }
@@ -71,9 +71,9 @@ struct GeoCondition {
         return "roost_distance(\(column), \(longitude), \(latitude))"
     }
 
-    /// Inside a box of two opposite corners, in either order.
+    /// The condition for a box with two opposite corners, in either order.
     ///
-    /// If the first corner lies east of the second, the box crosses the antimeridian where that is the shorter way.
+    /// If the first corner is more than 180° east of the second, the box crosses the antimeridian.
     private func box(between first: GeoPoint, and second: GeoPoint, _ builder: inout SQLBuilder) -> String {
         let crosses = first.longitude - second.longitude > 180
         return box(
@@ -82,11 +82,12 @@ struct GeoCondition {
             south: min(first.latitude, second.latitude), north: max(first.latitude, second.latitude), &builder)
     }
 
-    /// Inside a box, edges included. If its west edge lies east of its east edge, it crosses the antimeridian.
+    /// The condition for a box, including its edges. If its west edge is east of its east edge, it crosses the
+    /// antimeridian.
     private func box(west: Double, east: Double, south: Double, north: Double, _ builder: inout SQLBuilder) -> String {
         guard south <= north else { return "FALSE" }
         guard west <= east else {
-            // A corner may lie beyond what longitudes there are: then there is nothing on its side.
+            // An edge outside the range of longitudes leaves one side empty.
             let halves = [(west, 180.0), (-180.0, east)].filter { $0.0 <= $0.1 }.map { west, east in
                 rectangle(west: west, east: east, south: south, north: north, &builder)
             }

@@ -2,47 +2,45 @@ import JSON
 import ParseModel
 import Postgres
 
-/// What a condition on jsonb asks about.
+/// The target of a condition on jsonb.
 enum JSONPlace {
-    /// A column that only ever holds arrays.
+    /// A column that contains only arrays.
     case list(String)
-    /// One value: a column that holds objects, or an expression.
+    /// A single value: a jsonb column or an expression.
     case value(String)
-    /// What a path leads to, which can be several values.
+    /// The values at a path, of which there may be several.
     case path(JSONPath)
 }
 
-/// A path into jsonb.
 struct JSONPath {
-    /// The expression of what the path begins in.
+    /// The SQL expression to which the path applies.
     let container: String
-    /// At least one.
+    /// The member names or array indexes. Never empty.
     let steps: [String]
-    /// Whether the container only ever holds arrays.
+    /// Whether the container is always an array.
     let isList: Bool
 
-    /// Whether a step can be a place in an array as well as the name of a member.
+    /// Whether a step may be an array index as well as a member name.
     var hasPlace: Bool { steps.contains(where: Self.isPlace) }
 
-    /// Whether the path begins with a step into every element of an array: `tracks.title`.
+    /// Whether the path begins by entering every element of an array, as in `tracks.title`.
     var entersElements: Bool { isList && !steps.prefix(1).contains(where: Self.isPlace) }
 
-    /// The steps as a path of SQL. Like MongoDB it goes on in every object of an array on its way.
+    /// The path in SQL/JSON. Lax mode enters every element of an array, as MongoDB does.
     var query: String { "lax $" + steps.map { "." + JSONValue.string($0).text }.joined() }
 
-    /// Whether a step can be a place in an array.
     static func isPlace(_ step: String) -> Bool { step.utf8.allSatisfy { (48...57).contains($0) } }
 }
 
 extension FilterCompiler {
-    /// "Some value here": a value that stands here, or one of its elements when it is an array. The condition calls it
+    /// The condition that the value, or one of its elements if it is an array, matches. The condition refers to it as
     /// `v`.
     mutating func candidates(_ place: JSONPlace, _ condition: String) -> String {
         "EXISTS (SELECT 1 FROM \(elements(of: place)) WHERE \(condition))"
     }
 
-    /// The values of ``candidates(_:_:)`` as a source for FROM. They come from SQL functions, which PostgreSQL inlines
-    /// and Citus sends to its servers unchanged. Citus takes one function there only, where two would cost less.
+    /// The values of ``candidates(_:_:)`` as a FROM clause. They come from a single SQL function, which PostgreSQL
+    /// inlines and Citus sends to its servers. Citus supports only one function here, although two would be faster.
     private mutating func elements(of place: JSONPlace) -> String {
         switch place {
         case .list(let column): "jsonb_array_elements(\(Self.array(column))) AS c(v)"
@@ -56,14 +54,14 @@ extension FilterCompiler {
         }
     }
 
-    /// ``candidates(_:_:)`` for a condition with a query inside, which Citus takes where it joins tables only.
+    /// Like ``candidates(_:_:)``, for a condition with an inner query, which Citus supports only in a join of tables.
     mutating func candidates(_ place: JSONPlace, inQueryOf outer: ClassSchema, _ condition: String) -> String {
         guard outer.distributedBy != nil, document == nil else { return candidates(place, condition) }
         return "\"objectId\" IN (SELECT _whole.\"objectId\" FROM \(SQLBuilder.quote(outer.name)) AS _whole, "
             + "LATERAL \(elements(of: place)) WHERE \(condition))"
     }
 
-    /// The values that a path leads to, each as `leaf`: a source for FROM.
+    /// The values at a path as a FROM clause, each named `leaf`.
     mutating func leaves(_ path: JSONPath) -> String {
         if path.hasPlace { return allLeaves(path) }
         return "jsonb_path_query(\(path.container), \(bind(path))) AS l(leaf)"
@@ -74,7 +72,7 @@ extension FilterCompiler {
         "roost_leaves(\(path.container), \(builder.bind(.textArray(path.steps)))) AS l"
     }
 
-    /// Null, or nothing at all. An array is there, whatever it holds.
+    /// The condition that the value is null or missing. Arrays are never null.
     mutating func isNull(_ place: JSONPlace) -> String {
         switch place {
         case .list(let column): "\(column) IS NULL"
@@ -84,7 +82,7 @@ extension FilterCompiler {
         }
     }
 
-    /// Anything, null included.
+    /// The condition that a value exists, including null.
     mutating func isPresent(_ place: JSONPlace) -> String {
         switch place {
         case .list(let value), .value(let value): "(\(value) IS NOT NULL)"
@@ -94,7 +92,7 @@ extension FilterCompiler {
         }
     }
 
-    /// The one value that objects are ordered by, or that an inner query gives.
+    /// The value to sort by, or to return from an inner query.
     mutating func value(at path: JSONPath) -> String {
         if path.entersElements { return "jsonb_path_query_array(\(path.container), \(bind(path)))" }
         return "(\(path.container) #> \(builder.bind(.textArray(path.steps))))"
@@ -102,7 +100,7 @@ extension FilterCompiler {
 
     private mutating func bind(_ path: JSONPath) -> String { "\(builder.bind(.text(path.query)))::text::jsonpath" }
 
-    /// The value if it is an array, else null, so that taking it apart never fails.
+    /// The value if it is an array, otherwise NULL, so that expanding it never fails.
     static func array(_ expression: String) -> String {
         "CASE WHEN jsonb_typeof(\(expression)) = 'array' THEN \(expression) END"
     }

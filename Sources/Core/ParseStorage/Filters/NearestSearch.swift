@@ -3,29 +3,29 @@ import Postgres
 import Synchronization
 import Tasks
 
-/// A find of the nearest objects without a largest distance, which PostgreSQL answers by the distance of every row.
+/// A find for the nearest objects without a maximum distance. PostgreSQL would have to compute the distance of every
+/// row.
 ///
-/// Where that takes long, the find is asked within a circle, which the index of the field serves, and the circle grows
-/// until it holds as many rows as are wanted. The answer is exact: all rows within the last circle were looked at, and
-/// every row outside is farther away.
+/// If that is slow, the search uses circles of increasing radius, for which the field's index helps, until a circle
+/// contains enough rows. The result is exact, since all rows outside the circle are farther away.
 package struct NearestSearch {
     private let filter: Filter
-    /// How many rows make a whole page.
+    /// The number of rows that completes the search.
     let limit: Int
 
     /// The radius of the first circle: 10 km, in radians.
     private static let firstRadius = 10 / 6371.0
-    /// Ratio of each circle's radius to the previous one's.
+    /// The ratio of each circle's radius to the previous one's.
     private static let growth = 4.0
-    /// How long the statement without a circle may take before the class counts as large.
+    /// The time after which a search without circles counts as slow.
     static let patience = Duration.milliseconds(200)
 
-    /// The radii to try, in radians: those of circles that are smaller than half the earth.
+    /// The radii to try, in radians. Circles are smaller than a hemisphere.
     static var radii: some Sequence<Double> {
         sequence(first: firstRadius) { $0 * growth }.prefix { $0 < .pi / 2 }
     }
 
-    /// Nil for a find that is no such search, or cannot be narrowed without another answer.
+    /// Returns nil if the find is a different kind of search, or circles could change its result.
     package init?(_ request: ObjectStore.FindRequest) {
         guard let limit = request.limit, limit > 0, request.order.isEmpty, !request.wantsCount,
             request.keys?.contains("$score") != true,
@@ -36,16 +36,16 @@ package struct NearestSearch {
         self.limit = limit
     }
 
-    /// The condition, for rows within a circle only.
+    /// Returns the filter, restricted to a circle.
     func filter(within radius: Double) -> Filter { Self.narrowed(filter, to: radius) ?? filter }
 
-    /// Runs the search in the manner that suits its class.
+    /// Runs the search with or without circles.
     ///
     /// - Parameters:
     ///   - plain: The statement without a circle.
-    ///   - history: What earlier searches like it found out.
-    ///   - circle: Gives the statement for a radius.
-    ///   - read: Runs a statement, for so long at most.
+    ///   - history: The methods that suited earlier searches.
+    ///   - circle: Returns the statement for a radius.
+    ///   - read: Runs a statement with an optional time limit.
     package func run(
         _ plain: Statement, _ history: NearestHistory, circle: (Double) throws -> Statement,
         read: (Statement, Duration?) async throws -> PostgresResult
@@ -66,16 +66,16 @@ package struct NearestSearch {
             let result = try await read(try circle(radius), nil)
             if result.rowCount >= limit { return result }
         }
-        // Where so few rows match that all of them are read quickly, circles are a detour. A place that is far from all
-        // is none: the next search may be for another.
+        // If reading all matching rows is fast after all, circles are a detour. If it is slow, only this location is
+        // far from all rows, and circles remain the better method.
         let begin = ContinuousClock.now
         let result = try await read(plain, nil)
         if ContinuousClock.now - begin < Self.patience { history.note(.plain, of: plain.sql) }
         return result
     }
 
-    /// The filter with its nearness bounded by a radius, or nil if a match need not be near, or circles can't handle
-    /// the place or the distance.
+    /// Restricts the filter to a circle. Returns nil if matching objects needn't be near, or if the center or the
+    /// distance is unsuitable.
     private static func narrowed(_ filter: Filter, to radius: Double) -> Filter? {
         switch filter {
         case .field(let path, .near(let center, radians: nil)):
@@ -91,7 +91,7 @@ package struct NearestSearch {
         }
     }
 
-    /// Counts nearness conditions, inner queries included. The last one decides the order.
+    /// Counts `near` conditions, including those of inner queries. The last one determines the sort order.
     private static func nearnesses(in filter: Filter) -> Int {
         var count = 0
         filter.visitLeaves { leaf in
@@ -106,12 +106,12 @@ package struct NearestSearch {
     }
 }
 
-/// In which manner searches for the nearest objects are best done, by the text of their statements.
+/// The method that suits each nearest-objects search, by statement text.
 ///
-/// It is bounded: what was used longest ago is forgotten, and found out anew.
+/// The size is limited: the least recently used entry is evicted and measured again when needed.
 package final class NearestHistory: Sendable {
     enum Manner {
-        /// By the distance of every row.
+        /// Computes the distance of every row.
         case plain
         case circles
     }
@@ -121,16 +121,16 @@ package final class NearestHistory: Sendable {
         let notedAt: ContinuousClock.Instant
     }
 
-    /// Bytes of remembered statements.
+    /// The maximum size of the remembered statements, in bytes.
     private static let capacity = 256 * 1024
-    /// How long a class counts as small: it may grow.
+    /// The time after which a class that was small is measured again, since it may have grown.
     private static let memoryOfPlain = Duration.seconds(60)
 
     private let entries = Mutex(BoundedTable<String, Entry>(capacity: capacity))
 
     package init() {}
 
-    /// The manner that suits searches with a statement; nil where that is not known.
+    /// The method for a statement, or nil if it must be measured.
     func manner(of statement: String) -> Manner? {
         guard let entry = entries.withLock({ $0.value(of: statement) }) else { return nil }
         if entry.manner == .plain, entry.notedAt.duration(to: .now) > Self.memoryOfPlain { return nil }

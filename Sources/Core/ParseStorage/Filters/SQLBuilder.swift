@@ -2,29 +2,27 @@ import JSON
 import ParseModel
 import Postgres
 
-/// The parameters of a statement that is being written: every value of a request becomes one of these.
+/// Collects the parameters of a statement. Every value from a request becomes a parameter.
 package struct SQLBuilder {
-    /// The values, in the order of their numbers.
     package private(set) var parameters: [PostgresParameter] = []
     /// Whether values are inlined, for statements without parameters such as index definitions.
     private let writesValues: Bool
-    /// The principals added last, and their placeholder.
+    /// The most recently added principals, and their placeholder.
     private var principals: (names: [Name], text: String)?
 
     package init(writesValues: Bool = false) {
         self.writesValues = writesValues
-        // Most statements have a few.
         if !writesValues { parameters.reserveCapacity(6) }
     }
 
-    /// Adds a value and gives the text that stands for it, such as `$3`.
+    /// Adds a value and returns its placeholder, such as `$3`.
     package mutating func bind(_ parameter: PostgresParameter) -> String {
         if writesValues, let text = Self.text(parameter) { return text }
         parameters.append(parameter)
         return "$\(parameters.count)"
     }
 
-    /// Adds the principals of the caller, which are one value however many inner queries ask for them.
+    /// Adds the caller's principals. Repeated calls reuse the same parameter.
     package mutating func bind(principals names: [Name]) -> String {
         if let principals, principals.names == names { return principals.text }
         let text = bind(.textArray(names.texts))
@@ -32,7 +30,7 @@ package struct SQLBuilder {
         return text
     }
 
-    /// A value as SQL, or nil for types always bound.
+    /// A value as SQL, or nil for types that are always bound.
     private static func text(_ parameter: PostgresParameter) -> String? {
         switch parameter {
         case .text(let text): SQL.literal(text)
@@ -46,6 +44,6 @@ package struct SQLBuilder {
 
     mutating func bind(json bytes: [UInt8]) -> String { bind(.jsonb(bytes)) }
 
-    /// Quotes a name, by the one function that does.
+    /// Quotes an identifier.
     static func quote(_ name: String) -> String { SQL.identifier(name) }
 }

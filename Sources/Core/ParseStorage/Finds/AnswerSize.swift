@@ -1,29 +1,27 @@
 import JSON
 import ParseModel
 
-/// Limits the size of an answer.
+/// Limits the size of a response.
 public enum AnswerSize {
-    /// The size where no other is configured: 64 MB.
+    /// The default limit: 64 MB.
     public static let standard = 64 * 1024 * 1024
 
-    /// The refusal of an answer that would be larger.
+    /// The error for a response that would exceed the limit.
     public static func tooLarge(_ limit: Int) -> ParseError {
         ParseError(
             ParseError.objectTooLarge,
             "The response exceeds the maximum size of \(limit) bytes; ask for fewer objects, keys or includes.")
     }
 
-    /// The refusal of an answer whose rows take too much memory.
+    /// The error for a response whose rows take too much memory.
     static let tooMuchMemory = ParseError(
         ParseError.objectTooLarge, "The response takes too much memory; ask for fewer objects, keys or includes.")
 
-    /// The refusal of an object that another server stored, and that is nested deeper than values are read.
+    /// The error for an object, stored by another server, that is nested too deeply.
     static let tooDeep = ParseError(
         ParseError.objectTooLarge, "The object is nested deeper than \(JSONValue.greatestDepth) levels.")
 
-    /// Refuses an answer of so many bytes, when they are more than the limit.
-    ///
-    /// - Throws: 116.
+    /// Throws 116 if the size exceeds the limit.
     public static func check(_ count: Int, _ limit: Int) throws(ParseError) {
         if count > limit { throw tooLarge(limit) }
     }

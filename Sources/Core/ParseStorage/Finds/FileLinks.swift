@@ -1,24 +1,21 @@
 import Encoding
 import JSON
 
-/// The URLs of stored files, as they are written into answers.
+/// Builds the URLs of files in responses.
 public struct FileLinks: Sendable {
-    /// The mount path's URL, as clients see it.
     private var mountURL: String
-    /// The path after it, including the slash before the name.
+    /// The path between the mount URL and the file name, with slashes.
     private let path: [UInt8]
-    /// The key of files stored by hosted Parse (`fileKey`), or nil for none.
     private let hostedKey: String?
-    /// Returns URLs of files at their store, or nil if the server serves all.
     private let location: (@Sendable (String) -> String?)?
 
-    /// Makes links to the files of an application.
+    /// Creates links to the files of an app.
     ///
     /// - Parameters:
-    ///   - mountURL: The address of the mount path, as the client sees it.
-    ///   - applicationID: The id of the application.
-    ///   - hostedKey: The key of files that were stored by hosted Parse; nil when there are none.
-    ///   - location: Gives addresses of files at their store; nil where all are the server's.
+    ///   - mountURL: The URL of the mount path, as the client sees it.
+    ///   - applicationID: The id of the app.
+    ///   - hostedKey: The key of files stored by hosted Parse (`fileKey`), or nil if there are none.
+    ///   - location: Returns a file's URL at its store. Nil if the server serves all files.
     public init(
         mountURL: String, applicationID: String, hostedKey: String? = nil,
         location: (@Sendable (String) -> String?)? = nil
@@ -33,14 +30,14 @@ public struct FileLinks: Sendable {
         self.location = location
     }
 
-    /// The same links for a client that sees the server under another address.
+    /// Returns the same links under another mount URL.
     public func below(_ mountURL: String) -> FileLinks {
         var links = self
         links.mountURL = mountURL
         return links
     }
 
-    /// Names alone, for objects that no client sees.
+    /// Links without a server address, for objects that no client sees.
     public static let none = FileLinks(mountURL: "", applicationID: "")
 
     func write(_ name: UnsafeRawBufferPointer, into writer: inout JSONWriter) {
@@ -60,7 +57,7 @@ public struct FileLinks: Sendable {
         writer.byte(UInt8(ascii: "\""))
     }
 
-    /// The URL of a file as text.
+    /// Returns the URL of a file.
     public func url(_ name: String) -> String {
         var writer = JSONWriter(capacity: 128)
         var name = name
@@ -68,8 +65,7 @@ public struct FileLinks: Sendable {
         return String(writer.text.dropFirst().dropLast())
     }
 
-    /// A value of a field in which files that stand inside have their addresses of now; nil where it has none, or addresses do
-    /// not change.
+    /// Updates the URLs of files inside a field's value. Returns nil if it contains no files or URLs never change.
     func renewed(_ json: UnsafeRawBufferPointer) -> [UInt8]? {
         guard location != nil, json.contains(Self.mark), let value = try? JSONValue(parsing: Array(json)) else {
             return nil
@@ -77,7 +73,7 @@ public struct FileLinks: Sendable {
         return renewed(value).serialized()
     }
 
-    /// A value in which files have their addresses of now.
+    /// Updates the URLs of all files in a value.
     func renewed(_ value: JSONValue) -> JSONValue {
         guard location != nil else { return value }
         switch value {

@@ -2,56 +2,52 @@ public import JSON
 public import ParseModel
 
 extension ObjectStore {
-    /// A find, ready to be compiled.
+    /// The options of a find.
     public struct FindRequest: Sendable {
-        /// The class.
         public var className: String
-        /// The condition.
         public var filter: Filter = .everything
-        /// In which order; none leaves the order open.
+        /// The sort order. If empty, the order is unspecified.
         public var order: [SortKey] = []
-        /// At most so many; nil for all.
+        /// The maximum number of objects, or nil for no limit.
         public var limit: Int?
-        /// How many to leave out first.
+        /// The number of objects to skip.
         public var skip = 0
-        /// Whether the number of all matching objects is wanted too.
+        /// Whether to count all matching objects too.
         public var wantsCount = false
-        /// Which objects the caller may count, where these are others than those that it may find; nil for the same.
+        /// The access filter for counting, or nil if it is the same as for finding.
         public var countedBy: Filter?
-        /// The fields wanted; nil for all.
+        /// The fields to return, or nil for all.
         public var keys: Set<Name>?
-        /// Fields not wanted.
+        /// The fields to leave out.
         public var excluded: Set<Name> = []
-        /// Fields that are read for a rule's sake and left out of what is written.
+        /// Fields that an access rule needs and the response leaves out.
         public var unwritten: Set<Name> = []
-        /// How long a statement with a regular expression may run; nil for as long as any other.
+        /// The time limit for statements with a regular expression, or nil for the default limit.
         public var patternTimeLimit: Duration?
-        /// With whose eyes.
+        /// The caller's access.
         public var access = ReadAccess()
-        /// What is included; nil for nothing.
+        /// The pointers to include, or nil for none.
         public var include: IncludeNode?
-        /// Where the objects are read.
+        /// The database server to read from.
         public var place = ReadPlace.primary
-        /// Where included objects are read.
+        /// The database server to read included objects from.
         public var placeOfIncluded = ReadPlace.primary
-        /// The access to included classes.
+        /// Returns the caller's access to an included class.
         public var accessToIncluded: @Sendable (String) async throws -> ReadAccess = { _ in ReadAccess() }
-        /// How many bytes the row of a find by id took before, where the caller knows that; 0 where it may be large, and is
-        /// not known. Nil for objects that are small, as most are.
+        /// For a find by id, the last known size of the row in bytes, or 0 if it is unknown and may be large. Nil for
+        /// small objects, as most are.
         public var expectedBytes: Int?
-        /// From how many bytes on values are shortened, included ones as well; nil for never.
+        /// The size in bytes above which values are shortened, including those of included objects, or nil for never.
         public var shorten: Int?
-        /// Whether no other request may wait behind it, however quick it is expected to be.
+        /// Whether to use a separate connection even if the find seems fast, so that no other request waits behind it.
         public var isApart = false
-        /// The most bytes that the answer may have.
+        /// The maximum size of the response in bytes.
         public var sizeLimit = AnswerSize.standard
-        /// How file names become URLs.
+        /// Builds the URLs of files.
         public var links = FileLinks.none
 
-        /// Asks for every object of a class.
         public init(className: String) { self.className = className }
 
-        /// Finds one object.
         public init(className: String, objectId: String) {
             self.className = className
             filter = .field(FieldPath("objectId"), .equal(.string(objectId)))

@@ -4,7 +4,7 @@ import Postgres
 import Tasks
 
 extension ObjectStore {
-    /// What a find gave: rows, not yet JSON.
+    /// The result of a find: rows that are not yet converted to JSON.
     public struct Found: Sendable {
         let result: PostgresResult?
         let plan: ReadPlan?
@@ -14,33 +14,34 @@ extension ObjectStore {
         let links: FileLinks
         let unwritten: Set<Name>
         var sizeLimit = Int.max
-        /// The number of all matching objects, when it was asked for.
+        /// The number of all matching objects, if the find requested it.
         public let count: Int?
 
-        /// How many objects there are.
         public var rowCount: Int { result?.rowCount ?? 0 }
 
-        /// About how many bytes the rows are, without what is included; zero for few.
+        /// The approximate size of the rows in bytes without included objects, or 0 for a small result.
         public var size: Int { isHeavy ? result?.size ?? 0 : 0 }
 
-        /// The capacity with which a writer never grows, as far as that is known: one that does takes three times as much.
+        /// The estimated size of the JSON in bytes. A writer with this capacity usually needn't grow, which would
+        /// triple its memory.
         public var writtenSize: Int { max(1024, size + size / 16 + included.size) }
 
-        /// Whether writing takes so long that it must not happen on an event loop.
+        /// Whether writing takes too long for an event loop.
         public var isHeavy: Bool {
             (result?.size ?? 0) > HeavyWork.answerSize || included.positions > 1_000
                 || included.size > HeavyWork.answerSize
         }
 
-        /// The bytes that its values are made of: those of its rows, included ones among them.
+        /// The size in bytes of all rows, including included objects.
         public var valueSize: Int { (result?.size ?? 0) + included.size }
 
-        /// Lets others have the memory of the rows, when they were made values of: what is asked next may wait for it.
+        /// Releases the memory reserved for the rows, for which other queries may be waiting. Call it once the rows are
+        /// converted.
         public func release() { result?.release() }
 
-        /// Writes one object, with members added at its end (each as `"key":value`).
+        /// Writes one object, followed by additional members (each as `"key":value`).
         ///
-        /// - Throws: 116 when the answer is too large.
+        /// - Throws: 116 if the response is too large.
         public func write(_ row: Int, extra: [[UInt8]] = [], into writer: inout JSONWriter) throws(ParseError) {
             guard let result, let plan else { return }
             let rows = RowWriter(
@@ -49,10 +50,10 @@ extension ObjectStore {
             try AnswerSize.check(writer.count, sizeLimit)
         }
 
-        /// Writes all objects, with commas between them.
+        /// Writes all objects, separated by commas.
         ///
-        /// - Parameter extra: Gives the members to add to each row (each as `"key":value`).
-        /// - Throws: 116 when the answer is too large.
+        /// - Parameter extra: Returns the additional members of a row (each as `"key":value`).
+        /// - Throws: 116 if the response is too large.
         public func writeAll(extra: (Int) -> [[UInt8]] = { _ in [] }, into writer: inout JSONWriter) throws(ParseError)
         {
             guard let result, let plan else { return }
@@ -74,11 +75,11 @@ extension ObjectStore {
                 omitting: access.ownerRules.isEmpty ? [] : hidden(row).union(unwritten), extra: extra, into: &writer)
         }
 
-        /// One object as a value.
+        /// Returns one object.
         ///
-        /// - Parameter extra: Members besides, written as JSON.
-        /// - Throws: 116 when the object is too large, or nested deeper than values are: code that decides by what
-        ///   stands in it would decide by less.
+        /// - Parameter extra: Additional members, each as `"key":value`.
+        /// - Throws: 116 if the object is too large or too deeply nested. It is never truncated, since code may base
+        ///   decisions on it.
         public func object(_ row: Int, extra: [[UInt8]] = []) throws(ParseError) -> JSONObject {
             var writer = JSONWriter(capacity: max(512, size / max(1, rowCount)))
             try write(row, extra: extra, into: &writer)
@@ -89,29 +90,29 @@ extension ObjectStore {
             }
         }
 
-        /// All objects as values, made away from event loops where that takes long.
+        /// All objects. A large result is converted outside the event loop.
         ///
-        /// - Throws: What ``object(_:extra:)`` throws for one of them.
+        /// - Throws: 116 if an object is too large or too deeply nested.
         public var objects: [JSONObject] {
             get async throws {
                 try await HeavyWork.makeValues(of: valueSize) { try (0..<rowCount).map { try object($0) } }
             }
         }
 
-        /// The id in one row.
+        /// Returns the object id of a row.
         public func objectId(_ row: Int) -> String? {
             guard let result, let index = plan?.index(of: "objectId") else { return nil }
             return result.string(row, index)
         }
 
-        /// The fields hidden in one object, by the rules that look into it.
+        /// Returns the fields of an object that the caller can't see, after applying owner rules.
         func hidden(_ row: Int) -> Set<Name> {
             guard let result, let plan else { return [] }
             return Fetched(result: result, plan: plan, access: access).hidden(row)
         }
     }
 
-    /// Rows of one class with the plan that reads them.
+    /// Rows of one class and the plan to read them.
     struct Fetched {
         let result: PostgresResult
         let plan: ReadPlan

@@ -3,19 +3,19 @@ import ParseModel
 import Postgres
 import Tasks
 
-/// Fetches what is included, level by level: all classes of a level in one round trip.
+/// Fetches included objects level by level, with one round trip for all classes of a level.
 struct IncludeLoader {
-    /// Gives the caller's access to a class, or throws when the class may not be read at all.
+    /// Returns the caller's access to a class, or throws if the caller can't read the class at all.
     typealias AccessResolver = @Sendable (String) async throws -> ReadAccess
 
     let store: ObjectStore
     let place: ReadPlace
     let access: AccessResolver
 
-    /// The most bytes that the answer may have.
+    /// The maximum size of the response in bytes.
     let sizeLimit: Int
 
-    /// From how many bytes on values are shortened; nil for never.
+    /// The size in bytes above which values are shortened, or nil for never.
     let shorten: Int?
 
     private struct Source {
@@ -23,7 +23,7 @@ struct IncludeLoader {
         let rows: Range<Int>
         let plan: ReadPlan
         let node: IncludeNode
-        /// At how many positions of the answer each row is written.
+        /// The number of positions in the response where each row is written.
         let positions: Int
     }
 
@@ -73,7 +73,8 @@ struct IncludeLoader {
                 }
             }
             sources = Self.sources(targets, &included)
-            // What cannot be written need not be read: rows once, and objects in every place where they stand.
+            // The response needs at least half the bytes of the rows, and the minimum size for each position. If that
+            // exceeds the limit, the rest needn't be read.
             guard included.size / 2 <= sizeLimit, included.positions <= sizeLimit / Self.leastSize else {
                 throw AnswerSize.tooLarge(sizeLimit)
             }
@@ -81,7 +82,7 @@ struct IncludeLoader {
         return included
     }
 
-    /// Object ids by class. Neighbors are mostly of one class, which is then looked up once.
+    /// Groups object ids by class. Consecutive pointers usually have the same class, which is then looked up once.
     private static func idsByClass(_ pointers: [Pointer]) -> [Name: [String]] {
         var all: [Name: [String]] = [:]
         var rest = pointers[...]
@@ -93,13 +94,13 @@ struct IncludeLoader {
         return all
     }
 
-    /// Minimum bytes of an included object in an answer.
+    /// The minimum size of an included object in a response, in bytes.
     private static let leastSize = 60
 
-    /// Number of fields searched one by one among a row's columns.
+    /// The number of included fields up to which each is searched among a row's columns.
     private static let fewChildren = 4
 
-    /// Targets kept before equal ones are merged, and rows processed at once.
+    /// The number of targets from which equal ones are merged, and the rows per source.
     private static let few = 64
 
     private static func sum(_ left: Int, _ right: Int) -> Int {
@@ -107,10 +108,10 @@ struct IncludeLoader {
         return overflows ? .max : sum
     }
 
-    /// The rows of the next level: found objects with further includes. Counts the positions of all found ones.
+    /// Returns the rows of the next level, which are found objects with further includes. Also counts positions.
     private static func sources(_ targets: [Target], _ included: inout IncludedObjects) -> [Source] {
         var sources: [Source] = []
-        // Where everything was found, what ends here need not be looked up.
+        // If all objects were found, leaf targets needn't be looked up.
         let isComplete = included.missing == 0
         for target in targets {
             if isComplete, target.node.children.isEmpty {
@@ -128,7 +129,7 @@ struct IncludeLoader {
         return sources
     }
 
-    /// The targets of a level's pointers. Many equal ones become one target, so that objects that point to each other
+    /// Returns the targets of a level's pointers. Equal targets are merged, so that objects that point to each other
     /// don't multiply.
     private static func targets(of sources: [Source]) -> [Target] {
         var all: [Target] = []
@@ -160,8 +161,8 @@ struct IncludeLoader {
         return merged
     }
 
-    /// Looks up the fewer of included and existing fields among the others, here and in values, so that a thousand
-    /// paths aren't searched in each row and each object of a long list.
+    /// Looks up the smaller of two sets in the other: included fields and existing fields. Otherwise a thousand include
+    /// paths would be searched in every row and every object of a long list.
     private static func collect(_ source: Source, into targets: inout [Target]) {
         let children = source.node.children
         if children.count <= fewChildren {

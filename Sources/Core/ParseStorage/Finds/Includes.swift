@@ -2,20 +2,20 @@ import JSON
 import ParseModel
 import Postgres
 
-/// What is to be fetched in place of pointers: a tree of fields.
+/// A tree of fields whose pointers are replaced by their objects.
 public final class IncludeNode: Sendable {
     /// The included fields below this one.
     public let children: [Name: IncludeNode]
-    /// The fields wanted of the objects here; nil for all.
+    /// The fields to return of the objects at this level, or nil for all.
     public let keys: Set<Name>?
-    /// Fields not wanted of the objects here.
+    /// The fields to leave out of the objects at this level.
     public let excluded: Set<Name>
-    /// Whether the objects here are wanted as they are, with all fields.
+    /// Whether the objects at this level are returned with all fields and without further includes.
     let isPlain: Bool
-    /// Whether some fields of the objects here are not wanted.
+    /// Whether some fields of the objects at this level are left out.
     let isSelective: Bool
 
-    /// Makes the tree of dotted paths, with the dotted keys that choose fields inside included objects.
+    /// Creates a tree from the dotted paths of `include`, `keys` and `excludeKeys`.
     public convenience init(paths: [[Name]], keys: [[Name]] = [], excluded: [[Name]] = []) {
         let root = Draft()
         for path in paths { root.include(path) }
@@ -32,7 +32,7 @@ public final class IncludeNode: Sendable {
         isPlain = children.isEmpty && !isSelective
     }
 
-    /// A tree under construction, which visits each step of each path once.
+    /// A mutable tree, built by visiting each step of each path once.
     private final class Draft {
         var children: [Name: Draft] = [:]
         var keys: Set<Name> = []
@@ -70,7 +70,7 @@ public final class IncludeNode: Sendable {
         }
     }
 
-    /// Whether a field of the objects here was not asked for.
+    /// Whether a field of the objects at this level is left out.
     func leavesOut(_ field: String) -> Bool {
         if SystemClass.commonFields[field] != nil { return false }
         if let keys, !keys.contains(field) { return true }
@@ -78,7 +78,7 @@ public final class IncludeNode: Sendable {
     }
 }
 
-/// Objects fetched in place of pointers, by class and id.
+/// Included objects by class and id.
 struct IncludedObjects: Sendable {
     struct Found: Sendable {
         let result: PostgresResult
@@ -89,19 +89,19 @@ struct IncludedObjects: Sendable {
 
     /// Nil for a requested object that wasn't found.
     private var objects: [Pointer: Found?] = [:]
-    /// Requested objects that haven't been found so far.
+    /// The number of requested objects that haven't been found.
     private(set) var missing = 0
-    /// At how many positions of the answer the objects stand.
+    /// The number of positions in the response where the objects are written.
     var positions = 0
-    /// The bytes of the rows.
+    /// The size of the rows in bytes.
     var size = 0
 
     func find(_ pointer: Pointer) -> Found? { objects[pointer] ?? nil }
 
-    /// Makes room for a number of objects more.
+    /// Reserves capacity for additional objects.
     mutating func reserve(_ count: Int) { objects.reserveCapacity(objects.count + count) }
 
-    /// Notes that an object is asked for; returns whether it was not asked for before.
+    /// Records that an object is needed. Returns false if it was already recorded.
     mutating func ask(for pointer: Pointer) -> Bool {
         let known = objects.count
         func keep(_ found: inout Found?) {}

@@ -2,11 +2,10 @@ public import JSON
 import ParseModel
 import Postgres
 
-/// Finds of objects, in one class and through what it includes.
+/// Finds objects of one class and the objects that they include.
 extension ObjectStore {
-    /// Finds objects.
+    /// Finds objects. An unknown class or field yields no objects instead of an error.
     ///
-    /// A class, table or column that does not exist gives no objects, not an error.
     /// - Throws: `ParseError`.
     public func find(_ request: FindRequest) async throws -> Found {
         do {
@@ -23,7 +22,7 @@ extension ObjectStore {
     }
 
     private func find(_ request: FindRequest, _ schema: ClassSchema) async throws -> Found {
-        // Rules that look into an object need to see fields that are hidden from others.
+        // Owner rules may need fields that are hidden from others.
         let isDecidedPerRow = !request.access.ownerRules.isEmpty
         let hidden = isDecidedPerRow ? [] : request.access.hidden
         var plan =
@@ -89,7 +88,7 @@ extension ObjectStore {
             count: request.wantsCount ? results.last?.int(0, 0).map(Int.init) : nil)
     }
 
-    /// How PostgreSQL would carry a find out, as its own JSON.
+    /// Returns PostgreSQL's plan for a find as JSON.
     public func explain(_ request: FindRequest) async throws -> JSONValue {
         do {
             return try await fresh(request.className, otherwise: []) { schema in
@@ -104,7 +103,7 @@ extension ObjectStore {
         }
     }
 
-    /// The statement that gives a find's rows. The score of a text search, when it is wanted, is added to the plan.
+    /// Returns the statement for a find. If the search score is requested, it is added to the plan.
     static func statement(
         _ request: FindRequest, _ schema: ClassSchema, _ plan: inout ReadPlan, _ snapshot: SchemaSnapshot
     ) throws(ParseError) -> Statement {
@@ -114,7 +113,7 @@ extension ObjectStore {
         if let rank = compiler.rank, request.keys?.contains("$score") == true { plan = plan.adding(score: rank) }
         var sql = "SELECT \(plan.selectList) FROM \(SQLBuilder.quote(schema.name)) WHERE \(condition)"
         var order = try compiler.orderBy(request.order, schema)
-        // Nearest first, unless another order was asked for.
+        // Nearest first, unless the caller requested another order.
         if order.isEmpty, let distance = compiler.distance {
             order = schema.distributedBy == nil ? distance : "\(distance), \"objectId\""
         }
@@ -124,7 +123,8 @@ extension ObjectStore {
         return Statement(sql, compiler.builder.parameters)
     }
 
-    /// The statement of a find by id, which most finds are, or nil for all others. Its text is made once per class.
+    /// Returns the statement of a find by id, or nil for other finds. Most finds are by id, so the text is built once
+    /// per class.
     private static func byId(_ request: FindRequest, _ schema: ClassSchema, _ plan: ReadPlan) -> Statement? {
         guard case .field(let path, .equal(.string(let id))) = request.filter, path.root == "objectId",
             path.steps.isEmpty, !id.utf8.contains(0), case .all([]) = request.access.filter, request.skip == 0,
@@ -150,7 +150,7 @@ extension ObjectStore {
         return conditions.joined(separator: " AND ")
     }
 
-    /// Reads an object by its id. One that may be large waits for memory as finds do, without blocking others.
+    /// Reads an object by id. If it may be large, it waits for memory like other finds, without blocking small ones.
     private func row(_ statement: Statement, _ request: FindRequest) async throws -> PostgresResult {
         if let session { return try await session.query(statement) }
         guard let expected = request.expectedBytes, expected == 0 || expected > PostgresClient.mostShared else {
@@ -160,9 +160,9 @@ extension ObjectStore {
             statement, PostgresClient.Search(mostRows: 1, expectedBytes: expected > 0 ? expected : nil))
     }
 
-    /// Runs the statements of a find, which may return many rows and take long.
+    /// Runs the statements of a find, which may be slow or return many rows.
     ///
-    /// - Parameter trialTime: Time limit before another method is tried, or nil if there is none.
+    /// - Parameter trialTime: The time limit after which the caller tries another method, or nil if there is none.
     private func search(_ statements: [Statement], _ request: FindRequest, trialTime: Duration? = nil) async throws
         -> [PostgresResult]
     {
@@ -188,7 +188,7 @@ extension ObjectStore {
         return results
     }
 
-    /// Expected rows of a find without a limit.
+    /// The expected number of rows for a find without a limit.
     private static let usualRows = 1000
 
     private func run(_ statements: [Statement], isSlow: Bool, timeLimit: Duration? = nil) async throws
@@ -215,7 +215,7 @@ extension ObjectStore {
 
     /// Fetches objects of several classes by id, in one round trip.
     ///
-    /// - Parameter shorten: From how many bytes on values are shortened; nil for never.
+    /// - Parameter shorten: The size in bytes above which values are shortened, or nil for never.
     func fetch(_ ids: [Name: [String]], _ accesses: [Name: ReadAccess], shorten: Int? = nil) async throws -> [Fetched] {
         var statements: [Statement] = []
         var plans: [(ReadPlan, ReadAccess)] = []

@@ -2,33 +2,32 @@ import JSON
 import ParseModel
 import Postgres
 
-/// How rows of one class become JSON: which columns are selected, and how each is written.
+/// The columns to select from a class and the JSON encoding of each.
 ///
-/// Made once for a shape of query; everything that does not change from row to row is text already.
+/// Plans are reused for queries of the same shape. All text that is the same for every row is prepared in advance.
 public final class ReadPlan: Sendable {
-    /// How one column's value is written.
     enum Encoding: Sendable {
         case text, number, boolean, json, point, polygon
-        /// `createdAt` and `updatedAt`: a plain text.
+        /// The plain text of `createdAt` and `updatedAt`.
         case plainDate
         case date
         case pointer
-        /// A file's name, to which its URL is added.
+        /// A file name. Its URL is added.
         case file
-        /// A jsonb object of login providers, of which those without data are left out.
+        /// A jsonb object of login providers. Those without data are left out.
         case authData
-        /// A number for an export: one that JSON does not have as `{"$numberDouble":"NaN"}`.
+        /// A number for an export. Values without a JSON form are written as `{"$numberDouble":"NaN"}`.
         case exactNumber
     }
 
     struct Column: Sendable {
         let name: String
-        /// `,"name":`
+        /// The bytes `,"name":`.
         let key: [UInt8]
-        /// The key and whatever stands before the value in every row.
+        /// The key and the fixed text before each value.
         let opening: [UInt8]
         let encoding: Encoding
-        /// The class that a pointer leads to.
+        /// The target class of a pointer.
         let target: String?
 
         init(_ name: String, _ encoding: Encoding, target: String? = nil) {
@@ -54,45 +53,46 @@ public final class ReadPlan: Sendable {
         }
     }
 
-    /// What is needed of a column for each row. It holds no reference, so that going through the columns counts none.
+    /// The parts of a column needed per row. Contains no references, so iterating over columns needs no reference
+    /// counting.
     struct Cell: Sendable {
         let encoding: Encoding
-        /// The range of the column in all openings.
+        /// The range of the column's opening in the concatenated openings.
         fileprivate let opening: Range<Int>
     }
 
     let className: String
-    /// The columns in the order of the select list; the two permission lists follow them when the ACL is wanted.
+    /// The columns in the order of the SELECT list, which ends with the two permission lists if `hasACL` is true.
     let columns: [Column]
     private let cells: [Cell]
     private let openings: [UInt8]
     /// Whether `_rperm` and `_wperm` are selected.
     let hasACL: Bool
-    /// Relation markers and whatever else is the same for every row, each as `,"key":value`.
+    /// Members that are the same for every row, such as relations, each as `,"key":value`.
     let constants: [[UInt8]]
     let selectList: String
-    /// The statement that reads the object whose id is `$1`, if one of `$2` may read it.
+    /// The statement that reads the object with id `$1` if one of the principals in `$2` may read it.
     let readableById: String
-    /// The statement that reads the object whose id is `$1`, for any caller.
+    /// The statement that reads the object with id `$1` without checking its ACL.
     let anyById: String
-    /// `{"__type":"Object","className":"X"`, which opens an object inside another.
+    /// The bytes `{"__type":"Object","className":"X"`, which open an included object.
     let embeddedOpening: [UInt8]
 
-    /// Plans the reading of a class.
+    /// Plans reading objects of a class.
     ///
     /// - Parameters:
-    ///   - keys: The fields wanted; nil for all. The id, the dates and the ACL always are.
-    ///   - excluded: Fields not wanted.
-    ///   - hidden: Fields that the caller may not see, whatever was asked for.
+    ///   - keys: The fields to return, or nil for all. The id, dates and ACL are always included.
+    ///   - excluded: The fields to leave out.
+    ///   - hidden: Fields that the caller can't see, even if requested.
     public convenience init(
         _ schema: ClassSchema, keys: Set<Name>? = nil, excluded: Set<Name> = [], hidden: Set<Name> = []
     ) {
         self.init(schema, keys: keys, excluded: excluded, hidden: hidden, shortening: nil)
     }
 
-    /// Plans the reading of a class.
+    /// Plans reading objects of a class.
     ///
-    /// - Parameter shortening: What stands in the place of long values; nil where all are read whole.
+    /// - Parameter shortening: Shortens long values, or nil to read all values whole.
     convenience init(
         _ schema: ClassSchema, keys: Set<Name>? = nil, excluded: Set<Name> = [], hidden: Set<Name> = [],
         shortening: Shortening?
@@ -171,7 +171,7 @@ public final class ReadPlan: Sendable {
         }
     }
 
-    /// Gives `body` the cells of all columns and their openings, which are valid only during the call.
+    /// Passes the cells and openings of all columns to `body`. They are valid only during the call.
     @inline(__always)
     func withCells(_ body: (UnsafeBufferPointer<Cell>, Openings) -> Void) {
         cells.withUnsafeBufferPointer { cells in
@@ -179,7 +179,7 @@ public final class ReadPlan: Sendable {
         }
     }
 
-    /// What stands before the values of columns.
+    /// The fixed texts before the values of columns.
     struct Openings {
         fileprivate let bytes: UnsafeRawBufferPointer
 
@@ -189,12 +189,11 @@ public final class ReadPlan: Sendable {
         }
     }
 
-    /// The position of a column in the select list.
+    /// The index of a column in the SELECT list.
     func index(of column: String) -> Int? { columns.firstIndex { $0.name.hasSameBytes(as: column) } }
 
-    /// The plan with the score of a text search as a field of each object.
-    ///
-    /// A field of the class that is called `score` as well gives way, as in parse-server.
+    /// Returns the plan with the search score as an additional field `score`. As in parse-server, it replaces a field
+    /// of that name.
     func adding(score rank: String) -> ReadPlan {
         let kept = columns.filter { $0.name != "score" }
         let selected = kept.map { SQLBuilder.quote($0.name) } + ["\(rank)::double precision AS \"$score\""]
@@ -204,7 +203,7 @@ public final class ReadPlan: Sendable {
     }
 }
 
-/// The class and the fields that a read plan was made for.
+/// The class and options of a cached read plan.
 struct ReadPlanKey: Hashable {
     let className: String
     let keys: Set<Name>?
@@ -218,18 +217,18 @@ struct ReadPlanKey: Hashable {
         self.hidden = hidden
     }
 
-    /// About how many bytes it and its plan take.
+    /// The approximate memory use of the key and its plan, in bytes.
     var weight: Int {
         var bytes = 4096
         for names in [keys ?? [], excluded, hidden] { bytes += names.reduce(0) { $0 + $1.utf8.count + 32 } }
         return bytes
     }
 
-    /// Drops client-supplied names too long for any field, which would be compared under the lock.
+    /// Drops names from clients that are too long for any field, because keys are compared while a lock is held.
     private static func withoutLongNames(_ names: Set<Name>) -> Set<Name> {
         names.contains { $0.utf8.count > longestName } ? names.filter { $0.utf8.count <= longestName } : names
     }
 
-    /// PostgreSQL's name limit in bytes.
+    /// PostgreSQL's maximum name length in bytes.
     private static let longestName = 63
 }

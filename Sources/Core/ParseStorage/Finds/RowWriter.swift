@@ -2,28 +2,29 @@ import JSON
 import ParseModel
 import Postgres
 
-/// Writes rows as JSON, straight from the database's bytes into the answer's.
+/// Writes rows as JSON, directly from the database result into the response.
 struct RowWriter {
     let links: FileLinks
-    /// Objects that were fetched to stand in place of pointers.
+    /// Included objects, which replace pointers.
     let included: IncludedObjects
-    /// From how many bytes on objects in place of pointers are no longer written: the answer will not be sent.
+    /// The size in bytes from which included objects are no longer written, because the response will be rejected
+    /// anyway.
     var sizeLimit = Int.max
-    /// How what login providers know of users is shown; nil for as it is stored.
+    /// Transforms `authData` for the caller, or nil to write it unchanged.
     var loginData: (@Sendable (JSONObject) -> JSONObject)?
 
     /// Writes one row as an object.
     ///
     /// - Parameters:
-    ///   - node: What is included below this object; nil for nothing.
-    ///   - isEmbedded: Whether the object stands inside another and says of which class it is.
+    ///   - node: The includes below this object, or nil for none.
+    ///   - isEmbedded: Whether the object replaces a pointer, and therefore names its class.
     ///   - extra: Members added at the end, each as `"key":value`.
     func write(
         _ result: PostgresResult, _ row: Int, _ plan: ReadPlan, node: IncludeNode?, isEmbedded: Bool = false,
         omitting hidden: Set<Name> = [], extra: [[UInt8]] = [], into writer: inout JSONWriter
     ) {
         if isEmbedded { writer.raw(plan.embeddedOpening) }
-        // Every member begins with a comma; that of the first becomes the opening brace.
+        // Every member begins with a comma. The first comma is replaced by the opening brace.
         let opening = writer.count
         if hidden.isEmpty && node?.isPlain ?? true {
             plan.withCells { cells, openings in
@@ -50,7 +51,6 @@ struct RowWriter {
         writer.byte(UInt8(ascii: "}"))
     }
 
-    /// Writes a row's columns if some are hidden or replaced.
     private func writeChosen(
         _ result: PostgresResult, _ row: Int, _ plan: ReadPlan, _ node: IncludeNode?, omitting hidden: Set<Name>,
         into writer: inout JSONWriter
@@ -58,7 +58,7 @@ struct RowWriter {
         plan.withCells { cells, openings in
             for index in cells.indices {
                 let encoding = cells[index].encoding
-                // Most columns hold no pointers: then their names need not be looked up, unless fields are left out.
+                // Names are needed only for columns that may contain pointers, or if fields are left out.
                 if encoding == .pointer || encoding == .json || !hidden.isEmpty || node?.isSelective ?? false {
                     let name = plan.columns[index].name
                     if hidden.contains(name) { continue }
@@ -100,7 +100,7 @@ struct RowWriter {
         case .number: writer.number(BinaryValue(value).double(type: result.columnType(index)) ?? 0)
         case .boolean: writer.bool(value.first == 1)
         case .json:
-            // The first byte of binary jsonb is the version of its format.
+            // The first byte of binary jsonb is its format version.
             let text = UnsafeRawBufferPointer(rebasing: value.dropFirst())
             if let renewed = links.renewed(text) { writer.raw(renewed) } else { writer.raw(text) }
         case .plainDate:
@@ -143,7 +143,7 @@ struct RowWriter {
         }
     }
 
-    /// Login providers with data. Without any, the field is left out.
+    /// Writes the login providers with data. Without any, the field is left out.
     private func writeAuthData(
         _ result: PostgresResult, _ row: Int, _ index: Int, _ column: ReadPlan.Column, into writer: inout JSONWriter
     ) {
@@ -154,15 +154,15 @@ struct RowWriter {
         writer.object(loginData?(providers) ?? providers)
     }
 
-    /// Byte limit of a short list of principals.
+    /// The size in bytes up to which a permission list is searched linearly.
     private static let shortList = 512
 
-    /// The ACL from its two lists: readers first, only true flags.
+    /// Writes the ACL: readers first, and only flags that are true.
     private func writeACL(_ result: PostgresResult, _ row: Int, _ index: Int, into writer: inout JSONWriter) {
         let readers = result.texts(row, index)
         let writers = result.texts(row, index + 1)
         if readers == nil && writers == nil { return }
-        // To look for each name among all others pays as long as there are few.
+        // A linear search is faster for short lists.
         let isLong = (readers?.size ?? 0) > Self.shortList && (writers?.size ?? 0) > Self.shortList
         let knownReaders = isLong ? readers?.set : nil
         let knownWriters = isLong ? writers?.set : nil
@@ -189,9 +189,10 @@ struct RowWriter {
         writer.byte(UInt8(ascii: "}"))
     }
 
-    /// Writes a value with objects in place of pointers.
+    /// Writes a value with its pointers replaced by objects.
     ///
-    /// - Returns: Whether the column is complete. A pointer whose object is missing or unreadable disappears.
+    /// - Returns: False if the column must be written without replacements. A pointer to a missing or unreadable object
+    ///   is left out.
     private func writeIncluded(
         _ result: PostgresResult, _ row: Int, _ index: Int, _ column: ReadPlan.Column, _ node: IncludeNode,
         into writer: inout JSONWriter
@@ -242,7 +243,8 @@ struct RowWriter {
         if isFirst { isFirst = false } else { writer.byte(UInt8(ascii: ",")) }
     }
 
-    /// Writes JSON with its pointers replaced. Returns false, writing nothing, for an invisible target.
+    /// Writes JSON with its pointers replaced. Returns false and writes nothing if the value is a pointer to a missing
+    /// or unreadable object.
     private func write(_ value: JSONValue, _ node: IncludeNode, into writer: inout JSONWriter) -> Bool {
         switch value {
         case .array(let list):
