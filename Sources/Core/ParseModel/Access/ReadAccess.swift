@@ -16,7 +16,7 @@ public struct ReadAccess: Sendable {
     /// Transforms the login data of users before it is returned, or nil to return it as stored.
     public var loginData: (@Sendable (JSONObject) -> JSONObject)?
 
-    /// Creates an access. Without arguments it allows reading everything.
+    /// By default, everything can be read.
     public init(
         readers: [Name]? = nil, filter: Filter = .everything, hidden: Set<Name> = [], ownerRules: [OwnerRule] = []
     ) {

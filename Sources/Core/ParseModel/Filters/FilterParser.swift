@@ -2,7 +2,7 @@ import JSON
 
 /// Parses a `where` into a ``Filter``. Unknown operators are rejected.
 public struct FilterParser: Sendable {
-    /// Limits on the shape of a query, each nil for no limit.
+    /// Limits on the shape of a query, or nil for no limit.
     public struct Limits: Sendable {
         /// The maximum nesting of `$or`, `$and` and `$nor`.
         public var conditionDepth: Int?
@@ -15,7 +15,7 @@ public struct FilterParser: Sendable {
         /// Whether regular expressions may have back-references.
         public var allowsBackReferences = false
 
-        /// Creates limits that are unset. Those that protect the server itself still apply.
+        /// Sets no limits. Those that protect the server itself still apply.
         public init() {}
     }
 
@@ -29,7 +29,7 @@ public struct FilterParser: Sendable {
     /// A nesting that no query needs. The parser is recursive and must reject deeper ones.
     static let hardDepth = 100
 
-    /// Whether the master or maintenance key was used, which allows internal keys and lifts most limits.
+    /// Whether the master or maintenance key was used, which allows internal keys and lifts `limits`.
     public var isMaster: Bool
     public var limits: Limits
     /// The error code for unknown operators: 107 in servers before version 8, 102 in newer ones.

@@ -4,7 +4,7 @@ struct PatternProgram {
     private enum Step {
         case character(CharacterChoice)
         case boundary(PatternBoundary)
-        /// Continues in both directions.
+        /// Continues at both steps.
         case fork(Int, Int)
         case jump(Int)
         case found

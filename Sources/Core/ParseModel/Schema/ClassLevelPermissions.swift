@@ -13,18 +13,18 @@ public struct ClassLevelPermissions: Sendable, Hashable {
         public var principals: Set<Name> = []
         /// Whether every signed-in user is allowed.
         public var requiresAuthentication = false
-        /// Fields with users who are allowed, object by object.
+        /// Fields whose users are allowed, object by object.
         public var pointerFields: [Name] = []
 
         /// Allows everybody.
         public static let open = Entry(principals: ["*"])
     }
 
-    /// The permissions by operation. A missing operation is allowed to nobody.
+    /// The permissions by operation. Nobody may perform a missing operation.
     public var entries: [ClassOperation: Entry]
-    /// Fields with users who may read an object.
+    /// Fields whose users may read the object.
     public var readUserFields: [Name] = []
-    /// Fields with users who may write an object.
+    /// Fields whose users may write the object.
     public var writeUserFields: [Name] = []
     /// Hidden fields, by the principals that they are hidden from.
     public var protectedFields: [Name: [Name]] = [:]

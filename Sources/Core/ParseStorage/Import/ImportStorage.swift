@@ -3,7 +3,7 @@ import Postgres
 
 /// The target database of an import: its progress records and staging tables, over a separate connection.
 ///
-/// Its calls block, so it must be used from one thread only.
+/// Its calls block. It must be used from one thread only.
 public final class ImportStorage {
     let connection: BulkConnection
 

@@ -10,7 +10,7 @@ struct IndexDefinition {
         let table: String
         let method: String
         var keys: [String]
-        /// Whether the index serves prefix searches in a database with a language's collation.
+        /// Whether the index serves prefix searches in a database with a language-specific collation.
         var isForPrefixes = false
         var isUnique = false
         /// The SQL condition on the indexed rows, or nil for all rows.

@@ -19,7 +19,7 @@ struct IndexName {
         return name[...colon] + String(StableHash.of(name), radix: 16)
     }
 
-    /// The index's own name, or nil if PostgreSQL can't store it or it begins with Roost's prefix.
+    /// The index's own name, or nil if PostgreSQL can't store it or it begins with `roost_`.
     var own: String? {
         name.isEmpty || name.utf8.count > 63 || name.utf8.contains(0) || name.hasPrefix("roost_") ? nil : name
     }

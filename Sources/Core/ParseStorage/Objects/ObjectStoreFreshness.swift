@@ -29,7 +29,7 @@ extension ObjectStore {
     }
 }
 
-/// The error that ends a transaction because of a stale schema or a rejecting advised index. It must be run again.
+/// Ends a transaction whose schema was stale or whose value an advised index rejected. It must be run again.
 struct StaleTransaction: Error {
     let cause: PostgresError
 }

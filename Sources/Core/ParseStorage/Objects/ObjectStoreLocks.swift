@@ -18,7 +18,7 @@ extension ObjectStore {
     }
 
     /// Locks objects until the end of the current transaction, in one round trip. They are locked in byte order of
-    /// class and id, so that transactions can't deadlock.
+    /// class and id, so that two transactions don't deadlock on them.
     ///
     /// Objects that don't exist or that the caller can't change are skipped.
     ///

@@ -7,7 +7,7 @@ final class OwnWrites: Sendable {
     private static let capacity = 100_000
     /// Milliseconds for which a write counts. A replica further behind is of little use.
     private static let memory: Int64 = 60_000
-    /// The same in milliseconds, if the lag of replicas is unknown.
+    /// The same if the lag of replicas is unknown.
     private static let shortMemory: Int64 = 5_000
 
     /// By hashes of the callers, because installations choose their own names. A collision only causes some reads on

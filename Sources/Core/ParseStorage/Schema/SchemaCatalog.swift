@@ -111,7 +111,7 @@ public final class SchemaCatalog: Sendable {
         }
     }
 
-    /// Returns a value that differs after any process changed a class. Cheap enough to poll.
+    /// Returns a value that changes whenever any process changes a class. Cheap enough to poll.
     public func fingerprint() async throws -> String {
         let rows = try await client.query(
             "SELECT count(*)::text || ' ' || coalesce(sum(hashtextextended(ctid::text || ' ' || xmin::text, 0)), 0)::text "

@@ -32,8 +32,7 @@ package struct InsertRow {
     /// Returns the INSERT statements for rows, to be sent as one group. Neighboring rows of the same shape are
     /// combined.
     ///
-    /// The numbers of combined rows are powers of two, so that a class has few distinct statements, which stay
-    /// prepared.
+    /// Rows are combined in powers of two, so that a class has few distinct statements, which stay prepared.
     package static func statements(_ rows: [InsertRow]) -> [Statement] {
         var statements: [Statement] = []
         var start = 0

@@ -10,8 +10,7 @@ enum ObjectSize {
 
     /// Checks that the written values alone don't exceed the limit in bytes.
     ///
-    /// - Parameters:
-    ///   - values: The JSON values of the parameters.
+    /// - Parameter values: The JSON values of the parameters.
     /// - Throws: 116 if they do.
     static func check<Values: Sequence<JSONValue>>(
         _ values: Values, _ parameters: [PostgresParameter], _ limit: Int?

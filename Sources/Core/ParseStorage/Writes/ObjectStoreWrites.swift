@@ -11,7 +11,7 @@ extension ObjectStore {
         /// An additional condition, derived from pointer permissions.
         public var filter: Filter
 
-        /// Creates an access. Without arguments it allows every object.
+        /// By default, every object can be changed.
         public init(writers: [Name]? = nil, filter: Filter = .everything) {
             self.writers = writers
             self.filter = filter
