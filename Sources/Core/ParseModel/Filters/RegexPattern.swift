@@ -52,7 +52,7 @@ public enum RegexPattern {
     /// - Parameters:
     ///   - options: Letters out of `imxsu`.
     ///   - allowsBackReferences: Whether the pattern may have back-references (`\1`). Matching such a pattern can take
-    /// exponential time in its length.
+    ///     exponential time in its length.
     /// - Throws: 102 for syntax that PostgreSQL has no equivalent for.
     public static func postgres(_ pattern: String, options: String, allowsBackReferences: Bool = true)
         throws(ParseError) -> String

@@ -38,7 +38,7 @@ public struct Field: Hashable, Sendable {
     }
 }
 
-/// How the objects of a class are distributed over servers.
+/// The distribution of a class's objects over servers.
 public enum ClassPlacement: Hashable, Sendable {
     /// All on the server of the database connection.
     case local

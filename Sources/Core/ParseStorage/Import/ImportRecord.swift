@@ -1,6 +1,6 @@
 /// The stored progress of importing one class from one source.
 public struct ImportRecord: Sendable {
-    /// What happens to the rows that the class already has.
+    /// The treatment of rows that the class already has.
     public enum Mode: String, Sendable {
         /// The class must be empty.
         case fill

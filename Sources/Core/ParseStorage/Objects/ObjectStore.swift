@@ -82,9 +82,9 @@ public struct ObjectStore: Sendable {
     /// - Parameters:
     ///   - purpose: The kind of transaction, which decides its time limit.
     ///   - conflictKey: A name for the rows that it locks first, if known. Transactions with the same name wait without
-    /// occupying a connection.
-    ///   - body: Gets a store whose calls are all part of the transaction. It may run twice, and an error rolls back the
-    /// transaction.
+    ///     occupying a connection.
+    ///   - body: Gets a store whose calls are all part of the transaction. It may run twice, and an error rolls back
+    ///     the transaction.
     public func transaction<R: Sendable>(
         _ purpose: TransactionPurpose = .request, conflictKey: String? = nil,
         _ body: @escaping @Sendable (ObjectStore) async throws -> R

@@ -7,7 +7,7 @@ extension ObjectStore {
     public struct LockedRow: Sendable {
         public var className: String
         public var objectId: String
-        /// Who may change the object. Others can't lock it.
+        /// The access needed to change the object. Without it, the object isn't locked.
         public var access: WriteAccess
 
         public init(className: String, objectId: String, access: WriteAccess) {

@@ -16,11 +16,11 @@ public struct NewPush: Sendable {
     public var hashed: String
     /// The send time as stored in the row.
     public var pushTime: String
-    /// When the first part is sent, or nil to send now.
+    /// The send time of the first part, or nil to send now.
     public var due: ParseDate?
     /// Whether the push is sent at its time in each device's time zone.
     public var isLocal = false
-    /// When push services stop trying to deliver it, or nil for never.
+    /// The time at which push services stop trying to deliver it, or nil for never.
     public var expiry: ParseDate?
     /// Whether the row includes the expiry.
     public var showsExpiry = true

@@ -11,7 +11,7 @@ public struct PushPart: Sendable {
     public let zones: [String]?
     /// The parameters of the request.
     public let body: JSONObject
-    /// When push services stop trying to deliver, in milliseconds since 1970, or nil for never.
+    /// The time at which push services stop trying to deliver, in milliseconds since 1970, or nil for never.
     public let expiry: Int64?
     /// The send time as stored in the row.
     public let pushTime: String
@@ -245,8 +245,8 @@ extension PushRows {
     /// Reschedules a push.
     ///
     /// - Parameters:
-    ///   - due: When the first part is sent, or nil to keep the existing parts.
-    ///   - last: When the last part is sent, which starts the expiration interval, or nil to keep the expiry.
+    ///   - due: The send time of the first part, or nil to keep the existing parts.
+    ///   - last: The send time of the last part, which starts the expiration interval, or nil to keep the expiry.
     public func move(_ id: String, to pushTime: String, due: ParseDate?, last: ParseDate?, isLocal: Bool) async throws {
         var statements = [
             Statement(

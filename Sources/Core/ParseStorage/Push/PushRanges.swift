@@ -18,13 +18,13 @@ public struct PushRange: Sendable {
     public let offset: String
     /// The device type of the push service, or empty if no service is configured for the devices.
     public let route: String
-    /// How often the range was claimed, including this time.
+    /// The number of times the range was claimed, including this one.
     public let attempts: Int64
     /// Whether the previous process didn't release the range, so some devices may already have the push.
     public let isInterrupted: Bool
     /// The parameters of the request.
     public let body: JSONObject
-    /// When push services stop trying to deliver, in milliseconds since 1970, or nil for never.
+    /// The time at which push services stop trying to deliver, in milliseconds since 1970, or nil for never.
     public let expiry: Int64?
     /// The remaining devices that still have a token.
     public let devices: [Device]
@@ -66,7 +66,7 @@ public struct PushProgress: Sendable {
 
 /// Claiming and finishing push ranges.
 extension PushRows {
-    /// For how many seconds a process has a range before others may claim it.
+    /// The time in seconds after which other processes may claim a range, unless its lease is renewed.
     static let lease = 60.0
     /// Byte limit of tokens, which clients write. No service has longer tokens, so a longer one is read as empty, which
     /// every service rejects.
@@ -74,7 +74,7 @@ extension PushRows {
     /// In characters. No app or locale that a push can name is longer.
     private static let longestName = 1_000
 
-    /// How long badge updates wait for locked rows.
+    /// The maximum time that badge updates wait for locked rows.
     private static let lockPatience = "250ms"
 
     /// Claims a free range, updates the badges of its devices at the first claim, and reads the devices.

@@ -42,7 +42,7 @@ public struct PushRows: Sendable {
 
     /// Deletes expired failures, tokens and reports.
     ///
-    /// - Parameter days: For how many days the rows of finished pushes are kept, or nil to keep them forever.
+    /// - Parameter days: The age in days at which rows of finished pushes are deleted, or nil to keep them forever.
     public func sweep(keepingRowsFor days: Double?) async throws {
         let day = 86_400.0
         try await remove(from: "_roost_push_failure", where: "\"at\"", olderThan: day)

@@ -7,7 +7,7 @@ final class Replica: Sendable {
     private let reads = Atomic(0)
     private let replayed = Atomic<Int64>(0)
     private let isUnderWay = Atomic(false)
-    /// When the oldest unanswered lag query was sent, or 0 if the last one was answered.
+    /// The start of the oldest unanswered lag query, or 0 if the last one was answered.
     private let askedSince = Atomic<Int64>(0)
 
     /// Milliseconds for which a lag query may stay unanswered.

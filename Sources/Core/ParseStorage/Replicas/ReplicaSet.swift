@@ -5,8 +5,8 @@ import Synchronization
 /// The replicas of the database. Chooses one for each read and measures their lag.
 ///
 /// The primary's WAL position is recorded with the time at least once a second. A replica that has replayed a position
-/// has all commits up to its time. Measuring writes nothing, and replicas of an idle primary don't look late. A promoted
-/// replica has its own timeline, so its position says nothing about its lag.
+/// has all commits up to its time. Measuring writes nothing, and replicas of an idle primary don't look late. A
+/// promoted replica has its own timeline, so its position says nothing about its lag.
 public final class ReplicaSet: Sendable {
     private let primary: PostgresClient
     private let replicas: [Replica]

@@ -35,7 +35,7 @@ public final class SchemaCatalog: Sendable {
     public let findNotes: FindNotes?
     /// Distinguishes this process's notifications from those of others.
     public let senderId: String
-    /// How classes are distributed over servers, or nil with a single server.
+    /// The distribution of classes over servers, or nil with a single server.
     let distribution: Distribution?
 
     /// Creates an empty catalogue. Call ``reload()`` before using it.

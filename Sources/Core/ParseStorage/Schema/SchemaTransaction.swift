@@ -10,13 +10,13 @@ package struct SchemaTransaction {
     let client: PostgresClient
     /// Serializes the schema changes of this process, or nil if nothing has to be serialized.
     let gate: SchemaChangeGate?
-    /// How long an attempt is repeated while a table is in use.
+    /// The time for which an attempt is repeated while a table is in use.
     let retryDuration: Duration
 
     /// Milliseconds for which one attempt may block others.
     private static let lockTimeout = 100
 
-    /// - Parameter retryDuration: How long an attempt is repeated while a table is in use. By default it is the
+    /// - Parameter retryDuration: The time for which an attempt is repeated while a table is in use. Defaults to the
     ///   client's transaction timeout.
     package init(client: PostgresClient, gate: SchemaChangeGate? = nil, retryDuration: Duration? = nil) {
         self.client = client
