@@ -1,14 +1,15 @@
 public import JSON
 
-/// MongoDB's extended JSON, in which pipelines and their results carry values that JSON lacks.
+/// MongoDB's extended JSON, in which pipelines and their results contain values that JSON lacks.
 public enum ExtendedJSON {
     private static let types: Set<Name> = [
         "$date", "$oid", "$numberInt", "$numberLong", "$numberDouble", "$numberDecimal",
     ]
-    /// The integers that a double holds exactly.
+    /// The integers that a double represents exactly.
     private static let exact: ClosedRange<Int64> = -9_007_199_254_740_992...9_007_199_254_740_992
 
-    /// Reads typed values such as `{"$date": …}` and `{"$numberLong": "1"}` at any depth, as dates, texts and numbers.
+    /// Converts typed values such as `{"$date": …}` and `{"$numberLong": "1"}` at any depth to dates, texts and
+    /// numbers.
     ///
     /// - Throws: 102 for invalid values, and for integers that a number of JSON can't hold.
     public static func plain(_ value: JSONValue) throws(ParseError) -> JSONValue {
@@ -42,7 +43,7 @@ public enum ExtendedJSON {
         }
     }
 
-    /// A date as extended JSON, or nil for other values.
+    /// Returns a date as extended JSON, or nil for other values.
     public static func date(_ value: JSONValue) -> JSONValue? {
         guard value["__type"] == "Date", let iso = value["iso"] else { return nil }
         return ["$date": iso]

@@ -1,29 +1,28 @@
 import JSON
 
-/// What a write does to one field.
+/// An operation of a write on one field.
 public enum FieldOperation: Sendable, Hashable {
-    /// Replaces the value; `null` removes it.
+    /// Replaces the value. `null` removes it.
     case set(JSONValue)
-    /// Removes the value.
     case delete
-    /// Adds to a number; an absent one counts as 0.
+    /// Adds to a number. A missing number counts as 0.
     case increment(Double)
-    /// Appends to an array; an absent one counts as empty.
+    /// Appends to an array. A missing array counts as empty.
     case add([JSONValue])
-    /// Appends those elements that the array does not have yet.
+    /// Appends elements that the array doesn't have yet.
     case addUnique([JSONValue])
-    /// Takes out every element equal to one of these.
+    /// Removes every element that equals one of these.
     case remove([JSONValue])
-    /// Puts objects into a relation.
+    /// Adds objects to a relation.
     case addRelation([Pointer])
-    /// Takes objects out of a relation.
+    /// Removes objects from a relation.
     case removeRelation([Pointer])
-    /// Several operations on one field, in order; only those on relations have an effect.
+    /// Several operations on one field, in order. Only those on relations have an effect.
     case batch([FieldOperation])
 
-    /// Reads a value of a write: a plain value, or `{"__op": …}`.
+    /// Parses a value of a write: a plain value, or `{"__op": …}`.
     ///
-    /// - Throws: 107 for operands of the wrong form, 108 for an operation that does not exist.
+    /// - Throws: 107 for malformed operands, 108 for an unknown operation, 111 for an invalid pointer.
     public init(json value: JSONValue, isCreating: Bool) throws(ParseError) {
         guard let name = value["__op"], name.isTruthy else {
             self = .set(value)
@@ -83,7 +82,7 @@ public enum FieldOperation: Sendable, Hashable {
         return pointers
     }
 
-    /// The type that a field must have for this operation; nil when any will do.
+    /// Returns the type that a field must have for the operation, or nil if any type will do.
     ///
     /// - Throws: 111 for a value whose `__type` is unknown or malformed.
     public func impliedType() throws(ParseError) -> FieldType? {
@@ -102,7 +101,7 @@ public enum FieldOperation: Sendable, Hashable {
         }
     }
 
-    /// Whether the answer to an update carries the value that this operation produced.
+    /// Whether the response to an update contains the new value of the field.
     public var isEchoed: Bool {
         switch self {
         case .increment, .add, .addUnique, .remove: true
@@ -110,7 +109,7 @@ public enum FieldOperation: Sendable, Hashable {
         }
     }
 
-    /// Whether it can change a relation, which is in a table of its own.
+    /// Whether it can change a relation, which is stored in a separate table.
     public var isOnRelation: Bool {
         switch self {
         case .addRelation, .removeRelation, .batch: true
@@ -118,7 +117,8 @@ public enum FieldOperation: Sendable, Hashable {
         }
     }
 
-    /// What a value becomes; nil for none. Relations, whose objects are in tables of their own, stay as they are.
+    /// Returns the value after the operation, or nil for no value. Relations are stored in separate tables and stay
+    /// unchanged.
     public func applied(to value: JSONValue?) -> JSONValue? {
         let list = value?.arrayValue ?? []
         switch self {
@@ -136,7 +136,7 @@ public enum FieldOperation: Sendable, Hashable {
         }
     }
 
-    /// The value that a new object gets from this operation; nil for none.
+    /// The value of a new object's field after the operation, or nil for no value.
     public var valueOnCreate: JSONValue? {
         switch self {
         case .set(let value): value
@@ -149,7 +149,7 @@ public enum FieldOperation: Sendable, Hashable {
 }
 
 extension FieldType {
-    /// The type of a written value; nil for `null`, which says nothing.
+    /// Returns the type of a written value, or nil for `null`, which fits any type.
     ///
     /// - Throws: 111 for a value whose `__type` is unknown or malformed.
     public static func inferred(from value: JSONValue) throws(ParseError) -> FieldType? {

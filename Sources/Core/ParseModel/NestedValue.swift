@@ -1,13 +1,12 @@
 public import JSON
 
-/// Paths into values, as dotted keys name them.
+/// Access to nested values by the paths of dotted keys.
 extension JSONValue {
-    /// Puts a value at a path: members of objects are made where they are missing, and a list is filled with nulls up
-    /// to the place that a step of at most six digits names. What is neither an object nor such a list becomes an
-    /// object.
+    /// Sets the value at a path. Missing objects are created, and a list is filled with nulls up to an index of at most
+    /// six digits. A value that is neither an object nor such a list is replaced by an object.
     ///
-    /// - Returns: How many nulls were filled in; nil where it would be more than ``HardLimits/filledElements``, and the
-    ///   list stays as it is.
+    /// - Returns: The number of nulls inserted, or nil if it would exceed ``HardLimits/filledElements``. The list is
+    ///   unchanged then.
     @discardableResult
     public mutating func set(_ value: JSONValue, at steps: ArraySlice<String>) -> Int? {
         guard let step = steps.first else {
@@ -17,7 +16,7 @@ extension JSONValue {
         if case .array(var list) = self, let place = Self.place(step) {
             let missing = max(0, place - list.count)
             guard missing <= HardLimits.filledElements else { return nil }
-            // The list is in one hand while it is changed, and not copied.
+            // Releases the other reference, so that the list is changed without copying it.
             self = .null
             if list.count <= place { list += Array(repeating: .null, count: place + 1 - list.count) }
             let filled = list[place].set(value, at: steps.dropFirst())
@@ -31,8 +30,7 @@ extension JSONValue {
         return filled
     }
 
-    /// Takes away what is at a path: a member of an object is gone, an element of a list becomes null, so that the
-    /// others keep their positions.
+    /// Removes the value at a path. A list element becomes null, so that the others keep their indexes.
     public mutating func remove(at steps: ArraySlice<String>) {
         guard let step = steps.first else { return }
         let rest = steps.dropFirst()
@@ -50,7 +48,7 @@ extension JSONValue {
         }
     }
 
-    /// What is at a path; nil where nothing is.
+    /// Returns the value at a path, or nil if the path doesn't exist.
     public func value(at steps: ArraySlice<String>) -> JSONValue? {
         guard let step = steps.first else { return self }
         if case .array(let list) = self, let place = Self.place(step) {

@@ -1,15 +1,14 @@
 import Encoding
 import JSON
 
-/// A point in time as Parse keeps it: milliseconds since 1970-01-01T00:00:00Z.
+/// A point in time as Parse stores it: milliseconds since 1970-01-01T00:00:00Z.
 ///
-/// The text form always has three fractional digits and a `Z`: JavaScript and Android SDKs read the digits after the dot
-/// as a count of milliseconds, and the Swift SDK refuses anything else.
+/// The text always has three fractional digits and a `Z`. The JavaScript and Android SDKs read the digits after the dot
+/// as milliseconds, and the Swift SDK rejects anything else.
 public struct ParseDate: Hashable, Sendable, Comparable {
     /// Milliseconds since 1970, negative before.
     public var milliseconds: Int64
 
-    /// Makes a date from milliseconds since 1970.
     public init(milliseconds: Int64) { self.milliseconds = milliseconds }
 
     public static func < (left: ParseDate, right: ParseDate) -> Bool { left.milliseconds < right.milliseconds }
@@ -21,24 +20,24 @@ public struct ParseDate: Hashable, Sendable, Comparable {
         return writer.text
     }
 
-    /// The object form in which every date but `createdAt` and `updatedAt` travels.
+    /// The object format, which is used for every date except `createdAt` and `updatedAt`.
     public var json: JSONValue { .object(["__type": "Date", "iso": .string(iso)]) }
 
-    /// Appends the text form, 24 bytes for years 0 to 9999, without quotes and without allocating.
+    /// Appends the text without quotes and without allocating: 24 bytes for the years 0 to 9999.
     public func write(into writer: inout JSONWriter) {
-        // Without a step beyond what 64 bits hold, which the least of them would take.
+        // Avoids an overflow, which subtracting from the smallest 64-bit value would cause.
         let (whole, rest) = milliseconds.quotientAndRemainder(dividingBy: 86_400_000)
         let day = rest < 0 ? whole - 1 : whole
         let time = UInt64(rest < 0 ? rest + 86_400_000 : rest)
         let date = CivilDate(daysSince1970: Int(day))
         let year = UInt64(date.year.magnitude)
         if !(0...9999).contains(date.year) {
-            // ECMAScript's expanded years of six digits, the only other form that JavaScript reads.
+            // ECMAScript's expanded years with six digits, the only other format that JavaScript reads.
             writer.byte(date.year < 0 ? UInt8(ascii: "-") : UInt8(ascii: "+"))
             writer.byte(UInt8(ascii: "0") + UInt8(year / 100_000 % 10))
             writer.byte(UInt8(ascii: "0") + UInt8(year / 10_000 % 10))
         }
-        // Eight characters at a time, the first in the lowest byte.
+        // Writes eight characters at a time, the first in the lowest byte.
         writer.word(
             Self.pair(year / 100 % 100) | Self.pair(year % 100) << 16 | Self.dash << 32
                 | Self.pair(UInt64(date.month)) << 40 | Self.dash << 56)
@@ -56,7 +55,8 @@ public struct ParseDate: Hashable, Sendable, Comparable {
     /// Two ASCII digits of a number below 100, the first in the low byte.
     private static func pair(_ value: UInt64) -> UInt64 { (48 + value / 10) | (48 + value % 10) << 8 }
 
-    /// Reads `{"$date": …}` of MongoDB's extended JSON: a text, or milliseconds since 1970. Nil for anything else.
+    /// Parses `{"$date": …}` of MongoDB's extended JSON: a text, or milliseconds since 1970. Returns nil for anything
+    /// else.
     public init?(extended object: JSONObject) {
         guard object.count == 1, let value = object["$date"] else { return nil }
         if let text = value.stringValue {
@@ -73,9 +73,9 @@ public struct ParseDate: Hashable, Sendable, Comparable {
     /// The years 1 to 9999, which JavaScript and PostgreSQL write with four digits.
     private static let writable: Range<Int64> = -62_135_596_800_000..<253_402_300_800_000
 
-    /// Reads an ISO 8601 text: a date alone, or with a time of any precision and a zone (`Z` when it is missing).
+    /// Parses an ISO 8601 date, optionally with a time of any precision and a time zone (UTC if missing).
     ///
-    /// Digits beyond the millisecond are cut off. Nil for anything else, and for days that no calendar has.
+    /// Digits beyond milliseconds are dropped. Returns nil for anything else and for impossible dates.
     public init?(iso text: String) {
         var reader = Reader(bytes: Array(text.utf8))
         guard let year = reader.year(), reader.skip("-"), let month = reader.number(2), (1...12).contains(month),
@@ -153,7 +153,7 @@ public struct ParseDate: Hashable, Sendable, Comparable {
             return value
         }
 
-        /// Minutes east of UTC; 0 when no zone is given.
+        /// Minutes east of UTC, or 0 if the text has no time zone.
         mutating func zone() -> Int? {
             if atEnd || skip("Z") || skip("z") { return 0 }
             let sign = skip("+") ? 1 : (skip("-") ? -1 : 0)

@@ -1,10 +1,8 @@
 import JSON
 
-/// A reference to one object.
+/// A reference to an object.
 public struct Pointer: Hashable, Sendable {
-    /// The object's class.
     public var className: String
-    /// The object's id within its class.
     public var objectId: String
 
     public init(className: String, objectId: String) {
@@ -12,7 +10,7 @@ public struct Pointer: Hashable, Sendable {
         self.objectId = objectId
     }
 
-    /// Reads `{"__type":"Pointer","className":…,"objectId":…}`, or an embedded object of the same shape.
+    /// Parses `{"__type":"Pointer","className":…,"objectId":…}`, or an embedded object of the same shape.
     public init?(json: JSONValue) {
         guard let type = json["__type"]?.stringValue, type == "Pointer" || type == "Object",
             let className = json["className"]?.stringValue, let objectId = json["objectId"].flatMap(Self.id)
@@ -20,7 +18,7 @@ public struct Pointer: Hashable, Sendable {
         self.init(className: className, objectId: objectId)
     }
 
-    /// The id that a value stands for: a text, or a number, whose digits are the text.
+    /// Returns an object id: a text, or the digits of a number. Returns nil for anything else.
     public static func id(_ value: JSONValue) -> String? {
         switch value {
         case .string(let text): text
@@ -29,17 +27,17 @@ public struct Pointer: Hashable, Sendable {
         }
     }
 
-    /// The form that travels.
+    /// The format used in requests and responses.
     public var json: JSONValue {
         .object(["__type": "Pointer", "className": .string(className), "objectId": .string(objectId)])
     }
 
-    /// Names are compared by their bytes.
+    /// Compares names by bytes.
     public static func == (left: Pointer, right: Pointer) -> Bool {
         left.objectId.hasSameBytes(as: right.objectId) && left.className.hasSameBytes(as: right.className)
     }
 
-    /// By the class, too: a list may have one id in very many classes, which need not be there.
+    /// Includes the class: a list may have the same id in very many classes, even ones that don't exist.
     public func hash(into hasher: inout Hasher) {
         hasher.combine(Name(objectId))
         hasher.combine(Name(className))

@@ -1,8 +1,8 @@
 import JSON
 
-/// Who may read and who may write an object, as the two lists that the table keeps.
+/// An access control list: who may read and who may write an object.
 ///
-/// An object without an ACL is public; an ACL with empty lists admits the master key only.
+/// An object without an ACL is public. An ACL with empty lists allows only the master key.
 public struct ACL: Hashable, Sendable {
     /// Principals that may read: `*`, user ids, `role:<name>`.
     public var readers: [Name]
@@ -14,9 +14,9 @@ public struct ACL: Hashable, Sendable {
         self.writers = writers
     }
 
-    /// Reads Parse's form `{"<principal>":{"read":true,"write":true}}`; flags other than `true` count as absent.
+    /// Parses Parse's format `{"<principal>":{"read":true,"write":true}}`. Flags that aren't truthy count as absent.
     ///
-    /// - Throws: 123 when the ACL names a user that was never saved.
+    /// - Throws: 123 if the ACL names a user that was never saved or has too many principals.
     public init(json: JSONObject) throws(ParseError) {
         guard json["*unresolved"] == nil else { throw ParseError(ParseError.invalidACL, "Invalid ACL.") }
         try HardLimits.check(
@@ -28,7 +28,7 @@ public struct ACL: Hashable, Sendable {
         }
     }
 
-    /// Parse's form, readers first, with only the flags that are true.
+    /// Parse's format, readers first, with only the flags that are true.
     public var json: JSONObject {
         var object: JSONObject = [:]
         for reader in readers { object[reader] = ["read": true] }
@@ -40,7 +40,7 @@ public struct ACL: Hashable, Sendable {
 }
 
 extension JSONValue {
-    /// What JavaScript takes for true: everything but `null`, `false`, `0` and `""`.
+    /// Whether JavaScript treats the value as true: everything but `null`, `false`, `0` and `""`.
     public var isTruthy: Bool {
         switch self {
         case .null: false
@@ -52,16 +52,16 @@ extension JSONValue {
     }
 }
 
-/// Who is named in ACLs and class-level permissions: everybody (`*`), a role (`role:<name>`), or a user by id.
+/// The names in ACLs and class-level permissions: everybody (`*`), a role (`role:<name>`), or a user by id.
 public enum Principal {
-    /// Words that stand among user ids in permissions.
+    /// Keywords that appear next to user ids in permissions.
     private static let words: Set<Name> = [
         "*", "requiresAuthentication", "authenticated", "pointerFields", "currentUser",
     ]
 
-    /// Whether an id could be read as another principal, so that no user may have it.
+    /// Whether an id could be mistaken for another principal, so that no user may have it.
     ///
-    /// Who had the id `role:Admins` would pass for a member of that role.
+    /// A user with the id `role:Admins` would count as a member of that role.
     public static func isReserved(_ id: Name) -> Bool {
         words.contains(id) || id.hasPrefix("role:") || id.hasPrefix("userField:")
     }

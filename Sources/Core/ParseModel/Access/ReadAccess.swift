@@ -1,21 +1,22 @@
 public import JSON
 
-/// With whose eyes objects of a class are read.
+/// Decides which objects of a class a caller can read, and which of their fields.
 public struct ReadAccess: Sendable {
-    /// The caller's principals, any of which must be among an object's readers; nil to see every object.
+    /// The caller's principals, any of which must be among an object's readers, or nil to read every object.
     public var readers: [Name]?
-    /// Principals, any of which must be among an object's writers; nil for any object: what is read because it is to be changed.
+    /// Principals, any of which must be among an object's writers, or nil for no such condition. Set for reads that
+    /// precede a change.
     public var writers: [Name]?
-    /// A further condition, by which pointer permissions let objects through.
+    /// An additional condition, derived from pointer permissions.
     public var filter: Filter
-    /// Fields that are left out of every object.
+    /// Fields that are removed from every object.
     public var hidden: Set<Name>
-    /// Fields hidden from those who are not named by a field of the object itself.
+    /// Alternative hidden fields for users whom an object itself names.
     public var ownerRules: [OwnerRule]
-    /// How what login providers know of users is shown; nil for as it is stored.
+    /// Transforms the login data of users before it is returned, or nil to return it as stored.
     public var loginData: (@Sendable (JSONObject) -> JSONObject)?
 
-    /// Makes an access that sees everything.
+    /// By default, everything can be read.
     public init(
         readers: [Name]? = nil, filter: Filter = .everything, hidden: Set<Name> = [], ownerRules: [OwnerRule] = []
     ) {
@@ -25,13 +26,13 @@ public struct ReadAccess: Sendable {
         self.ownerRules = ownerRules
     }
 
-    /// Objects whose field names the user are read with another set of hidden fields.
+    /// Sets other hidden fields for objects in which a field refers to the user.
     public struct OwnerRule: Sendable {
-        /// A field that holds a pointer to a user, or several; nil means the object itself is the user.
+        /// A field with one or more pointers to users, or nil if the object itself is the user.
         public var field: String?
-        /// The user.
         public var userId: String
-        /// The hidden fields for such objects: the intersection is taken over all rules that apply.
+        /// The hidden fields for such objects. If several rules apply, only the fields hidden by all of them are
+        /// hidden.
         public var hidden: Set<Name>
 
         public init(field: String?, userId: String, hidden: Set<Name>) {

@@ -1,41 +1,43 @@
-/// An error that a client sees: Parse's number for it and a text.
+/// An error returned to clients, with Parse's error code and a message.
 ///
-/// Numbers are those of the Parse SDKs' `PFErrorCode` / `Parse.Error`; clients decide by them, users read the texts.
+/// The codes are those of `PFErrorCode` and `Parse.Error` in the Parse SDKs. Programs check the code, users read the
+/// message.
 public struct ParseError: Error, Sendable, Equatable {
-    /// Parse's error number, for instance 101 (object not found).
+    /// Parse's error code, such as 101 (object not found).
     public var code: Int
-    /// The exact text. It may name what was refused.
+    /// The exact message. It may quote the rejected input.
     public var message: String
-    /// What a caller sees instead when the server answers permission errors with a generic text
-    /// (`enableSanitizedErrorResponse`); nil when the exact text is harmless.
+    /// The generic message that replaces the exact one if `enableSanitizedErrorResponse` is set, or nil if the exact
+    /// one is harmless.
     public var publicMessage: String?
-    /// Whether cloud code failed with only a number. The answer then has no `error`.
+    /// Whether cloud code failed with only a code. The response then has no `error`.
     public var isWithoutText = false
 
-    /// Makes an error with a number, an exact text, and the generic text that may replace it.
+    /// Creates an error with a code, an exact message and the generic message that may replace it.
     public init(_ code: Int, _ message: String, publicMessage: String? = nil) {
         self.code = code
         self.message = message
         self.publicMessage = publicMessage
     }
 
-    /// An error whose exact text reveals permissions: a sanitising server answers `Permission denied` instead.
+    /// Creates an error whose exact message reveals permissions. A sanitizing server returns `Permission denied`
+    /// instead.
     public static func denied(_ code: Int, _ detail: String) -> ParseError {
         ParseError(code, detail, publicMessage: "Permission denied")
     }
 
-    /// An error of cloud code with a number, and with a text if the code gave one.
+    /// Creates an error of cloud code with a code, and with a message if the code gave one.
     public static func ofCloudCode(_ code: Int, _ text: String?) -> ParseError {
         var error = ParseError(code, text ?? "")
         error.isWithoutText = text == nil
         return error
     }
 
-    /// The error for a write on a server that is `readOnly`.
+    /// The error for a write if the server is `readOnly`.
     public static let serverOnlyReads = ParseError(operationForbidden, "This server is read-only.")
 }
 
-/// The numbers that Roost answers, by the names that the SDKs give them.
+/// Error codes that Roost returns, by their names in the SDKs.
 extension ParseError {
     public static let otherCause = -1
     public static let internalServerError = 1
@@ -78,37 +80,34 @@ extension ParseError {
     public static let invalidSchemaOperation = 255
     public static let aggregateError = 600
 
-    /// Parse's answer for a row that is absent or not visible to the caller.
+    /// The error for an object that doesn't exist or isn't visible to the caller.
     public static let notFound = ParseError(objectNotFound, "Object not found.")
 }
 
-/// What the keys of a request do not suffice for, without one of Parse's numbers. HTTP status 403.
+/// The error for a request whose key isn't sufficient, without a Parse error code. HTTP status 403.
 public struct Forbidden: Error, Sendable, Equatable {
-    /// The exact text.
     public var message: String
-    /// What a caller sees instead when the server answers permission errors with a generic text; nil for the exact one.
+    /// The generic message that replaces the exact one if errors are sanitized, or nil to keep the exact one.
     public var publicMessage: String?
 
-    /// Makes an error with an exact text, and the generic text that may replace it.
+    /// Creates an error with an exact message and the generic message that may replace it.
     public init(_ message: String, publicMessage: String? = "Permission denied") {
         self.message = message
         self.publicMessage = publicMessage
     }
 
-    /// Only the master key may do this.
+    /// The error for a request that requires the master key.
     public static let masterKeyRequired = Forbidden("unauthorized: master key is required")
 }
 
-/// The server has more to do than it can: the client is to try again later. HTTP status 503 with `Retry-After`.
+/// The error of an overloaded server. Clients should retry later. HTTP status 503 with `Retry-After`.
 public struct ServiceUnavailable: Error, Sendable, Equatable {
-    /// The exact text.
     public var message: String
-    /// After how many seconds a further try makes sense.
+    /// The number of seconds after which a retry makes sense.
     public var retryAfter: Int
-    /// What SDKs read: too many requests at a time, where nothing else is said.
+    /// The error code for SDKs, by default 155 (too many requests).
     public var code: Int
 
-    /// Makes an error with a text and the seconds to wait.
     public init(_ message: String, retryAfter: Int = 2, code: Int = ParseError.requestLimitExceeded) {
         self.message = message
         self.retryAfter = retryAfter

@@ -1,31 +1,28 @@
 import JSON
 
-/// A key of a `where` or of an update: a field, and a path inside its value when the key has dots.
+/// A key of a `where` or an update: a field, and a path inside its value if the key has dots.
 public struct FieldPath: Hashable, Sendable {
-    /// The field.
     public var root: String
-    /// The steps inside the field's value; empty for the field itself.
+    /// The path inside the field's value, or empty for the field itself.
     public var steps: [String]
 
-    /// Splits a dotted key.
     public init(_ key: String) {
         guard key.utf8.contains(UInt8(ascii: ".")) else {
             root = key
             steps = []
             return
         }
-        // By bytes: to a string, a dot with a combining mark after it is another character.
-        // More steps than any limit allows stay one, which is refused all the same: each would take a hundred bytes.
+        // Split by bytes, since Swift counts a dot followed by a combining mark as another character. Further dots are
+        // left unsplit, since so many steps exceed every limit and each would take 100 bytes of memory.
         let parts = key.utf8.split(separator: UInt8(ascii: "."), maxSplits: 256, omittingEmptySubsequences: false)
             .map { String(Substring($0)) }
         root = parts.first ?? ""
         steps = Array(parts.dropFirst())
     }
 
-    /// Splits a dotted key.
     public init(_ key: Name) { self.init(key.text) }
 
-    /// Names are compared by their bytes.
+    /// Compares names by bytes.
     public static func == (left: FieldPath, right: FieldPath) -> Bool {
         left.root.hasSameBytes(as: right.root) && left.steps.names == right.steps.names
     }
@@ -35,27 +32,27 @@ public struct FieldPath: Hashable, Sendable {
         hasher.combine(steps.names)
     }
 
-    /// The key as it was written.
+    /// The original dotted key.
     public var text: String { ([root] + steps).joined(separator: ".") }
 }
 
-/// A condition on objects of one class: the parsed form of a `where`.
+/// A condition on the objects of one class: the parsed form of a `where`.
 public indirect enum Filter: Sendable, Hashable {
-    /// Every part holds; without parts, always.
+    /// All parts are true. Always true if empty.
     case all([Filter])
-    /// At least one part holds; without parts, never.
+    /// At least one part is true. Never true if empty.
     case any([Filter])
-    /// No part holds.
+    /// No part is true.
     case none([Filter])
     /// A condition on one field.
     case field(FieldPath, Constraint)
     /// The object is in the relation `key` of `owner`.
     case related(owner: Pointer, key: String)
 
-    /// A condition that every object fulfils.
+    /// The condition that every object meets.
     public static let everything = Filter.all([])
 
-    /// Both conditions at once.
+    /// Combines two conditions with AND.
     public func and(_ other: Filter) -> Filter {
         switch (self, other) {
         case (.all([]), _): other
@@ -66,7 +63,7 @@ public indirect enum Filter: Sendable, Hashable {
     }
 }
 
-/// A comparison that needs an order.
+/// An ordering comparison.
 public enum Comparison: String, Sendable, Hashable {
     case less = "$lt"
     case lessOrEqual = "$lte"
@@ -74,20 +71,20 @@ public enum Comparison: String, Sendable, Hashable {
     case greaterOrEqual = "$gte"
 }
 
-/// A place on the sphere, in degrees.
+/// A geographic point in degrees.
 public struct GeoPoint: Hashable, Sendable {
     /// Degrees north, −90 to 90.
     public var latitude: Double
     /// Degrees east, −180 to 180.
     public var longitude: Double
 
-    /// Makes a point from degrees; nothing is checked.
+    /// Creates a point without checking the range of its coordinates.
     public init(latitude: Double, longitude: Double) {
         self.latitude = latitude
         self.longitude = longitude
     }
 
-    /// Reads `{"__type":"GeoPoint","latitude":…,"longitude":…}`.
+    /// Parses `{"__type":"GeoPoint","latitude":…,"longitude":…}`. Returns nil for anything else.
     public init?(json: JSONValue) {
         guard json["__type"]?.stringValue == "GeoPoint", let latitude = json["latitude"]?.numberValue,
             let longitude = json["longitude"]?.numberValue
@@ -95,72 +92,71 @@ public struct GeoPoint: Hashable, Sendable {
         self.init(latitude: latitude, longitude: longitude)
     }
 
-    /// Whether both numbers are ones that a place can have.
+    /// Whether both coordinates are in range.
     public var isOnEarth: Bool { abs(latitude) <= 90 && abs(longitude) <= 180 }
 
-    /// The form that travels.
+    /// The format used in requests and responses.
     public var json: JSONValue {
         .object(["__type": "GeoPoint", "latitude": .number(latitude), "longitude": .number(longitude)])
     }
 }
 
-/// What a `where` asks of one field.
+/// The condition of a `where` on one field.
 public indirect enum Constraint: Sendable, Hashable {
-    /// Equal to a value; `null` means absent. An array field also matches by one of its elements.
+    /// Equal to a value. `null` matches missing fields, and an array field also matches by one of its elements.
     case equal(JSONValue)
-    /// Not equal, or absent.
+    /// Not equal, or missing.
     case notEqual(JSONValue)
-    /// Ordered against a value of the same type.
+    /// Less or greater than a value of the same type.
     case compare(Comparison, JSONValue)
-    /// Ordered against a time relative to now, written as text (`3 days ago`).
+    /// Before or after a time relative to now, written as text (`3 days ago`).
     case compareRelative(Comparison, milliseconds: Int64)
-    /// Equal to one of the values; a `null` among them matches an absent field.
+    /// Equal to one of the values. A `null` among them matches a missing field.
     case isIn([JSONValue])
     /// Equal to none of the values.
     case notIn([JSONValue])
-    /// An array that has every one of the values.
+    /// An array that contains all of the values.
     case containsAll([JSONValue])
-    /// An array that has, for every prefix, a string that starts with it.
+    /// An array that contains, for every prefix, a string that starts with it.
     case containsAllStarting([String])
-    /// An array with no element besides these values.
+    /// An array whose elements are all among these values.
     case containedBy([JSONValue])
-    /// Present or absent.
+    /// Present or missing.
     case exists(Bool)
-    /// A string that a regular expression finds.
+    /// A string that matches a regular expression.
     case regex(pattern: String, options: String)
-    /// A text that full-text search finds.
+    /// A text that matches a full-text search.
     case text(TextSearch)
-    /// A point at most so far away (in radians; nil for any distance), nearest first.
+    /// A point within a distance in radians (nil for any distance), sorted by distance.
     case near(GeoPoint, radians: Double?)
     /// A point inside a box given by its south-west and north-east corners.
     case box(southWest: GeoPoint, northEast: GeoPoint)
     /// A point inside a polygon.
     case insidePolygon([GeoPoint])
-    /// A point at most so far from a centre, in no order.
+    /// A point within a distance of a center, unsorted.
     case insideCircle(GeoPoint, radians: Double)
     /// A polygon that contains a point.
     case polygonContains(GeoPoint)
-    /// A pointer to (or a value among) what another query finds.
+    /// A pointer to an object found by another query, or a value found by it.
     case inQuery(Subquery)
-    /// Not a pointer to (nor a value among) what another query finds.
+    /// Neither a pointer to an object found by another query nor a value found by it.
     case notInQuery(Subquery)
-    /// An array of so many elements.
+    /// An array with this number of elements.
     case size(Int)
-    /// An array with an element that fulfils all of the constraints.
+    /// An array with an element that meets all of the constraints.
     case someElement([Constraint])
-    /// An array with an object that fulfils the condition.
+    /// An array with an object that meets the condition.
     case someObject(Filter)
 }
 
-/// A text search.
+/// A full-text search.
 public struct TextSearch: Sendable, Hashable {
-    /// The words to find.
+    /// The words to search for.
     public var term: String
-    /// The language whose stemming applies; nil for PostgreSQL's `english`.
+    /// The language whose stemming applies, or nil for PostgreSQL's `english`.
     public var language: String?
-    /// Whether the case of letters counts.
     public var isCaseSensitive: Bool
-    /// Whether accents count.
+    /// Whether accents matter.
     public var isDiacriticSensitive: Bool
 
     public init(term: String, language: String?, isCaseSensitive: Bool, isDiacriticSensitive: Bool) {
@@ -173,31 +169,27 @@ public struct TextSearch: Sendable, Hashable {
 
 /// A query inside a query: `$inQuery`, `$select` and their negations.
 public struct Subquery: Sendable, Hashable {
-    /// The queried class.
     public var className: String
-    /// The condition.
     public var filter: Filter
-    /// The field whose values are compared (`$select`); nil to compare the objects' ids (`$inQuery`).
+    /// The field whose values are compared (`$select`), or nil to compare object ids (`$inQuery`).
     public var key: FieldPath?
-    /// The relation or pointer field that leads from `className` to the class really meant.
+    /// The relation or pointer field of `className` that leads to the class to query (`redirectClassNameForKey`).
     public var redirectKey: String?
-    /// Order of the objects, which matters together with a limit.
+    /// The order of the objects, which matters together with a limit.
     public var order: [SortKey]
-    /// At most so many objects; nil for all.
+    /// The maximum number of objects, or nil for all.
     public var limit: Int?
-    /// How many objects to leave out first.
+    /// The number of objects to skip.
     public var skip: Int
-    /// To whom the objects are visible: the caller's principals, or nil for all objects.
+    /// The caller's principals, any of which must be among an object's readers, or nil to read all objects.
     public var readers: [Name]?
-    /// Set when no object is visible at all.
+    /// Whether the caller can't read any object of the class.
     public var isClosed = false
 }
 
-/// One key of an order.
+/// A key of a sort order.
 public struct SortKey: Sendable, Hashable {
-    /// The field or path to order by.
     public var path: FieldPath
-    /// Whether the largest comes first.
     public var isDescending: Bool
 
     public init(_ path: FieldPath, isDescending: Bool) {
@@ -207,7 +199,7 @@ public struct SortKey: Sendable, Hashable {
 }
 
 extension Filter {
-    /// The same condition with every query inside it (deeply) replaced by what `transform` makes of it.
+    /// Returns the condition with every subquery, at any depth, replaced by the result of `transform`.
     public func mapSubqueries(_ transform: (Subquery) async throws -> Subquery) async rethrows -> Filter {
         switch self {
         case .all(let parts): return .all(try await Self.map(parts, transform))
@@ -221,7 +213,7 @@ extension Filter {
         }
     }
 
-    /// The same condition with every part that is not a group replaced by what `transform` makes of it.
+    /// Returns the condition with every part that isn't a group replaced by the result of `transform`.
     public func mapLeaves(_ transform: (Filter) -> Filter) -> Filter {
         switch self {
         case .all(let parts): .all(parts.map { $0.mapLeaves(transform) })
@@ -231,7 +223,7 @@ extension Filter {
         }
     }
 
-    /// Calls `visit` with every condition of the tree that is not a group.
+    /// Calls `visit` with every part of the condition that isn't a group.
     public func visitLeaves(_ visit: (Filter) throws -> Void) rethrows {
         switch self {
         case .all(let parts), .any(let parts), .none(let parts):
@@ -240,7 +232,7 @@ extension Filter {
         }
     }
 
-    /// Whether a query stands anywhere inside.
+    /// Whether the condition contains a subquery at any depth.
     public var hasSubqueries: Bool {
         switch self {
         case .all(let parts), .any(let parts), .none(let parts): parts.contains { $0.hasSubqueries }

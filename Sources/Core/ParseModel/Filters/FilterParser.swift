@@ -1,45 +1,44 @@
 import JSON
 
-/// Reads a `where` into a ``Filter``; every operator that is not known is refused.
+/// Parses a `where` into a ``Filter``. Unknown operators are rejected.
 public struct FilterParser: Sendable {
-    /// Limits on the shape of a query; nil where there is none.
+    /// Limits on the shape of a query, or nil for no limit.
     public struct Limits: Sendable {
-        /// Nesting of `$or`, `$and` and `$nor`.
+        /// The maximum nesting of `$or`, `$and` and `$nor`.
         public var conditionDepth: Int?
-        /// Nesting of queries inside queries.
+        /// The maximum nesting of subqueries.
         public var subqueryDepth: Int?
-        /// Objects that one inner query may give.
+        /// The maximum number of objects returned by a subquery.
         public var subqueryLimit: Int?
-        /// Whether regular expressions are served at all.
+        /// Whether regular expressions are allowed at all.
         public var allowsRegex = true
-        /// Whether regular expressions may refer to what their groups matched.
+        /// Whether regular expressions may have back-references.
         public var allowsBackReferences = false
 
-        /// No limit but the ones that protect the server itself.
+        /// Sets no limits. Those that protect the server itself still apply.
         public init() {}
     }
 
-    /// Keys beginning with `_` that the master key may ask for.
+    /// Keys beginning with `_` that queries with the master key may use.
     static let masterKeys: Set<Name> = [
         "_rperm", "_wperm", "_hashed_password", "_password_history", "_email_verify_token", "_perishable_token",
         "_email_verify_token_expires_at",
         "_perishable_token_expires_at", "_failed_login_count", "_account_lockout_expires_at", "_password_changed_at",
         "_created_at", "_updated_at", "_id",
     ]
-    /// What no query needs and a recursive reader must refuse.
+    /// A nesting that no query needs. The parser is recursive and must reject deeper ones.
     static let hardDepth = 100
 
-    /// Whether the caller is above the rules on keys (master and maintenance).
+    /// Whether the master or maintenance key was used, which allows internal keys and lifts `limits`.
     public var isMaster: Bool
-    /// The limits in force.
     public var limits: Limits
-    /// The number for an operator that does not exist: servers before 8 answered 107, newer ones 102.
+    /// The error code for unknown operators: 107 in servers before version 8, 102 in newer ones.
     public var unknownOperatorCode: Int
-    /// Whether `$inQuery` and `$notInQuery` need a `where`, as servers from 5 to 8 have it.
+    /// Whether `$inQuery` and `$notInQuery` require a `where`, as in parse-server 5 to 8.
     public var requiresInnerCondition: Bool
-    /// Whether the condition is a `$match`, which knows `$size`, `$elemMatch`, `{"$date": …}` and computed names, too.
+    /// Whether the condition is a `$match`, which also allows `$size`, `$elemMatch`, `{"$date": …}` and computed names.
     public var isAggregation: Bool
-    /// The time that relative dates count from, in milliseconds since 1970.
+    /// The time that relative dates refer to, in milliseconds since 1970.
     public var now: Int64
 
     public init(
@@ -54,9 +53,9 @@ public struct FilterParser: Sendable {
         self.isAggregation = isAggregation
     }
 
-    /// Reads a `where`.
+    /// Parses a `where`.
     ///
-    /// - Throws: 102, 105 or 107 with Parse's texts.
+    /// - Throws: 102, 105 or 107 with Parse's messages.
     public func parse(_ object: JSONObject) throws(ParseError) -> Filter {
         let filter = try parse(object, depth: 0, subqueries: 0, insideNor: false)
         var size = FilterSize()
@@ -90,8 +89,8 @@ public struct FilterParser: Sendable {
         return parts.count == 1 ? parts[0] : .all(parts)
     }
 
-    /// The conditions on a field. Lists and subqueries are united, as in parse-server: `$in` beside `$inQuery` is the
-    /// union.
+    /// Returns the conditions on a field. As in parse-server, `$in` and `$inQuery` on the same field match the union of
+    /// both.
     private static func joined(_ constraints: [Constraint], at path: FieldPath) -> [Filter] {
         func isMembership(_ constraint: Constraint) -> Bool {
             switch constraint {
@@ -142,7 +141,7 @@ public struct FilterParser: Sendable {
         guard let object = value["object"], object["className"]?.stringValue != nil,
             let key = value["key"]?.stringValue
         else { throw ParseError(ParseError.invalidQuery, "improper usage of $relatedTo") }
-        // An object that was never saved has no id, and nothing is related to it.
+        // An object that was never saved has no id and no related objects.
         guard let id = object["objectId"], !id.isNull else { return .any([]) }
         guard let owner = Pointer(json: object) else {
             throw ParseError(ParseError.invalidQuery, "improper usage of $relatedTo")
@@ -150,14 +149,14 @@ public struct FilterParser: Sendable {
         return .related(owner: owner, key: key)
     }
 
-    /// Reads what stands at a key: a value to be equal to, or operators.
+    /// Parses the value of a key: operators, or a value to be equal to.
     func constraints(_ value: JSONValue, key: String, subqueries: Int) throws(ParseError) -> [Constraint] {
         guard let object = value.objectValue, object.keys.contains(where: { $0.hasPrefix("$") }) else {
             return [.equal(value)]
         }
         if isAggregation, object["$date"] != nil { return [.equal(try self.value(value, of: "$eq"))] }
         var constraints: [Constraint] = []
-        // Plain keys beside operators, such as those of a pointer, are an equality of their own.
+        // Plain keys next to operators, such as those of a pointer, form a separate equality.
         let plain = object.filter { !$0.key.hasPrefix("$") }
         if !plain.isEmpty { constraints.append(.equal(.object(plain))) }
         for (name, operand) in object where name.hasPrefix("$") {
@@ -188,7 +187,7 @@ public struct FilterParser: Sendable {
             return .compare(comparison, try value(operand, of: name))
         case "$in", "$nin":
             guard let list = operand.arrayValue else { throw ParseError(107, "bad \(name) value") }
-            // One level of nesting is flattened, as `$in` over the arrays of another query's result needs it.
+            // Flattens one level of nesting, for `$in` with arrays from another query's result.
             let values = try values(list.flatMap { $0.arrayValue ?? [$0] }, of: name)
             return name == "$in" ? .isIn(values) : .notIn(values)
         case "$all":
@@ -223,9 +222,9 @@ public struct FilterParser: Sendable {
         }
     }
 
-    /// An operator's operand. An object with operators is a pipeline's date, or invalid.
+    /// Checks an operator's operand. An object with operators must be a pipeline's date.
     ///
-    /// - Throws: 102, since it would match nothing.
+    /// - Throws: 102 for other operators, since they would match nothing.
     private func value(_ operand: JSONValue, of name: String) throws(ParseError) -> JSONValue {
         switch operand {
         case .object(let object):
@@ -246,7 +245,7 @@ public struct FilterParser: Sendable {
         return values
     }
 
-    /// `$elemMatch`: operators for the element itself, or a condition on the members of an object element.
+    /// Parses `$elemMatch`: operators for the element itself, or a condition on the members of an object element.
     private func elementMatch(_ operand: JSONValue, key: String) throws(ParseError) -> Constraint {
         guard let object = operand.objectValue else {
             throw ParseError(ParseError.invalidQuery, "$elemMatch needs an Object")
@@ -255,7 +254,7 @@ public struct FilterParser: Sendable {
         let isOperators = object.elements.first.map { $0.key.hasPrefix("$") && !groups.contains($0.key) } ?? false
         let constraints = isOperators ? try constraints(operand, key: key, subqueries: 0) : []
         let filter = isOperators ? .everything : try parse(object, depth: 0, subqueries: 0, insideNor: true)
-        // What asks for other objects counts from an object of a class, and an element is none.
+        // Subqueries and relations refer to objects of a class, which an element isn't.
         let leaves = constraints.map { Filter.field(FieldPath(key), $0) }
         guard !Filter.all(leaves + [filter]).hasSubqueries else {
             throw ParseError(ParseError.invalidQuery, "$elemMatch cannot contain a subquery")

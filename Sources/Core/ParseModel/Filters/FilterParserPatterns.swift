@@ -1,6 +1,6 @@
 import JSON
 
-/// Regular expressions and text search in a condition.
+/// Parsing of regular expressions and full-text searches.
 extension FilterParser {
     func all(_ operand: JSONValue) throws(ParseError) -> Constraint {
         guard let list = operand.arrayValue else { throw ParseError(unknownOperatorCode, "bad $all value") }
@@ -19,7 +19,7 @@ extension FilterParser {
         return .containsAllStarting(prefixes)
     }
 
-    /// - Throws: 102 if the deployment allows no patterns.
+    /// - Throws: 102 if the deployment doesn't allow regular expressions.
     private func checkPatterns() throws(ParseError) {
         guard !limits.allowsRegex, !isMaster else { return }
         throw ParseError(ParseError.invalidQuery, "$regex operator is not allowed")

@@ -1,6 +1,6 @@
 import JSON
 
-/// Conditions that ask for objects of other classes.
+/// Parsing of subqueries.
 extension FilterParser {
     func subquery(_ name: String, _ operand: JSONValue, depth: Int) throws(ParseError) -> Constraint {
         if let limit = limits.subqueryDepth, !isMaster, depth > limit {
@@ -29,7 +29,7 @@ extension FilterParser {
         return name == "$inQuery" || name == "$select" ? .inQuery(query) : .notInQuery(query)
     }
 
-    /// An inner query without a condition leaves `where` out (iOS); it means every object.
+    /// The iOS SDK omits `where` in a subquery without a condition, which means all objects.
     private static func condition(_ value: JSONValue?, of name: String) throws(ParseError) -> JSONObject {
         switch value {
         case nil: return [:]

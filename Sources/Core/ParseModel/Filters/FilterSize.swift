@@ -1,14 +1,14 @@
-/// How much work a query asks for.
+/// Measures the work that a query causes.
 struct FilterSize {
     private var conditions = 0
     private var subqueries = 0
     private var listValues = 0
 
-    /// Counts what a filter holds; throws 102 for more than ``HardLimits`` allow.
+    /// Counts the parts of a filter. Throws 102 if they exceed ``HardLimits``.
     mutating func add(_ filter: Filter) throws(ParseError) {
         switch filter {
         case .all(let parts), .any(let parts), .none(let parts):
-            // A group costs a pair of brackets, empty ones included.
+            // A group costs a pair of parentheses, even if it is empty.
             try addCondition()
             for part in parts { try add(part) }
         case .field(_, let constraint):

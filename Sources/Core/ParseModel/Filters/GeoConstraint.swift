@@ -54,7 +54,7 @@ enum GeoConstraint {
                 throw ParseError(
                     107, "bad $geoWithin value; Polygon.coordinates should contain at least 3 lon/lat pairs")
             }
-            // A Polygon object here holds longitude first: what the JavaScript SDK sends.
+            // A Polygon object has the longitude first here, as sent by the JavaScript SDK.
             for pair in coordinates { points.append(try point(pair, longitudeFirst: true)) }
         } else if let list = value.arrayValue {
             guard list.count >= 3 else {
@@ -103,23 +103,23 @@ enum GeoConstraint {
     }
 }
 
-/// An area on the sphere, by its corners.
+/// An area on the sphere, given by its corners.
 public struct GeoPolygon: Hashable, Sendable {
-    /// The corners in order, the first once more at the end.
+    /// The corners in order. The first one is repeated at the end.
     public let corners: [GeoPoint]
 
-    /// PostgreSQL compares each corner of a polygon with each of another, uninterruptibly.
+    /// PostgreSQL compares every corner of one polygon with every corner of another and can't be interrupted meanwhile.
     private static let mostCorners = 10_000
 
-    /// Makes a polygon of its corners, and closes it.
+    /// Creates a polygon from its corners and closes it.
     public init(_ corners: [GeoPoint]) {
         let isClosed = corners.isEmpty || corners.first == corners.last
         self.corners = isClosed ? corners : corners + corners.prefix(1)
     }
 
-    /// Reads `{"__type":"Polygon","coordinates":[[latitude,longitude],…]}`.
+    /// Parses `{"__type":"Polygon","coordinates":[[latitude,longitude],…]}`.
     ///
-    /// - Throws: 107 for what has fewer than three different corners, and for corners that are none.
+    /// - Throws: 107 for fewer than three distinct corners, more than 10,000, or invalid ones.
     public init(json value: JSONValue) throws(ParseError) {
         guard let pairs = value["coordinates"]?.arrayValue, pairs.count >= 3 else {
             throw ParseError(ParseError.invalidJSON, "Polygon must have at least 3 values")

@@ -1,9 +1,9 @@
-/// Translates the regular expressions that SDKs send (JavaScript and PCRE) into PostgreSQL's.
+/// Translates the regular expressions of SDKs (JavaScript and PCRE) to PostgreSQL's syntax.
 public enum RegexPattern {
-    /// The longest pattern that is taken, in bytes.
+    /// The maximum length of a pattern in bytes.
     public static let longest = 4096
 
-    /// The text of a pattern that only says "starts with": `^\Qtext\E`; nil for every other pattern.
+    /// Returns the text of a pattern of the form `^\Qtext\E`, or nil for any other pattern.
     public static func literalPrefix(_ pattern: String) -> String? {
         let bytes = Array(pattern.utf8)
         guard bytes.starts(with: "^\\Q".utf8), bytes.count >= 5, bytes.suffix(2).elementsEqual("\\E".utf8) else {
@@ -14,8 +14,8 @@ public enum RegexPattern {
         return String(decoding: text, as: UTF8.self)
     }
 
-    /// The text that a pattern asks a value to start with, if it asks nothing else: `^\Qtext\E`, or `^text` of plain
-    /// characters. Nil for every other pattern, and where an option gives one of its characters another meaning.
+    /// Returns the prefix that a pattern requires if that is all it requires: `^\Qtext\E`, or `^text` of plain
+    /// characters. Returns nil for any other pattern, and if an option changes the meaning of a character.
     public static func prefix(_ pattern: String, options: String) -> String? {
         guard pattern.utf8.first == UInt8(ascii: "^"), options.allSatisfy({ "su".contains($0) }) else { return nil }
         if let quoted = literalPrefix(pattern) { return quoted }
@@ -23,9 +23,10 @@ public enum RegexPattern {
         return text.contains { "\\.[]{}()*+?^$|".utf8.contains($0) } ? nil : String(Substring(text))
     }
 
-    /// Whether a pattern may refer to what one of its groups matched.
+    /// Whether a pattern may contain a back-reference.
     ///
-    /// It is so for some that do not, as where the reference is quoted: ``postgres(_:options:allowsBackReferences:)`` knows.
+    /// This can be a false alarm, for example if the reference is quoted. ``postgres(_:options:allowsBackReferences:)``
+    /// is exact.
     static func mayReferBack(_ pattern: String) -> Bool {
         var isEscape = false
         for byte in pattern.utf8 {
@@ -35,25 +36,24 @@ public enum RegexPattern {
         return false
     }
 
-    /// A pattern in PostgreSQL's syntax, and how it is meant.
+    /// A pattern in PostgreSQL's syntax, with its options.
     struct Translation {
-        /// Whether `^` and `$` stand for the ends of lines.
+        /// Whether `^` and `$` match at the ends of lines.
         let anchorsAtLines: Bool
-        /// Whether `.` and sets of what must not stand somewhere take the end of a line.
+        /// Whether `.` and negated sets match newlines.
         let dotMatchesNewline: Bool
-        /// Whether capitals and small letters are the same.
         let ignoresCase: Bool
         /// The pattern without flags.
         let body: [UInt8]
     }
 
-    /// The pattern in PostgreSQL's syntax, with its options as embedded flags.
+    /// Translates a pattern to PostgreSQL's syntax, with its options as embedded flags.
     ///
     /// - Parameters:
-    ///   - options: letters out of `imxsu`.
-    ///   - allowsBackReferences: Whether the pattern may refer to what one of its groups matched (`\1`). The time that
-    ///     such a pattern takes can grow exponentially with its length.
-    /// - Throws: 102 for what PostgreSQL has no counterpart for.
+    ///   - options: Letters out of `imxsu`.
+    ///   - allowsBackReferences: Whether the pattern may have back-references (`\1`). Matching such a pattern can take
+    ///     exponential time in its length.
+    /// - Throws: 102 for syntax that PostgreSQL has no equivalent for.
     public static func postgres(_ pattern: String, options: String, allowsBackReferences: Bool = true)
         throws(ParseError) -> String
     {
@@ -69,7 +69,7 @@ public enum RegexPattern {
         return "(?\(flags))" + String(decoding: translation.body, as: UTF8.self)
     }
 
-    /// The pattern in PostgreSQL's syntax; see ``postgres(_:options:allowsBackReferences:)``.
+    /// Translates a pattern without embedding its flags. See ``postgres(_:options:allowsBackReferences:)``.
     static func translation(_ pattern: String, options: String, allowsBackReferences: Bool)
         throws(ParseError) -> Translation
     {

@@ -1,4 +1,4 @@
-/// Reads a pattern byte by byte, once, and gives it in PostgreSQL's syntax. All that means something is ASCII.
+/// Translates a pattern to PostgreSQL's syntax in one pass over its bytes. All special characters are ASCII.
 struct RegexReader {
     private(set) var rest: ArraySlice<UInt8>
     private let allowsBackReferences: Bool
@@ -9,7 +9,7 @@ struct RegexReader {
         self.allowsBackReferences = allowsBackReferences
     }
 
-    /// Takes inline flags, as in `(?i)`. They are taken at the start only, where every engine has them.
+    /// Consumes inline flags such as `(?i)`. They are recognized only at the start, where every engine allows them.
     mutating func flags() -> ArraySlice<UInt8> {
         guard rest.starts(with: "(?".utf8), let end = rest.firstIndex(of: UInt8(ascii: ")")) else { return [] }
         let flags = rest[rest.startIndex + 2..<end]
@@ -18,9 +18,9 @@ struct RegexReader {
         return flags
     }
 
-    /// The rest in PostgreSQL's syntax.
+    /// Returns the rest of the pattern in PostgreSQL's syntax.
     ///
-    /// - Parameter isExtended: Whether blanks and comments mean nothing.
+    /// - Parameter isExtended: Whether whitespace and comments are ignored.
     mutating func body(isExtended: Bool) throws(ParseError) -> [UInt8] {
         output.reserveCapacity(rest.count + 16)
         var inBracket = false
@@ -38,7 +38,7 @@ struct RegexReader {
                 inBracket = true
                 output.append(byte)
                 if rest.first == UInt8(ascii: "^") { output.append(rest.removeFirst()) }
-                // In JavaScript `[]` is an empty set, which PostgreSQL cannot say.
+                // In JavaScript `[]` is an empty set, which PostgreSQL can't express.
                 if rest.first == UInt8(ascii: "]") { throw Self.invalid }
             case UInt8(ascii: "["):
                 output += "\\[".utf8
@@ -58,8 +58,8 @@ struct RegexReader {
         return output
     }
 
-    /// Takes `\Qtext\E` (or all that is left when `\E` is missing), including the way iOS escapes an `\E` inside; nil when
-    /// something else follows.
+    /// Consumes `\Qtext\E`, or everything up to the end if `\E` is missing. Returns nil if something else follows. iOS
+    /// escapes an `\E` inside the text as `\E\\E\Q`.
     mutating func quotation() -> [UInt8]? {
         guard rest.starts(with: "\\Q".utf8) else { return nil }
         rest = rest.dropFirst(2)
@@ -90,7 +90,7 @@ struct RegexReader {
             output += [UInt8(ascii: "\\"), byte]
         case "x": try codePoint(digits: 2)
         case "u": try codePoint(digits: 4)
-        // The end of a quotation that was never begun means nothing.
+        // The end of a quotation that never began is ignored.
         case "E": break
         case "c", "p", "P", "k", "G", "K", "R", "X", "h", "H", "N", "e", "a": throw Self.invalid
         default: appendLiteral(byte)
@@ -114,7 +114,7 @@ struct RegexReader {
             output += form.utf8
             return
         }
-        // A named group is a group; its name is only of use to replacements.
+        // A named group becomes a plain group. Its name matters only to replacements.
         for form in ["?<", "?P<"] where rest.starts(with: form.utf8) {
             guard let end = rest.firstIndex(of: UInt8(ascii: ">")) else { throw Self.invalid }
             rest = rest[(end + 1)...]

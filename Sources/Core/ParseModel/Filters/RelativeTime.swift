@@ -6,7 +6,7 @@ import JSON
     import Foundation
 #endif
 
-/// `$relativeTime`: a time relative to now, such as `3 days 2 hours ago` or `in 1 week`.
+/// Parses `$relativeTime`: a time relative to now, such as `3 days 2 hours ago` or `in 1 week`.
 enum RelativeTime {
     private static let seconds: [Name: Int64] = [
         "yr": 31_536_000, "yrs": 31_536_000, "year": 31_536_000, "years": 31_536_000,
@@ -17,7 +17,7 @@ enum RelativeTime {
         "sec": 1, "secs": 1, "second": 1, "seconds": 1,
     ]
 
-    /// The time that a text means, in milliseconds since 1970; throws 107 with what is wrong with the text.
+    /// Returns the time in milliseconds since 1970. Throws 107 with the reason if the text is invalid.
     static func parse(_ value: JSONValue, now: Int64) throws(ParseError) -> Int64 {
         guard let original = value.stringValue else {
             throw ParseError(107, "bad $relativeTime (\(value.text)) value. Time should be a string")
@@ -54,7 +54,6 @@ enum RelativeTime {
 }
 
 extension ParseDate {
-    /// The present time.
     public static var now: ParseDate {
         ParseDate(milliseconds: Int64(Date().timeIntervalSince1970 * 1000))
     }

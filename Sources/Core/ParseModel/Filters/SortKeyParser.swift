@@ -1,9 +1,9 @@
 import JSON
 
 extension SortKey {
-    /// Reads an `order` of a request.
+    /// Parses the `order` of a request.
     ///
-    /// - Throws: 102 for more keys, or longer ones, than are served.
+    /// - Throws: 102 for too many keys, or for keys with too many steps.
     public static func limited(_ value: JSONValue?) throws(ParseError) -> [SortKey] {
         let keys = list(value)
         try HardLimits.check(keys.count, atMost: HardLimits.sortKeys, "sort keys")
@@ -11,7 +11,7 @@ extension SortKey {
         return keys
     }
 
-    /// Reads an `order`: a comma list or a JSON list of names, a leading `-` for descending.
+    /// Parses an `order`: a comma-separated list or a JSON list of names, with a leading `-` for descending order.
     public static func list(_ value: JSONValue?) -> [SortKey] {
         value.map(\.parameterNames).map { names in
             names.compactMap { name in
@@ -24,7 +24,7 @@ extension SortKey {
 }
 
 extension JSONValue {
-    /// The names in a parameter that is a comma list or a JSON list of names, without blanks around them.
+    /// The names in a parameter that is a comma-separated list or a JSON list, without surrounding whitespace.
     public var parameterNames: [String] {
         switch self {
         case .string(let text):
@@ -35,7 +35,7 @@ extension JSONValue {
         }
     }
 
-    /// A count in a parameter: a number, or a numeric string as iOS and Android send it. Nil for anything else.
+    /// The integer in a parameter: a number, or a numeric string as sent by iOS and Android. Nil for anything else.
     public var parameterInteger: Int? {
         switch self {
         case .number(let number): Int(exactly: number.rounded(.towardZero))
@@ -48,7 +48,7 @@ extension JSONValue {
 }
 
 extension StringProtocol {
-    /// The text without blanks at either end.
+    /// The text without whitespace at either end.
     var trimmingBlanks: String {
         var view = Substring(self).unicodeScalars
         while view.first?.properties.isWhitespace == true { view.removeFirst() }

@@ -1,12 +1,12 @@
 import JSON
 
-/// A condition on a field of a plain type, made ready for many objects.
+/// A condition on a field of a plain type, prepared for matching many objects.
 enum ColumnCondition {
     case never
     case isMissing(Bool)
-    /// One of some values; null among them stands for a missing one.
+    /// Equal to one of the values. A null among the values matches a missing one.
     case isOneOf(Set<ColumnValue>, orMissing: Bool)
-    /// One of some GeoPoints, which are not compared exactly.
+    /// Equal to one of the GeoPoints or polygons, which are compared with a tolerance.
     case isOneOfPoints([ColumnValue], orMissing: Bool)
     case stands(Comparison, ColumnValue)
     case isFound(TextPattern)
@@ -16,7 +16,7 @@ enum ColumnCondition {
     case isInPolygon(GeoPolygon)
     case contains(GeoPoint)
 
-    /// - Parameter weight: Counts the steps of a pattern.
+    /// - Parameter weight: Counts the steps of patterns.
     init(_ constraint: Constraint, _ type: FieldType, _ weight: inout MatcherWeight) throws(FilterMatcherError) {
         let holdsText = type == .string || type == .file || type.targetClass != nil
         switch constraint {
@@ -51,7 +51,7 @@ enum ColumnCondition {
         return .isOneOf(Set(known), orMissing: orMissing)
     }
 
-    /// Whether a value fulfils the condition; nil for a missing one.
+    /// Whether a value meets the condition. `value` is nil if it is missing.
     func holds(_ value: ColumnValue?, _ budget: inout MatchBudget) throws(FilterMatcherError) -> Bool {
         try budget.spend(1)
         switch (self, value) {

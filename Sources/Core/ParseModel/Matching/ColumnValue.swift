@@ -1,6 +1,6 @@
 import JSON
 
-/// What a column of a plain type holds of a value: a pointer's id, a file's name, a date's time.
+/// The stored form of a value in a column of a plain type: a pointer's id, a file's name, a date's time.
 enum ColumnValue: Hashable {
     case text(Name)
     case number(Double)
@@ -9,7 +9,7 @@ enum ColumnValue: Hashable {
     case point(GeoPoint)
     case polygon(GeoPolygon)
 
-    /// What a column of a type holds of a value; nil when no value of the column can be like it.
+    /// Returns the stored form of a value, or nil if no value of the column can equal it.
     init?(_ value: JSONValue, _ type: FieldType) {
         switch type {
         case .string:
@@ -45,7 +45,7 @@ enum ColumnValue: Hashable {
         }
     }
 
-    /// Whether two values count as the same: corners of polygons may come in another order.
+    /// Whether two values are the same. Corners of polygons may come in another order.
     func isSame(_ other: ColumnValue, _ budget: inout MatchBudget) throws(FilterMatcherError) -> Bool {
         switch (self, other) {
         case (.point(let left), .point(let right)): return left.isSame(right)
@@ -54,7 +54,7 @@ enum ColumnValue: Hashable {
         }
     }
 
-    /// Whether it stands so to another of its kind; GeoPoints have no order.
+    /// Whether a comparison with another value of the same type is true. GeoPoints have no order.
     func stands(_ comparison: Comparison, _ other: ColumnValue) -> Bool {
         switch (self, other) {
         case (.text(let left), .text(let right)): comparison.holds(left, right)
@@ -67,7 +67,6 @@ enum ColumnValue: Hashable {
 }
 
 extension Comparison {
-    /// Whether two values stand so to one another.
     func holds<Value: Comparable>(_ left: Value, _ right: Value) -> Bool {
         switch self {
         case .less: left < right

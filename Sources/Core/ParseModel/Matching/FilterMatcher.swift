@@ -1,15 +1,15 @@
 import JSON
 
-/// Says whether objects fulfil a filter, without the database: what live queries ask of every change.
+/// Matches objects against a filter without the database, as live queries do for every change.
 ///
-/// It means what the same filter means as SQL. A missing field is null, an array matches by its elements, and a value of
-/// another type is no match, never an error. Texts are ordered by their bytes, and the letters of patterns (`\w`,
-/// case) are those of ASCII: so does a database with the collation `C`, which is the one that Roost makes.
+/// Its results equal those of the same filter in SQL. A missing field is null, an array matches by its elements, and a
+/// value of another type never matches and isn't an error. Texts are sorted by bytes, and patterns know only ASCII
+/// letters (`\w`, case), as in a database with the collation `C`, which Roost uses when it creates one.
 ///
-/// A matcher is made once for a filter and asked about many objects. What it costs is linear in the object for each
-/// condition, and at most ``steps`` for all of them; patterns never backtrack.
+/// Create a matcher once per filter and use it for many objects. The work per condition is linear in the object, at
+/// most ``steps`` for all conditions, and patterns never backtrack.
 public struct FilterMatcher: Sendable {
-    /// The most that one comparison may cost: values looked at, and characters of texts that patterns look at.
+    /// The maximum work of one match: values visited, and characters of texts that patterns visit.
     public static let steps = 10_000_000
 
     private indirect enum Node: Sendable {
@@ -22,18 +22,17 @@ public struct FilterMatcher: Sendable {
     }
 
     private let root: Node
-    /// What it takes in memory, in bytes, roughly.
+    /// The approximate memory size in bytes.
     public let weight: Int
 
-    /// - Throws: ``FilterMatcherError`` for what cannot be said without the database, and for what the database would
-    ///   refuse.
+    /// - Throws: ``FilterMatcherError`` for filters that need the database or that the database would reject.
     public init(_ filter: Filter, schema: ClassSchema) throws(FilterMatcherError) {
         var weight = MatcherWeight()
         root = try Self.node(filter, schema, &weight)
         self.weight = weight.bytes
     }
 
-    /// Whether an object, with its fields as clients get them, fulfils the filter.
+    /// Whether an object matches the filter. Its fields have the format that clients get.
     ///
     /// - Throws: ``FilterMatcherError/tooMuchWork``.
     public func matches(_ object: JSONObject) throws(FilterMatcherError) -> Bool {
@@ -41,7 +40,7 @@ public struct FilterMatcher: Sendable {
         return try matches(object, &budget)
     }
 
-    /// The same, of what is left of a budget.
+    /// Does the same within the remaining budget.
     public func matches(_ object: JSONObject, _ budget: inout MatchBudget) throws(FilterMatcherError) -> Bool {
         try Self.holds(root, object, &budget)
     }
@@ -88,9 +87,9 @@ public struct FilterMatcher: Sendable {
         }
         let field = SystemClass.field(queriedAs: path.root)
         guard let type = schema.type(of: field) else {
-            // Objects do not show the columns that only the server reads.
+            // Objects don't contain columns that only the server reads.
             guard field.utf8.first != UInt8(ascii: "_") else { throw .needsDatabase(field) }
-            // A pattern that is none is one when the field comes, too.
+            // An invalid pattern is an error even if the class doesn't have the field yet.
             if case .regex(let pattern, let options) = constraint {
                 _ = try TextPattern(pattern, options: options, &weight)
             }
@@ -104,13 +103,13 @@ public struct FilterMatcher: Sendable {
             return .nested([field] + path.steps, condition)
         case .acl, .relation: return .constant(isFulfilledByNothing(constraint))
         default:
-            // A date or a pointer in a field of its own has no inside.
+            // A date or a pointer in a column has no nested values.
             guard isWhole else { return .constant(isFulfilledByNothing(constraint)) }
             return .column(Name(field), type, try ColumnCondition(constraint, type, &weight))
         }
     }
 
-    /// A field that the class does not have is missing from every object.
+    /// A field that the class doesn't have is missing in every object.
     private static func isFulfilledByNothing(_ constraint: Constraint) -> Bool {
         switch constraint {
         case .equal(.null), .exists(false): true
@@ -133,11 +132,11 @@ public struct FilterMatcher: Sendable {
         case .not(let part): return try !holds(part, object, &budget)
         case .column(let field, let type, let condition):
             let value = object[field]
-            // A polygon is read corner by corner, whatever is asked of it.
+            // A polygon is parsed corner by corner, whatever the condition.
             if type == .polygon { try budget.spend(value?["coordinates"]?.arrayValue?.count ?? 0) }
             return try condition.holds(value.flatMap { ColumnValue($0, type) }, &budget)
         case .nested(let path, let condition):
-            // A field is never null: it is missing then.
+            // A top-level field is never null, only missing.
             if object[path[0]]?.isNull ?? true {
                 return try condition.holds([MatchedLeaf(value: nil)], &budget)
             }
@@ -146,16 +145,16 @@ public struct FilterMatcher: Sendable {
     }
 }
 
-/// Why a ``FilterMatcher`` cannot say whether an object fulfils a filter.
+/// The reason why a ``FilterMatcher`` can't match a filter.
 public enum FilterMatcherError: Error, Equatable, Sendable {
-    /// The answer lies in other rows, or in columns that objects do not show: `$inQuery`, `$notInQuery`, `$select`,
-    /// `$dontSelect`, `$relatedTo`, `$text`, conditions on relations and on the server's own columns.
+    /// The result depends on other rows, or on columns that objects don't contain: `$inQuery`, `$notInQuery`,
+    /// `$select`, `$dontSelect`, `$relatedTo`, `$text`, conditions on relations and on internal columns.
     case needsDatabase(String)
-    /// The database would refuse the filter, too: a pattern that is none, `$relativeTime` on what is no date.
+    /// The database would reject the filter, too: an invalid pattern, or `$relativeTime` on a field that isn't a date.
     case invalid(ParseError)
-    /// A pattern that cannot be matched in linear time, or not within the limits: one that refers back, looks around,
-    /// or repeats too much.
+    /// The pattern can't be matched in linear time or within the limits: it has back-references, looks around, or
+    /// repeats too much.
     case unsupportedPattern(String)
-    /// The filter and the object together ask for more work than ``FilterMatcher/steps``.
+    /// The filter and the object together need more work than ``FilterMatcher/steps``.
     case tooMuchWork
 }

@@ -23,9 +23,9 @@ extension GeoPoint {
         return 2 * asin(min(1, part).squareRoot())
     }
 
-    /// Whether it lies inside a box of two opposite corners, whichever of them comes first, its edges included.
+    /// Whether the point is inside or on the edges of a box given by two opposite corners in any order.
     ///
-    /// One whose first corner lies east of the second crosses the antimeridian where that is the shorter way.
+    /// If the first corner is more than 180° east of the second, the box crosses the antimeridian.
     func isInBox(between first: GeoPoint, and second: GeoPoint) -> Bool {
         func isBetween(_ value: Double, _ one: Double, _ other: Double) -> Bool {
             min(one, other) <= value && value <= max(one, other)
@@ -39,7 +39,7 @@ extension GeoPoint {
 }
 
 extension GeoPolygon {
-    /// Whether a place lies inside, or on an edge: whether the edges go around it.
+    /// Whether a point is inside the polygon or on an edge, computed by its winding number.
     func contains(_ place: GeoPoint, _ budget: inout MatchBudget) throws(FilterMatcherError) -> Bool {
         try budget.spend(corners.count)
         guard var from = corners.last else { return false }
@@ -48,7 +48,7 @@ extension GeoPolygon {
             defer { from = to }
             let (x, y) = (to.longitude - from.longitude, to.latitude - from.latitude)
             let (placeX, placeY) = (place.longitude - from.longitude, place.latitude - from.latitude)
-            // Positive where the place lies left of the edge.
+            // Positive if the point is left of the edge.
             let side = x * placeY - y * placeX
             if abs(side) <= GeoPoint.tolerance, isBetween(place, from, to) { return true }
             if from.latitude <= place.latitude {
@@ -68,7 +68,7 @@ extension GeoPolygon {
             && isBetween(place.longitude, from.longitude, to.longitude)
     }
 
-    /// Whether two polygons have the same corners, one after the other in either direction, from any of them on.
+    /// Whether two polygons have the same sequence of corners, in either direction and from any starting corner.
     func isSame(_ other: GeoPolygon, _ budget: inout MatchBudget) throws(FilterMatcherError) -> Bool {
         let count = corners.count
         guard count == other.corners.count, let first = corners.first else { return false }

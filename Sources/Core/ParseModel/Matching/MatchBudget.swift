@@ -1,31 +1,31 @@
 import JSON
 
-/// The work that is left for the comparison of objects with filters.
+/// The remaining work for matching objects against filters.
 ///
 /// Each condition is linear in the object, but a filter can have thousands of conditions and an object thousands of
-/// values: the product is what this bounds.
+/// values. The budget limits the product.
 public struct MatchBudget: Sendable {
-    /// What is left: values looked at, and characters of texts that patterns look at.
+    /// The remaining steps: values visited, and characters of texts that patterns visit.
     public private(set) var left: Int
 
     public init(steps: Int) { left = steps }
 
-    /// Takes away some of it.
+    /// Subtracts steps.
     ///
-    /// - Throws: ``FilterMatcherError/tooMuchWork`` when there is not as much.
+    /// - Throws: ``FilterMatcherError/tooMuchWork`` if not enough are left.
     public mutating func spend(_ steps: Int) throws(FilterMatcherError) {
         left -= steps
         guard left >= 0 else { throw .tooMuchWork }
     }
 
-    /// Takes away what a comparison of two texts takes.
+    /// Subtracts the cost of comparing two texts.
     mutating func spend(comparing left: Name, _ right: Name) throws(FilterMatcherError) {
         try spend(1 + min(left.utf8.count, right.utf8.count) >> 5)
     }
 
-    /// Does something with a part of what is left.
+    /// Runs `body` with a part of the budget.
     ///
-    /// - Parameter steps: The most that it may take.
+    /// - Parameter steps: The maximum number of steps that it may use.
     public mutating func lend<R>(
         atMost steps: Int, _ body: (inout MatchBudget) throws(FilterMatcherError) -> R
     ) throws(FilterMatcherError) -> R {
@@ -36,14 +36,13 @@ public struct MatchBudget: Sendable {
     }
 }
 
-/// What a matcher takes in memory: far more than its filter had as JSON, where patterns repeat.
+/// Measures the memory size of a matcher, which can far exceed that of the filter's JSON if patterns repeat.
 struct MatcherWeight {
     /// Maximum steps of all patterns in a filter. Repetitions are expanded, and each step visits each character.
     private static let mostSteps = 20_000
     /// Bytes counted per condition, list value and pattern step.
     private static let (condition, value, step) = (128, 40, 24)
 
-    /// Approximate.
     private(set) var bytes = 0
     private(set) var stepsLeft = Self.mostSteps
 
@@ -58,7 +57,7 @@ struct MatcherWeight {
         }
     }
 
-    /// Counts the steps of a pattern; there are as many left.
+    /// Counts the steps of a pattern, which must not exceed `stepsLeft`.
     mutating func add(steps: Int) {
         bytes += steps * Self.step
         stepsLeft -= steps

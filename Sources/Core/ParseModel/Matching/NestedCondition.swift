@@ -1,24 +1,24 @@
 import JSON
 
-/// A condition on what objects and arrays hold, made ready for many objects.
+/// A condition on values inside objects and arrays, prepared for matching many objects.
 enum NestedCondition {
     case never
-    /// Null, or nothing at all. An array is there, whatever it holds.
+    /// Null or missing. An array is neither, whatever it contains.
     case isNull
     case exists(Bool)
-    /// A value here is one of these.
+    /// One of the values found equals one of these.
     case hasAny(Set<UnorderedValue>, hasContainers: Bool, orNull: Bool)
-    /// An array has a pointer, whatever else was stored with it.
+    /// An array contains this pointer, even if it was stored with more members.
     case hasPointer(JSONObject)
-    /// Every array here has elements out of these only, and there is an array.
+    /// The values found include an array, and all elements of the arrays found are among these.
     case containedBy(Set<UnorderedValue>)
     case stands(Comparison, JSONValue)
     case isFound(TextPattern)
     case startsWith([Name])
 
     /// - Parameters:
-    ///   - isList: Whether the condition is on a field that holds arrays, as a whole.
-    ///   - weight: Counts the steps of a pattern.
+    ///   - isList: Whether the condition is on an array field as a whole.
+    ///   - weight: Counts the steps of patterns.
     init(_ constraint: Constraint, isList: Bool, _ weight: inout MatcherWeight) throws(FilterMatcherError) {
         switch constraint {
         case .equal(.null): self = .isNull
@@ -36,7 +36,7 @@ enum NestedCondition {
                 self = .stands(comparison, value)
                 return
             }
-            // Dates inside other values are compared as the texts that they are there.
+            // Dates inside other values are compared as texts, as the database does.
             let date = value["iso"]?.stringValue.flatMap(ParseDate.init(iso:))
             self = date.map { .stands(comparison, $0.json) } ?? .never
         case .compareRelative: throw .invalid(ColumnCondition.relativeTime)
@@ -57,7 +57,7 @@ enum NestedCondition {
             orNull: present.count < values.count)
     }
 
-    /// Whether the values that a key leads to fulfil the condition.
+    /// Whether the values that a key leads to meet the condition.
     func holds(_ leaves: [MatchedLeaf], _ budget: inout MatchBudget) throws(FilterMatcherError) -> Bool {
         switch self {
         case .never: return false
@@ -112,7 +112,7 @@ enum NestedCondition {
         }
     }
 
-    /// Whether some value here meets a condition, either itself or, for an array, one of its elements.
+    /// Whether a value, or an element of it if it is an array, meets a condition.
     private static func someValue(
         _ leaves: [MatchedLeaf], _ budget: inout MatchBudget,
         _ condition: (JSONValue, inout MatchBudget) throws(FilterMatcherError) -> Bool
@@ -130,7 +130,7 @@ enum NestedCondition {
         return false
     }
 
-    /// Whether a comparison holds. Values of different types have no order.
+    /// Returns whether a comparison is true. Values of different types have no order.
     private static func stands(_ value: JSONValue, _ comparison: Comparison, _ operand: JSONValue) -> Bool {
         switch (value, operand) {
         case (.number(let left), .number(let right)): return comparison.holds(left, right)
@@ -146,15 +146,15 @@ enum NestedCondition {
     }
 }
 
-/// A value that a path leads to, as MongoDB goes: through the members of objects; in an array through every element
-/// that is an object, and through the element at a place when the step is a number.
+/// A value that a path leads to, by MongoDB's rules: a step selects a member of an object, an element of an array by
+/// index, or a member of every object in an array.
 struct MatchedLeaf {
-    /// The value; nil where the way ends before the path does.
+    /// The value, or nil if the path doesn't exist.
     let value: JSONValue?
-    /// Set for an array that is an element of another and was asked for by its place: it does not count by its elements.
+    /// Whether it is an array selected by index from another array. Its elements don't match separately.
     var isWhole = false
 
-    /// Every value that a path leads to from an object or an array; none from other values.
+    /// Returns every value that a path leads to from an object or an array, and none from other values.
     static func all(_ container: JSONValue, _ path: ArraySlice<String>, _ budget: inout MatchBudget)
         throws(FilterMatcherError) -> [MatchedLeaf]
     {
@@ -180,7 +180,7 @@ struct MatchedLeaf {
         return leaves
     }
 
-    /// An array index: digits without a leading zero.
+    /// Parses an array index: digits without a leading zero.
     private static func place(_ step: String) -> Int? {
         let digits = step.utf8
         guard !digits.isEmpty, digits.count <= 9, digits.allSatisfy({ (48...57).contains($0) }),
@@ -190,10 +190,9 @@ struct MatchedLeaf {
     }
 }
 
-/// A JSON value as the database compares it: the order of an object's members does not count. Texts and names are
-/// compared by their bytes.
+/// A JSON value that is compared as in the database: the order of an object's members doesn't matter, and texts and
+/// names are compared by bytes.
 public struct UnorderedValue: Hashable, Sendable {
-    /// The value, with its members in any order.
     public let value: JSONValue
 
     public init(_ value: JSONValue) { self.value = value }
@@ -219,7 +218,7 @@ public struct UnorderedValue: Hashable, Sendable {
             hasher.combine(list.count)
             for element in list { hash(element, into: &hasher) }
         case .object(let object):
-            // A sum is the same in every order.
+            // The sum doesn't depend on the order.
             var sum = object.count
             for (key, member) in object {
                 var inner = Hasher()
@@ -232,7 +231,7 @@ public struct UnorderedValue: Hashable, Sendable {
         }
     }
 
-    /// How much work it is to compare it.
+    /// The cost of comparing the value, in steps of a ``MatchBudget``.
     static func weight(_ value: JSONValue) -> Int {
         switch value {
         case .null, .bool, .number: 1

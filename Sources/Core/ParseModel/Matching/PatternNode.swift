@@ -1,17 +1,17 @@
-/// A part of a regular expression.
+/// A node of a parsed regular expression.
 indirect enum PatternNode {
     /// One character out of a set.
     case character(CharacterChoice)
-    /// A place between characters.
+    /// A position between characters.
     case boundary(PatternBoundary)
-    /// One after the other; without parts, the empty text.
+    /// Parts in sequence. Matches the empty text if empty.
     case sequence([PatternNode])
     case choice([PatternNode])
-    /// So many times; nil for any number.
+    /// A repeated part; `most` is nil for any number.
     case repetition(PatternNode, least: Int, most: Int?)
 }
 
-/// A place between two characters of a text, or at its ends.
+/// A position between two characters of a text, or at its ends.
 enum PatternBoundary {
     case start, end, lineStart, lineEnd, word, noWord
 
@@ -30,7 +30,7 @@ enum PatternBoundary {
     }
 }
 
-/// The kinds of characters that have an escape of their own, such as `\d`.
+/// The character classes that have an escape, such as `\d`.
 enum CharacterKind {
     case digit, word, space, noDigit, noWord, noSpace
 
@@ -47,7 +47,7 @@ enum CharacterKind {
     }
 }
 
-/// The characters that may stand at one place of a text.
+/// A set of characters that match at one position.
 struct CharacterChoice {
     private let ranges: [ClosedRange<Unicode.Scalar>]
     private let kinds: Set<CharacterKind>
@@ -59,7 +59,7 @@ struct CharacterChoice {
         _ ranges: [ClosedRange<Unicode.Scalar>], kinds: Set<CharacterKind> = [], isNegated: Bool = false,
         ignoresCase: Bool = false, excludesNewline: Bool = false
     ) {
-        // In order and apart, so that one is found by halving.
+        // Sorted and disjoint, for a binary search.
         var merged: [ClosedRange<Unicode.Scalar>] = []
         for range in ranges.sorted(by: { $0.lowerBound < $1.lowerBound }) {
             if let last = merged.last, range.lowerBound <= last.upperBound {

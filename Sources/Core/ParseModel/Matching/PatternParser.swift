@@ -1,8 +1,8 @@
-/// Reads a regular expression in PostgreSQL's syntax, as ``RegexPattern`` gives it.
+/// Parses a regular expression in PostgreSQL's syntax, as translated by ``RegexPattern``.
 struct PatternParser {
-    /// Nesting of groups.
+    /// Maximum nesting of groups.
     private static let deepest = 100
-    /// The greatest repetition count, as in PostgreSQL.
+    /// The maximum repetition count, as in PostgreSQL.
     private static let mostRepetitions = 255
 
     private let translation: RegexPattern.Translation
@@ -34,7 +34,7 @@ struct PatternParser {
                 guard try repetition() == nil else { throw Self.invalid }
                 parts.append(part)
             } else if let counts = try repetition() {
-                // `a*?` finds where `a*` finds; two counts at once are none.
+                // `a*?` matches in the same texts as `a*`. Two quantifiers in a row are invalid.
                 _ = skip("?")
                 guard try repetition() == nil else { throw Self.invalid }
                 parts.append(.repetition(part, least: counts.least, most: counts.most))
@@ -53,7 +53,7 @@ struct PatternParser {
 
     private mutating func atom(depth: Int) throws(FilterMatcherError) -> PatternNode {
         let lines = translation.anchorsAtLines
-        // A count with nothing before it.
+        // A quantifier with nothing before it is invalid.
         guard try repetition() == nil, let character = rest.popFirst() else { throw Self.invalid }
         switch character {
         case "^": return .boundary(lines ? .lineStart : .start)
@@ -115,7 +115,7 @@ struct PatternParser {
         var kinds: Set<CharacterKind> = []
         var isFirst = true
         while !skip("]") {
-            // A bare hyphen stands for itself at the ends only.
+            // A bare hyphen is a literal only at either end of a set.
             if rest.first == "-", !isFirst, rest.dropFirst().first != "]" { throw Self.invalid }
             isFirst = false
             let (character, kind) = try member()

@@ -1,10 +1,10 @@
-/// A regular expression as a machine that is in several states at once, so that each character of a text is looked at
-/// once in each state.
+/// A regular expression as a nondeterministic automaton, run in all states at once, so that each character is visited
+/// at most once per state.
 struct PatternProgram {
     private enum Step {
         case character(CharacterChoice)
         case boundary(PatternBoundary)
-        /// Both ways at once.
+        /// Continues at both steps.
         case fork(Int, Int)
         case jump(Int)
         case found
@@ -14,11 +14,11 @@ struct PatternProgram {
     private static let longest = 10_000
 
     private var steps: [Step] = []
-    /// Parts written, including those without steps.
+    /// The number of nodes appended, including those without steps.
     private var parts = 0
     private let mostSteps: Int
 
-    /// - Parameter weight: Counts the steps; there may be no more than are left.
+    /// - Parameter weight: Counts the steps, which may not exceed the remaining ones.
     init(_ node: PatternNode, _ weight: inout MatcherWeight) throws(FilterMatcherError) {
         mostSteps = min(Self.longest, weight.stepsLeft)
         try append(node)
@@ -70,9 +70,9 @@ struct PatternProgram {
         return steps.count - 1
     }
 
-    /// Whether a text has the pattern somewhere.
+    /// Whether the pattern matches anywhere in a text.
     func isFound(in text: String, _ budget: inout MatchBudget) throws(FilterMatcherError) -> Bool {
-        // To begin with, every step is marked.
+        // Every step has a mark, which must be initialized.
         try budget.spend(text.utf8.count + steps.count >> 3)
         let characters = Array(text.unicodeScalars)
         var marks = [Int](repeating: -1, count: steps.count)
@@ -80,7 +80,7 @@ struct PatternProgram {
         var next: [Int] = []
         var pending: [Int] = []
         for position in 0...characters.count {
-            // A find can begin anywhere.
+            // A match can start at any position.
             pending.append(0)
             while let index = pending.popLast() {
                 guard marks[index] != position else { continue }

@@ -1,9 +1,9 @@
 import JSON
 
-/// A regular expression, looked for in time linear in the text: no pattern backtracks.
+/// A regular expression that is matched in linear time, without backtracking.
 struct TextPattern {
     private enum Form {
-        /// No text has it.
+        /// Matches no text.
         case nowhere
         case prefix(Name)
         case program(PatternProgram)
@@ -11,14 +11,14 @@ struct TextPattern {
 
     private let form: Form
 
-    /// Reads a pattern of an SDK.
+    /// Parses an SDK's pattern.
     ///
     /// - Parameter weight: Counts its steps.
-    /// - Throws: `invalid` for what is no pattern, `unsupportedPattern` for what takes more than linear time, or more steps
-    ///   than are left.
+    /// - Throws: `invalid` for an invalid pattern; `unsupportedPattern` if matching takes more than linear time or more
+    ///   steps than are left.
     init(_ pattern: String, options: String, _ weight: inout MatcherWeight) throws(FilterMatcherError) {
         if pattern.utf8.contains(0) {
-            // No text that the database keeps has one.
+            // The database stores no text with a NUL character.
             form = .nowhere
         } else if let prefix = RegexPattern.prefix(pattern, options: options) {
             form = .prefix(Name(prefix))

@@ -1,39 +1,39 @@
 import JSON
 
-/// What may be done with a class as a whole.
+/// An operation that class-level permissions control.
 public enum ClassOperation: String, Sendable, CaseIterable {
     case find, count, get, create, update, delete, addField
 }
 
-/// Who may do what with a class.
+/// The permissions of a class.
 public struct ClassLevelPermissions: Sendable, Hashable {
-    /// Who may do one operation.
+    /// The permissions for one operation.
     public struct Entry: Sendable, Hashable {
-        /// `*`, user ids and `role:<name>` that are let in.
+        /// The principals that are allowed: `*`, user ids and `role:<name>`.
         public var principals: Set<Name> = []
-        /// Whether anybody who is logged in is let in.
+        /// Whether every signed-in user is allowed.
         public var requiresAuthentication = false
-        /// Fields whose user (or users) are let in, object by object.
+        /// Fields whose users are allowed, object by object.
         public var pointerFields: [Name] = []
 
-        /// Everyone.
+        /// Allows everybody.
         public static let open = Entry(principals: ["*"])
     }
 
-    /// Who may do each operation; an operation that is missing is closed.
+    /// The permissions by operation. Nobody may perform a missing operation.
     public var entries: [ClassOperation: Entry]
-    /// Fields whose users may read an object.
+    /// Fields whose users may read the object.
     public var readUserFields: [Name] = []
-    /// Fields whose users may write an object.
+    /// Fields whose users may write the object.
     public var writeUserFields: [Name] = []
-    /// Fields that are hidden, by whom they are hidden from.
+    /// Hidden fields, by the principals that they are hidden from.
     public var protectedFields: [Name: [Name]] = [:]
-    /// The ACL of a new object that brings none, by principal.
+    /// The ACL of new objects without one, by principal.
     public var defaultACL: JSONObject?
-    /// The permissions exactly as they were given, for answers and for the schema's row.
+    /// The permissions exactly as they were sent, for responses and the `_SCHEMA` row.
     public var source: JSONObject
 
-    /// The permissions of a class that never got any: everybody may do everything.
+    /// The permissions of a class without any: everybody may do everything.
     public static let open: ClassLevelPermissions = {
         var permissions = ClassLevelPermissions(json: [:])
         for operation in ClassOperation.allCases { permissions.entries[operation] = .open }
@@ -45,7 +45,7 @@ public struct ClassLevelPermissions: Sendable, Hashable {
         return permissions
     }()
 
-    /// Reads permissions as the schemas API takes them; what is not understood admits no caller.
+    /// Parses permissions in the format of the schemas API. Entries that aren't understood allow nobody.
     public init(json: JSONObject) {
         source = json
         entries = [:]
@@ -69,16 +69,16 @@ public struct ClassLevelPermissions: Sendable, Hashable {
         defaultACL = json["ACL"]?.objectValue
     }
 
-    /// Who may do an operation.
+    /// Returns the permissions for an operation.
     public subscript(operation: ClassOperation) -> Entry { entries[operation] ?? Entry() }
 
-    /// Whether an operation is let through for principals (`*`, roles, a user id) without looking at objects.
+    /// Whether an operation is allowed to one of the principals (`*`, roles, a user id) for all objects.
     public func admits(_ principals: [Name], to operation: ClassOperation) -> Bool {
         let entry = self[operation]
         return entry.principals.contains("*") || principals.contains { entry.principals.contains($0) }
     }
 
-    /// The fields by which an operation can be let through object by object.
+    /// Returns the fields whose users may be allowed an operation, object by object.
     public func userFields(for operation: ClassOperation) -> [Name] {
         let legacy: [Name] =
             switch operation {

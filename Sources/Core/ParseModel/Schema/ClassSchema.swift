@@ -1,27 +1,26 @@
 import JSON
 import OrderedCollections
 
-/// One field of a class.
+/// A field of a class.
 public struct Field: Hashable, Sendable {
-    /// The field's type.
     public var type: FieldType
-    /// What the definition says of whether a value is demanded; nil when it says nothing.
+    /// The option `required` of the definition, or nil if it isn't set.
     public var required: Bool?
-    /// Whether an object without a value for it is refused.
+    /// Whether objects must have a value for it.
     public var isRequired: Bool { required ?? false }
-    /// What a new object gets when it brings no value.
+    /// The value of new objects without one.
     public var defaultValue: JSONValue?
-    /// Whether writes that bring no value for it are refused or completed.
+    /// Whether writes without a value for the field are rejected or completed.
     public var concernsAbsence: Bool { defaultValue != nil || isRequired }
 
-    /// Makes a field; without options it is neither required nor has it a default.
+    /// Creates a field. Without options it is optional and has no default.
     public init(_ type: FieldType, required: Bool? = nil, defaultValue: JSONValue? = nil) {
         self.type = type
         self.required = required
         self.defaultValue = defaultValue
     }
 
-    /// The form that `_SCHEMA` rows and the schemas API hold.
+    /// The format of `_SCHEMA` rows and the schemas API.
     public var json: JSONObject {
         var object: JSONObject = ["type": .string(type.name)]
         if let target = type.targetClass { object["targetClass"] = .string(target.text) }
@@ -30,7 +29,7 @@ public struct Field: Hashable, Sendable {
         return object
     }
 
-    /// Reads that form; nil when it has no type that Parse knows.
+    /// Parses that format. Returns nil if the type is unknown.
     public init?(json: JSONValue) {
         guard let name = json["type"]?.stringValue,
             let type = FieldType(name: name, targetClass: json["targetClass"]?.nameValue)
@@ -39,30 +38,29 @@ public struct Field: Hashable, Sendable {
     }
 }
 
-/// Where the objects of a class lie.
+/// The distribution of a class's objects over servers.
 public enum ClassPlacement: Hashable, Sendable {
-    /// On the server that is connected to.
+    /// All on the server of the database connection.
     case local
     /// A copy on every server.
     case reference
-    /// Each on the server that the hash of a field's value names.
+    /// Each on a server chosen by the hash of a field's value.
     case rows(by: Name)
 }
 
-/// What the server knows about a class: its fields, permissions and indexes.
+/// The schema of a class: its fields, permissions and indexes.
 public struct ClassSchema: Sendable {
-    /// The class's name, which is its table's name too.
+    /// The class name, which is also the table name.
     public let name: String
-    /// The fields by name, the default ones included, in the order of their creation.
+    /// The fields by name, including default fields, in order of creation.
     public var fields: OrderedDictionary<Name, Field>
-    /// The class-level permissions; nil when none were ever set, which opens every operation.
+    /// The class-level permissions, or nil if none were ever set, which allows every operation.
     public var permissions: ClassLevelPermissions?
-    /// Indexes as the schemas API lists them, by name; empty when there are none.
+    /// Indexes by name, in the format of the schemas API.
     public var indexes: JSONObject
-    /// Where its objects lie.
     public var placement = ClassPlacement.local
 
-    /// Makes a schema from its parts; default columns are added where they are missing.
+    /// Creates a schema. Missing default fields are added.
     public init(
         name: String, fields: OrderedDictionary<Name, Field> = [:], permissions: ClassLevelPermissions? = nil,
         indexes: JSONObject = [:]
@@ -74,29 +72,29 @@ public struct ClassSchema: Sendable {
         self.indexes = indexes
     }
 
-    /// The permissions in force: those that were set, or everything open.
+    /// The effective permissions: those that were set, or everything allowed.
     public var effectivePermissions: ClassLevelPermissions { permissions ?? .open }
 
-    /// Whether an object can be refused because of the values that another has.
+    /// Whether an object can be rejected because another one has the same values.
     public var hasUniqueFields: Bool {
         name.hasPrefix("_") || indexes.values.contains { $0["$unique"]?.boolValue ?? false }
     }
 
-    /// The field by whose values its objects lie on several servers; nil where they are together.
+    /// The field that distributes the objects over servers, or nil if they aren't distributed.
     public var distributedBy: Name? {
         guard case .rows(let field) = placement else { return nil }
         return field
     }
 
-    /// The type of a field, or nil when the class has no such field.
+    /// Returns the type of a field, or nil if the class doesn't have it.
     public func type(of field: String) -> FieldType? {
-        // Without a copy of the whole field, which this is called too often for.
+        // Called often, so it avoids copying the whole field.
         fields.index(forKey: Name(field)).map { fields.values[$0].type }
     }
 
-    /// Whether the class has no such field yet.
+    /// Whether the class doesn't have a field yet.
     ///
-    /// - Throws: 111 when it has one of another type.
+    /// - Throws: 111 if it has one of another type.
     public func lacks(_ field: String, of type: FieldType) throws(ParseError) -> Bool {
         guard let known = self.type(of: field) else { return true }
         guard known == type else {
@@ -106,9 +104,9 @@ public struct ClassSchema: Sendable {
         return false
     }
 
-    /// The fields that the class lacks.
+    /// Returns the fields that the class doesn't have yet.
     ///
-    /// - Throws: 111 when it has one of another type.
+    /// - Throws: 111 if it has one of another type.
     public func missing(_ fields: OrderedDictionary<Name, Field>) throws(ParseError) -> OrderedDictionary<Name, Field> {
         var missing: OrderedDictionary<Name, Field> = [:]
         for (name, field) in fields where try lacks(name.text, of: field.type) { missing[name] = field }

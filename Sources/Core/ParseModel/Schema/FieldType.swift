@@ -1,16 +1,16 @@
 import JSON
 
-/// The type of a field, as `_SCHEMA` and the schemas API name it.
+/// The type of a field, as named in `_SCHEMA` and the schemas API.
 public enum FieldType: Hashable, Sendable, CustomStringConvertible {
     case string, number, boolean, date, object, array, bytes, file, geoPoint, polygon, acl
-    /// A reference to one object of a class.
+    /// A reference to an object of a class.
     case pointer(Name)
-    /// A set of references to objects of a class, kept in a join table.
+    /// A set of references to objects of a class, stored in a join table.
     case relation(Name)
 
-    /// Reads the schema's form: a type name, and a target class where the type has one.
+    /// Parses a type name, with the target class if the type has one.
     ///
-    /// `map` is how very old servers wrote `Object`.
+    /// Very old servers wrote `map` for `Object`.
     public init?(name: String, targetClass: Name?) {
         switch name {
         case "String": self = .string
@@ -34,7 +34,7 @@ public enum FieldType: Hashable, Sendable, CustomStringConvertible {
         }
     }
 
-    /// The type's name without its target class: `Pointer`, `Number`.
+    /// The type name without the target class: `Pointer`, `Number`.
     public var name: String {
         switch self {
         case .string: "String"
@@ -53,7 +53,7 @@ public enum FieldType: Hashable, Sendable, CustomStringConvertible {
         }
     }
 
-    /// The class that a pointer or relation leads to.
+    /// The target class of a pointer or relation, or nil for other types.
     public var targetClass: Name? {
         switch self {
         case .pointer(let target), .relation(let target): target
@@ -61,12 +61,12 @@ public enum FieldType: Hashable, Sendable, CustomStringConvertible {
         }
     }
 
-    /// Whether the field lives in a join table and has no column.
+    /// Whether the field is stored in a join table and has no column.
     public var isRelation: Bool {
         if case .relation = self { true } else { false }
     }
 
-    /// The form that error texts use: `Pointer<_User>`, `String`.
+    /// The format in error messages: `Pointer<_User>`, `String`.
     public var description: String {
         targetClass.map { "\(name)<\($0)>" } ?? name
     }

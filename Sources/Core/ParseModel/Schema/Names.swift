@@ -1,8 +1,8 @@
 import Encoding
 
-/// The rules for names of classes and fields.
+/// Rules for the names of classes and fields.
 public enum Names {
-    /// `^[A-Za-z][A-Za-z0-9_]*$`
+    /// Whether a name matches `^[A-Za-z][A-Za-z0-9_]*$`.
     public static func isIdentifier(_ name: String) -> Bool {
         var utf8 = name.utf8.makeIterator()
         guard let first = utf8.next(), first.isASCIILetter else { return false }
@@ -12,13 +12,13 @@ public enum Names {
         return true
     }
 
-    /// Whether a class may have this name: a system class, a join table's name, or an identifier that is not reserved.
+    /// Whether a class may have this name: a system class, a join table's name, or an identifier that isn't reserved.
     public static func isClassName(_ name: String) -> Bool {
         if SystemClass.names.contains(name) || isJoinName(name) { return true }
         return isIdentifier(name) && name != "length" && name != "className" && !isOfCatalogue(name)
     }
 
-    /// `_Join:<field>:<class>`
+    /// Whether a name has the form `_Join:<field>:<class>`.
     public static func isJoinName(_ name: String) -> Bool {
         let parts = name.split(separator: ":", omittingEmptySubsequences: false)
         guard parts.count == 3, parts[0] == "_Join", isIdentifier(String(parts[1])) else { return false }
@@ -26,13 +26,13 @@ public enum Names {
             && !parts[2].isEmpty
     }
 
-    /// Whether a class may have a field of this name. `className` is kept for the system's own `_Hooks`.
+    /// Whether a field of the class may have this name. `className` is reserved for `_Hooks`.
     public static func isFieldName(_ name: String, in className: String) -> Bool {
         isIdentifier(name) && name != "length" && (name != "className" || className == "_Hooks")
             && !isSystemColumn(name)
     }
 
-    /// Whether PostgreSQL gives every table a column of this name, so that no field can have it.
+    /// Whether every PostgreSQL table has a column of this name, so that no field can have it.
     static func isSystemColumn(_ name: String) -> Bool {
         switch name {
         case "ctid", "xmin", "xmax", "cmin", "cmax", "tableoid": true
@@ -40,12 +40,12 @@ public enum Names {
         }
     }
 
-    /// Whether PostgreSQL keeps names like this for its catalogue, which it finds before the tables of an app.
+    /// Whether the name belongs to PostgreSQL's catalogue, which takes precedence over an app's tables.
     static func isOfCatalogue(_ name: String) -> Bool {
         name.utf8.starts(with: "pg_".utf8)
     }
 
-    /// What a client's `where` may name: `^[a-zA-Z][a-zA-Z0-9_.]*$`
+    /// Whether a client may use the key in a `where`: `^[a-zA-Z][a-zA-Z0-9_.]*$`.
     public static func isQueryKey(_ name: String) -> Bool {
         var utf8 = name.utf8.makeIterator()
         guard let first = utf8.next(), first.isASCIILetter else { return false }

@@ -1,9 +1,9 @@
 import JSON
 import OrderedCollections
 
-/// The classes that Parse itself defines, with their default columns.
+/// Parse's built-in classes with their default fields.
 public enum SystemClass {
-    /// System classes that anybody's requests may name.
+    /// System classes that requests of any caller may name.
     public static let names: Set<Name> = [
         "_User", "_Installation", "_Role", "_Session", "_Product", "_PushStatus", "_JobStatus", "_JobSchedule",
         "_Audience", "_Idempotency",
@@ -15,18 +15,18 @@ public enum SystemClass {
         "_Idempotency",
     ]
 
-    /// Classes that only the master key reaches.
+    /// Classes that require the master key.
     public static let masterOnlyNames: Set<Name> = [
         "_JobStatus", "_PushStatus", "_Hooks", "_GlobalConfig", "_GraphQLConfig", "_JobSchedule", "_Audience",
         "_Idempotency",
     ]
 
-    /// Columns that every class has.
+    /// The fields that every class has.
     public static let commonFields: OrderedDictionary<Name, Field> = [
         "objectId": Field(.string), "createdAt": Field(.date), "updatedAt": Field(.date), "ACL": Field(.acl),
     ]
 
-    /// Columns that a system class has besides the common ones.
+    /// Additional fields of system classes.
     public static let ownFields: [Name: OrderedDictionary<Name, Field>] = [
         "_User": [
             "username": Field(.string), "password": Field(.string), "email": Field(.string),
@@ -79,25 +79,25 @@ public enum SystemClass {
         "_Idempotency": ["reqId": Field(.string), "expire": Field(.date)],
     ]
 
-    /// Columns of `_User` that no schema lists, by the type that a query sees. Only the server itself and the
-    /// maintenance key reach them.
+    /// Columns of `_User` that no schema lists, with their types in queries. Only the server and the maintenance key
+    /// can access them.
     public static let internalUserFields: OrderedDictionary<Name, FieldType> = [
         "_hashed_password": .string, "_email_verify_token": .string, "_email_verify_token_expires_at": .date,
         "_perishable_token": .string, "_perishable_token_expires_at": .date, "_password_changed_at": .date,
         "_failed_login_count": .number, "_account_lockout_expires_at": .date, "_password_history": .array,
     ]
 
-    /// Fields of `_User` in which databases of early versions have session tokens. No answer shows them.
+    /// Fields of `_User` in which early versions stored session tokens. Responses never contain them.
     public static let secretUserFields: Set<Name> = ["sessionToken"]
 
-    /// Columns that an object of the class must have: a write without them is refused.
+    /// Required fields of system classes.
     public static let requiredFields: [Name: [Name]] = [
         "_Role": ["name", "ACL"],
         "_Product": ["productIdentifier", "icon", "order", "title", "subtitle"],
     ]
 
-    /// The field that a name of MongoDB's stands for, which queries and pipelines may use as well; every other name as it
-    /// is.
+    /// Returns the field for MongoDB's name of it, which queries and pipelines may use, too. Other names are returned
+    /// unchanged.
     public static func field(queriedAs name: String) -> String {
         switch name {
         case "_id": "objectId"
@@ -107,14 +107,14 @@ public enum SystemClass {
         }
     }
 
-    /// The default columns of a class: the common ones, then those of a system class.
+    /// Returns the default fields of a class: the common ones, then those of a system class.
     public static func defaultFields(of className: String) -> OrderedDictionary<Name, Field> {
         var fields = commonFields
         for (name, field) in ownFields[className] ?? [:] { fields[name] = field }
         return fields
     }
 
-    /// Whether a field is one of the class's default columns, which cannot be changed or removed.
+    /// Whether a field is a default field of the class, which can't be changed or removed.
     public static func isDefaultField(_ field: String, of className: String) -> Bool {
         commonFields[field] != nil || ownFields[className]?[field] != nil
     }

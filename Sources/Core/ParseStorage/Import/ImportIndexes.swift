@@ -1,26 +1,26 @@
 import Encoding
 import Postgres
 
-/// The indexes of a class, made once more on the table that is to take its place.
+/// Recreates the indexes of a class on the staging table.
 extension ImportStorage {
     private struct Index {
         let name: String
         let isUnique: Bool
-        /// The definition of a primary key; nil for any other index.
+        /// The constraint definition of a primary key, or nil for other indexes.
         let primaryKey: String?
-        /// What stands behind the table's name in the statement that makes it.
+        /// The part of the index definition that follows the table name.
         let definition: String
     }
 
-    /// Takes objects out whose id another one before it has.
+    /// Deletes rows whose key an earlier row already has.
     ///
-    /// - Returns: Their ids.
+    /// - Returns: The keys of the deleted rows, with `:` between their columns.
     /// - Throws: `PostgresError`.
     public func removeDuplicates(_ record: ImportRecord, _ table: ImportTable) throws -> [String] {
         guard !table.key.isEmpty, try !hasPrimaryKey(record) else { return [] }
         let key = table.key.map { SQL.identifier($0.text) }.joined(separator: ", ")
         let staging = SQL.identifier(record.staging)
-        // Rows lie in the order in which they were loaded.
+        // The ctid order of the staging table is the load order.
         let rows = try connection.query(
             """
             DELETE FROM \(staging) WHERE ctid IN (
@@ -32,9 +32,9 @@ extension ImportStorage {
         return (0..<rows.rowCount).compactMap { rows.string($0, 0) }
     }
 
-    /// Makes all indexes that the class has. Rows are loaded by then: it is quicker than keeping them while rows come.
+    /// Creates the class's indexes after its rows are loaded, which is faster than maintaining them during the load.
     ///
-    /// - Returns: Notes on unique indexes that the rows do not allow, by the index's name.
+    /// - Returns: The indexes that PostgreSQL refused to build, with its reasons.
     /// - Throws: `PostgresError`, 23505 for a primary key that two rows share.
     public func makeIndexes(_ record: ImportRecord) throws -> [(name: String, reason: String)] {
         var refused: [(name: String, reason: String)] = []
@@ -46,14 +46,14 @@ extension ImportStorage {
                         + primaryKey)
                 continue
             }
-            // Rows that are brought beside others go into the table that is there, with its indexes.
+            // Merged rows go into the existing table, which has its indexes already.
             if record.mode == .merge { continue }
             do {
                 try connection.query(
                     "CREATE \(index.isUnique ? "UNIQUE " : "")INDEX IF NOT EXISTS \(indexName(record, index.name)) "
                         + "ON \(SQL.identifier(record.staging))\(index.definition)")
             } catch let error as PostgresError where error.kind == .server && !error.sqlState.hasPrefix("57") {
-                // Rows matter more than an index on them: the server runs without, as parse-server does.
+                // Rows matter more than an index: the server runs without it, as parse-server does.
                 let why = [error.message, error.detail].compactMap { $0 }.joined(separator: ": ")
                 refused.append((index.name, why))
             }
@@ -61,7 +61,7 @@ extension ImportStorage {
         return refused
     }
 
-    /// Gives the indexes the names that those of the class have, which must be gone.
+    /// Renames the new indexes to the class's index names, which must be free.
     func renameIndexes(_ record: ImportRecord, _ names: [String]) throws {
         for name in names {
             try connection.query(

@@ -1,13 +1,13 @@
 import Postgres
 
 extension ImportStorage {
-    /// Rows on their way to a table, with the notes on the objects that they come from.
+    /// Rows being sent to a table, with reject lines for values that can't be imported exactly.
     public struct Batch {
-        /// How many objects of the source were looked at.
+        /// The number of source objects processed, including those without a row.
         public var documents: Int64 = 0
-        /// How many rows were sent.
+        /// The number of rows sent.
         public var rows: Int64 = 0
-        /// The notes, a line of JSON each.
+        /// Reject lines, each a JSON object.
         public var rejects: [String] = []
         private let send: (CopyBuffer) throws -> Void
         private var buffer = CopyBuffer()
@@ -37,11 +37,11 @@ extension ImportStorage {
         }
     }
 
-    /// Loads rows into the table beside the class's own: all that `fill` adds, with how far the import is, or nothing.
+    /// Loads the rows that `fill` appends into the staging table and records the progress, in one transaction.
     ///
-    /// - Parameter fill: Adds rows, and says whether there are no more.
-    /// - Returns: The record as it is then.
-    /// - Throws: `PostgresError`; what `fill` throws.
+    /// - Parameter fill: Appends rows. Returns true if the source has no more.
+    /// - Returns: The updated record.
+    /// - Throws: `PostgresError`, and the errors of `fill`.
     public func load(
         _ record: ImportRecord, _ table: ImportTable, _ fill: (inout Batch) throws -> Bool
     ) throws -> ImportRecord {

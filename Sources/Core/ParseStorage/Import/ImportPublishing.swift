@@ -1,22 +1,21 @@
 import JSON
 import Postgres
 
-/// The moment at which a class shows what was loaded for it: all of it, or nothing.
+/// Publishes the rows loaded for a class, all or none.
 extension ImportStorage {
-    /// A class that was empty when the import began, and no longer is.
+    /// The error for a class that was empty when the import began and has objects now.
     public struct NotEmpty: Error, CustomStringConvertible {
         let name: String
-        /// The message for the operator who imports.
         public var description: String {
             "\(name) got objects while it was imported: import again with --merge or --replace \(name)"
         }
     }
 
-    /// Shows the rows in the class, in one transaction.
+    /// Publishes the loaded rows in the class, in one transaction.
     ///
-    /// - Parameter conflictLine: Makes a line of rejects of the id of an object that cannot be merged, since another
-    ///   object has what may be there once.
-    /// - Returns: The record as it is then.
+    /// - Parameter conflictLine: Returns the reject line for an object that can't be merged because of a unique index.
+    ///   It gets the object's id.
+    /// - Returns: The updated record.
     /// - Throws: `PostgresError`; ``NotEmpty``.
     public func publish(_ record: ImportRecord, _ table: ImportTable, conflictLine: (String) -> String) throws
         -> ImportRecord
@@ -42,14 +41,14 @@ extension ImportStorage {
             record.state = .done
             try store(record)
         }
-        // Without figures about the rows, the first queries would be planned as for an empty table.
+        // Without statistics, the first queries would be planned as for an empty table.
         try connection.query("ANALYZE \(SQL.identifier(record.name))")
         return record
     }
 
-    /// Adds lines to the notes on a class.
+    /// Stores reject lines of a class and subtracts `removedRows` from its row count.
     ///
-    /// - Returns: The record as it is then.
+    /// - Returns: The updated record.
     /// - Throws: `PostgresError`.
     public func report(_ lines: [String], of record: ImportRecord, removedRows: Int = 0) throws -> ImportRecord {
         guard !lines.isEmpty else { return record }
@@ -63,7 +62,7 @@ extension ImportStorage {
         return record
     }
 
-    /// Whether the class's table can be replaced without losing anything attached to it.
+    /// Whether dropping the class's table loses nothing attached to it, such as grants, triggers or views.
     private func isPlain(_ table: String) throws -> Bool {
         try connection.query(
             """
@@ -90,7 +89,6 @@ extension ImportStorage {
         }
     }
 
-    /// Replaces the class's table by the loaded one.
     private func takePlace(_ record: ImportRecord) throws {
         let names = try indexNames(of: record.name)
         try connection.query("DROP TABLE \(SQL.identifier(record.name))")
@@ -99,7 +97,6 @@ extension ImportStorage {
         try renameIndexes(record, names)
     }
 
-    /// Replaces the rows in the class's own table.
     private func copy(_ record: ImportRecord, _ table: ImportTable) throws {
         let columns = table.columnList
         try connection.query("DELETE FROM \(SQL.identifier(record.name))")
@@ -108,14 +105,14 @@ extension ImportStorage {
                 + "SELECT \(columns) FROM \(SQL.identifier(record.staging))")
     }
 
-    /// Adds the rows to the class's. Returns the ids of rows that conflict with others.
+    /// Returns the ids of rows that violate a unique index.
     private func merge(_ record: ImportRecord, _ table: ImportTable) throws -> [String] {
         let (target, staging) = (SQL.identifier(record.name), SQL.identifier(record.staging))
         let columns = table.columnList
         var refused: [String] = []
         switch record.name {
         case "_GlobalConfig":
-            // Parameters of both; of one that both have, the source's.
+            // Merges the parameters of both. If both have one, the source's value wins.
             try connection.query(
                 """
                 UPDATE \(target) AS t SET "params" = COALESCE(t."params", '{}') || COALESCE(s."params", '{}'),

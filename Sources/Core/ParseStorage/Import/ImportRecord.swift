@@ -1,38 +1,37 @@
-/// How far the import of one class from one source is, as the target keeps it.
+/// The stored progress of importing one class from one source.
 public struct ImportRecord: Sendable {
-    /// What becomes of the rows that the class has already.
+    /// The treatment of rows that the class already has.
     public enum Mode: String, Sendable {
-        /// There are none.
+        /// The class must be empty.
         case fill
-        /// They stay; of two of one id, the one that was changed last counts.
+        /// Existing rows stay. If both sides have an object, the one with the later `updatedAt` wins.
         case merge
-        /// They go when the new ones are there.
+        /// The imported rows replace the existing ones.
         case replace
     }
 
-    /// What was done.
     public enum State: String, Sendable {
-        /// Rows are being loaded into a table beside the class's.
+        /// Rows are being loaded into the staging table.
         case loading
-        /// All rows are there, and the class does not show them yet.
+        /// All rows are in the staging table, but not yet in the class.
         case loaded
-        /// The class has them.
+        /// The rows are in the class.
         case done
     }
 
-    /// What distinguishes it from all others.
+    /// The unique number of the record.
     public let number: Int64
     /// The class or `_Join:field:Class`.
     public let name: String
     public let mode: Mode
     public internal(set) var state: State
-    /// How many objects of the source are dealt with.
+    /// The number of source objects processed so far.
     public internal(set) var documents: Int64
-    /// How many rows came of them.
+    /// The number of rows loaded so far.
     public internal(set) var rows: Int64
-    /// How often something could not be kept exactly.
+    /// The number of reject lines, for values that couldn't be imported exactly.
     public internal(set) var rejects: Int64
 
-    /// The table that is filled before the class is changed.
+    /// The table that rows are loaded into before they are published.
     var staging: String { "roost-import:\(number)" }
 }

@@ -1,26 +1,26 @@
 public import Logging
 import Postgres
 
-/// The target of an import, over a connection of its own: what was done, and the tables that are being filled.
+/// The target database of an import: its progress records and staging tables, over a separate connection.
 ///
-/// It waits in its calls, and belongs to one thread.
+/// Its calls block. It must be used from one thread only.
 public final class ImportStorage {
     let connection: BulkConnection
 
-    /// Connects.
+    /// Connects to the database.
     ///
     /// - Throws: `PostgresError`.
     public init(connectionString: String, logger: Logger) throws {
         connection = try BulkConnection(connectionString: connectionString, logger: logger)
-        // What a crash of the server could take back, it takes back as a whole: rows, and how far they are. `finish`
-        // waits.
+        // A crash of the database loses rows and their progress record together, so commits needn't wait for the disk.
+        // `finish` waits.
         try connection.query("SET synchronous_commit = off")
         try connection.query("SET client_min_messages = warning")
     }
 
-    /// Makes the tables that hold what was done, and keeps other imports off the database until the connection ends.
+    /// Creates the progress tables and locks out other imports until the connection closes.
     ///
-    /// - Returns: False when another import is under way.
+    /// - Returns: False if another import is running.
     /// - Throws: `PostgresError`.
     public func begin() throws -> Bool {
         let lock = try connection.query("SELECT pg_try_advisory_lock(\(ProcessLock.dataImport.key))")
@@ -40,7 +40,7 @@ public final class ImportStorage {
         return true
     }
 
-    /// What was done of a source, by class.
+    /// Returns the records of a source, one per class, oldest first.
     ///
     /// - Throws: `PostgresError`.
     public func records(of source: String) throws -> [ImportRecord] {
@@ -60,7 +60,7 @@ public final class ImportStorage {
         }
     }
 
-    /// Forgets imports of other sources that were never finished, and what they had loaded.
+    /// Deletes unfinished imports of other sources, including their staging tables.
     ///
     /// - Throws: `PostgresError`.
     public func discardOthers(than source: String) throws {
@@ -69,7 +69,7 @@ public final class ImportStorage {
         for row in 0..<rows.rowCount { if let number = rows.int(row, 0) { try discard(number) } }
     }
 
-    /// Forgets one class of an import, and what was loaded of it.
+    /// Deletes the import of one class, including its staging table.
     ///
     /// - Throws: `PostgresError`.
     public func discard(_ number: Int64) throws {
@@ -80,7 +80,7 @@ public final class ImportStorage {
         }
     }
 
-    /// Whether a table has no rows; a table that there is not has none.
+    /// Whether a table has no rows or doesn't exist.
     ///
     /// - Throws: `PostgresError`.
     public func isEmpty(_ table: String) throws -> Bool {
@@ -90,7 +90,7 @@ public final class ImportStorage {
         return try connection.query("SELECT NOT EXISTS (SELECT FROM \(name))").bool(0, 0) == true
     }
 
-    /// Whether what was begun has room for the rows as they are wanted now.
+    /// Whether the staging table has all columns that the import needs now.
     ///
     /// - Throws: `PostgresError`.
     public func fits(_ record: ImportRecord, _ table: ImportTable) throws -> Bool {
@@ -102,7 +102,7 @@ public final class ImportStorage {
         return rows.int(0, 0) == Int64(table.columns.count)
     }
 
-    /// Begins with a class: makes the table that is filled beside the class's own.
+    /// Starts the import of a class: stores its record and creates its staging table.
     ///
     /// - Throws: `PostgresError`.
     public func begin(_ table: ImportTable, source: String, mode: ImportRecord.Mode) throws -> ImportRecord {
@@ -121,10 +121,9 @@ public final class ImportStorage {
         }
     }
 
-    /// The notes on objects that could not be kept exactly, page by page.
+    /// Calls `body` with each reject line of a source, fetched in pages of 500.
     ///
-    /// - Parameter body: Is given each line.
-    /// - Throws: `PostgresError`; what `body` throws.
+    /// - Throws: `PostgresError`, and the errors of `body`.
     public func eachReject(of source: String, _ body: (String) throws -> Void) throws {
         var last: (number: Int64, place: Int64) = (0, 0)
         while true {
@@ -142,24 +141,24 @@ public final class ImportStorage {
         }
     }
 
-    /// Marks an import as complete with all classes and files. Class names have no colon.
+    /// The class name of the record that marks an import as complete with all classes and files. Real class names have
+    /// no colon.
     private static let whole = "roost:whole"
 
-    /// Whether all of a source was imported, its files too, and the notes stand in a file.
+    /// Whether all classes and files of a source were imported and its reject lines written to a file.
     ///
     /// - Throws: `PostgresError`.
     public func isFinished(_ source: String) throws -> Bool {
         try records(of: source).contains { $0.name == Self.whole }
     }
 
-    /// Waits until what was imported is on the disk. Where it was all of the source, notes that, and forgets the notes,
-    /// which stands in a file by now.
+    /// Waits until the imported rows are on disk. A complete import is also marked as such, and its reject lines are
+    /// deleted, since a file holds them by now.
     ///
     /// - Throws: `PostgresError`.
     public func finish(_ source: String, isWhole: Bool) throws {
         try connection.transaction {
-            // A commit that waits for its own place in the log of changes waits for all before it. It must write
-            // something.
+            // A synchronous commit flushes all earlier commits to disk too, but only if it writes something.
             try connection.query("SET LOCAL synchronous_commit = on")
             try connection.query(
                 "UPDATE \"roost-import\" SET \"state\" = \"state\" WHERE \"source\" = $1", [.text(source)])

@@ -2,15 +2,13 @@ public import JSON
 public import ParseModel
 public import Postgres
 
-/// A table as an import fills it: of a class, or of a relation.
+/// The table of a class or a relation, as the target of an import.
 public struct ImportTable: Sendable {
-    /// One column.
     public struct Column: Sendable {
-        /// Its name.
         public let name: Name
-        /// What a field of the class holds; nil for lists of principals.
+        /// The type of the class's field, or nil for `_rperm` and `_wperm`.
         public let type: FieldType?
-        /// NULL, as a value of the column's type.
+        /// NULL as a parameter of the column's type.
         public let null: PostgresParameter
 
         init(_ name: Name, _ type: FieldType?) {
@@ -20,14 +18,13 @@ public struct ImportTable: Sendable {
         }
     }
 
-    /// The table's name, which is that of the class or `_Join:field:Class`.
+    /// The class name, or `_Join:field:Class` for a relation.
     public let name: String
-    /// The columns that rows bring.
+    /// The columns that imported rows have.
     public let columns: [Column]
-    /// What no two rows may share; empty where a table has no such thing.
+    /// The columns of the primary key, or empty if the table has none.
     public let key: [Name]
 
-    /// The table of a class.
     public init(_ schema: ClassSchema) {
         name = schema.name
         var columns: [Column] = []
@@ -46,17 +43,16 @@ public struct ImportTable: Sendable {
         key = columns.contains { $0.name == "objectId" } ? ["objectId"] : []
     }
 
-    /// The table of a relation, by its name `_Join:field:Class`.
+    /// The table of a relation, named `_Join:field:Class`.
     public init(join name: String) {
         self.name = name
         columns = [Column("owningId", .string), Column("relatedId", .string)]
         key = ["owningId", "relatedId"]
     }
 
-    /// The longest name that PostgreSQL distinguishes, in bytes.
+    /// The maximum length of names in PostgreSQL, in bytes. Longer ones are truncated.
     public static let longestName = 63
 
-    /// The name of a relation's table.
     public static func join(field: String, className: String) -> String {
         TableLayout.joinTable(field: field, className: className)
     }

@@ -2,18 +2,18 @@ import JSON
 public import ParseModel
 
 extension SchemaCatalog {
-    /// Makes a class what a source says that it is: fields that it lacks are made; permissions are set where it has
-    /// none, and indexes where it has none of their name.
+    /// Creates a class or extends it to match an import source. Missing fields and indexes are added, and permissions
+    /// are set if the class has none.
     ///
-    /// - Parameter outweighs: Whether the source's permissions count although the class has some.
-    /// - Returns: The class as it is then.
-    /// - Throws: 111 when a field exists with another type; what ``change(_:listingHandmade:_:)`` throws.
+    /// - Parameter outweighs: Whether the source's permissions and field options replace those of the class.
+    /// - Returns: The class after the change.
+    /// - Throws: 111 if a field exists with another type, and the errors of ``change(_:listingHandmade:_:)``.
     @discardableResult
     public func adopt(_ source: ClassSchema, outweighs: Bool) async throws -> ClassSchema {
         try await change(source.name) { current in
             var schema = current ?? ClassSchema(name: source.name)
             for (name, field) in try schema.missing(source.fields) { schema.fields[name] = field }
-            // Options come with the fields, where the class says nothing itself.
+            // The source's field options are used if the class has none.
             for (name, field) in source.fields {
                 guard let known = schema.fields[name], outweighs || (known.required == nil && known.defaultValue == nil)
                 else { continue }

@@ -2,12 +2,12 @@ public import JSON
 import ParseModel
 import Postgres
 
-/// The indexes of one class as PostgreSQL has them, read in a session.
+/// Reads and changes the PostgreSQL indexes of one class.
 struct ClassIndexes {
     let schema: ClassSchema
     let session: PostgresSession
 
-    /// Larger tables, in bytes, get their indexes outside the transaction of the change.
+    /// In bytes. Larger tables get their indexes outside the transaction of the schema change.
     private static let largeTable: Int64 = 4 * 1024 * 1024
 
     private var tables: [String] {
@@ -17,9 +17,9 @@ struct ClassIndexes {
             }
     }
 
-    /// Whether making an index would keep writers waiting for long.
+    /// Whether the class has a table above 4 MB, on which an index build would block writers for long.
     func areOnLargeTables() async throws -> Bool {
-        // What PostgreSQL knows of a table whose rows are elsewhere is that it has none.
+        // For distributed tables, PostgreSQL's own function reports a size of 0.
         let size = schema.distributedBy == nil ? "pg_relation_size(oid)" : "citus_relation_size(oid)"
         let rows = try await session.query(
             "SELECT coalesce(max(\(size)), 0) FROM pg_class "
@@ -50,7 +50,7 @@ struct ClassIndexes {
         return rows.rowCount > 0 ? rows.string(0, 0) : nil
     }
 
-    /// Gives an index that was built under another name its own; throws `PostgresError` 42704 when it is not there.
+    /// Renames an index from its build name to its final name. Throws `PostgresError` 42704 if it doesn't exist.
     func adopt(_ name: String, _ fields: JSONObject) async throws {
         let names = IndexName(className: schema.name, name: name)
         for number in try await IndexDefinition(fields, of: schema).parts(in: session).indices {
@@ -60,7 +60,7 @@ struct ClassIndexes {
         }
     }
 
-    /// Drops all of an index that is there.
+    /// Drops all PostgreSQL indexes that belong to one index of the class.
     func drop(_ name: String) async throws {
         let names = IndexName(className: schema.name, name: name)
         let rows = try await session.query(
@@ -83,20 +83,21 @@ struct ClassIndexes {
                     + "WHERE c.relname = $1 AND n.nspname = current_schema()", [.text(own)])
             if rows.rowCount == 0 { return own }
         }
-        // Nothing else uses such a name: what is there was left behind.
+        // Only Roost uses such names, so an existing index is a leftover.
         _ = try await session.query("DROP INDEX IF EXISTS \(SQL.identifier(made))")
         return made
     }
 
-    /// Whether an index `i` (`x`) of a table `t` is neither a constraint's, nor one that servers make at their start.
+    /// An SQL condition: index `i` (`x`) of table `t` doesn't belong to a constraint and isn't one that servers create
+    /// at startup.
     static let isUsers = """
         NOT x.indisprimary AND NOT EXISTS (SELECT 1 FROM pg_constraint c WHERE c.conindid = x.indexrelid) \
         AND NOT (starts_with(t.relname::text, '_') AND i.relname ~ \
         '^(_(User|Role|Idempotency)_unique_.*|case_insensitive_(username|email)|_email_verify_token|_perishable_token|ttl)$')
         """
 
-    /// Lists indexes that were made by hand: class, name, field, and the field's direction or kind. Parameter 1 is the
-    /// list of classes.
+    /// Lists indexes that were created by hand: class, name, field, and the field's direction or kind. Parameter 1 is
+    /// the list of classes.
     static let handmade = """
         SELECT t.relname::text, i.relname::text, \
         coalesce(a.attname::text, substring(k.text from '^to_tsvector[(]''[a-z]+''::regconfig, "?([A-Za-z0-9_]+)"?[)]$'), k.text), \
@@ -125,7 +126,7 @@ struct ClassIndexes {
 }
 
 extension SchemaCatalog {
-    /// The indexes of classes that were made by hand, by class and name, in the form of the schemas API.
+    /// Returns the indexes of classes that were created by hand, by class and name, in the format of the schemas API.
     public func handmadeIndexes(of classNames: [String]) async throws -> [Name: JSONObject] {
         var attempts = 1
         while true {
@@ -133,7 +134,7 @@ extension SchemaCatalog {
                 return try ClassIndexes.read(
                     try await client.query(ClassIndexes.handmade, [.textArray(classNames)], readOnly: true))
             } catch let error as PostgresError where DatabaseFailure.isVanishedRelation(error) && attempts < 5 {
-                // The table is not on the list the next time.
+                // The next attempt no longer sees the dropped table.
                 attempts += 1
             }
         }

@@ -2,36 +2,34 @@ public import Logging
 import ParseModel
 public import Postgres
 
-/// Gives tables that parse-server made the index by date that new classes have from the start.
+/// Adds the date index to tables that parse-server created. New classes have it from the start.
 ///
-/// Lists are read newest first and apps are copied in windows of `createdAt`: without the index each page of a large
-/// class reads the whole table. The index is no part of `_SCHEMA`, so that no listing shows it.
+/// Lists are sorted newest first and apps are copied in windows of `createdAt`. Without the index, each page of a large
+/// class scans the whole table. The index isn't recorded in `_SCHEMA`, so the schemas API doesn't list it.
 public struct DateIndexer: Sendable {
     private let configuration: PostgresConfiguration
     private let client: PostgresClient
     private let logger: Logger
 
-    /// Makes an indexer.
-    ///
     /// - Parameters:
-    ///   - configuration: How the database is reached; the building has a connection of its own, without a time limit.
-    ///   - client: The connections by which is found out what is missing.
+    ///   - configuration: The database to connect to. Builds use a separate connection without a time limit.
+    ///   - client: Connections for finding missing indexes.
     public init(configuration: PostgresConfiguration, client: PostgresClient, logger: Logger) {
         self.configuration = configuration
         self.client = client
         self.logger = logger
     }
 
-    /// Builds the indexes that are missing, one after the other, while the tables are read and written, and drops what
-    /// killed processes left half built.
+    /// Builds missing indexes one after another, without blocking reads or writes, and drops incomplete ones that
+    /// killed processes left behind.
     ///
-    /// It never fails: what could not be built is tried again at the next start. When several processes start at once,
-    /// one of them builds, and the others look after it until all is there.
+    /// Never fails: a failed build is retried at the next start. If several processes start at once, one of them builds
+    /// while the others wait until all indexes exist.
     public func run() async {
         async let clearing: Void = attempt("indexes that are half built are not dropped") {
             try await IndexBuild(client: client, logger: logger).clear()
         }
-        // Building takes a session of its own for hours, which a pooler of transactions does not give.
+        // A build needs a session for hours, which a transaction pooler doesn't provide.
         if configuration.hasSessions { await attempt("indexes by date are not built") { try await buildMissing() } }
         await clearing
     }
@@ -40,7 +38,7 @@ public struct DateIndexer: Sendable {
         do {
             try await body()
         } catch let error as PostgresError where error.kind == .cancelled || error.kind == .shutdown {
-            // The server stops.
+            // The server is stopping.
         } catch is CancellationError {
         } catch {
             logger.warning(failure, metadata: ["error": "\(error)"])
@@ -53,16 +51,16 @@ public struct DateIndexer: Sendable {
             guard !Self.missing(try await client.slowQuery(Self.search(classes))).isEmpty, try await !build() else {
                 return
             }
-            // Another process builds, or was killed and its session has not ended yet.
+            // Another process is building, or was killed and its session hasn't ended yet.
             try await Task.sleep(for: .seconds(5))
         }
     }
 
     private struct Missing {
         var className: String
-        /// Whether the table is divided into parts.
+        /// Whether the table is partitioned.
         var isDivided: Bool
-        /// An index that an interrupted building left behind, which nothing uses.
+        /// An invalid index that an interrupted build left behind.
         var leftover: String?
     }
 
@@ -122,7 +120,7 @@ public struct DateIndexer: Sendable {
                     + " ON \(SQL.identifier(missing.className)) (\"createdAt\", \"objectId\")", [])
             logger.info("date index built", metadata: ["class": "\(missing.className)"])
         } catch let error as PostgresError where error.kind == .server {
-            // One table that cannot be indexed does not keep the others from it.
+            // A table that can't be indexed doesn't stop the others.
             logger.warning(
                 "date index could not be built",
                 metadata: ["class": "\(missing.className)", "error": "\(error)"])
@@ -130,8 +128,8 @@ public struct DateIndexer: Sendable {
     }
 }
 
-/// The index by date of a table that is divided into parts, which PostgreSQL cannot build beside other work as a whole:
-/// that of each part is built so, and then made a part of the whole one.
+/// The date index of a partitioned table. PostgreSQL can't build it concurrently, so each partition's index is built
+/// concurrently and then attached.
 struct PartitionIndex {
     let className: String
 
@@ -141,9 +139,9 @@ struct PartitionIndex {
         FROM pg_partition_tree($1::text::regclass) p JOIN pg_class c ON c.oid = p.relid ORDER BY p.level, 1
         """
 
-    /// Builds what is missing, and leaves what is there.
+    /// Builds the indexes that are missing.
     ///
-    /// - Throws: `PostgresError`; what was built until then stays, and is used the next time.
+    /// - Throws: `PostgresError`. Indexes built before the error are kept and reused the next time.
     func build(_ session: PostgresSession, _ logger: Logger) async throws {
         let rows = try await session.query(Self.tree, [.text(SQL.identifier(className))])
         var indexes: [String: String] = [:]

@@ -3,20 +3,19 @@ import Logging
 import ParseModel
 import Postgres
 
-/// Building indexes beside a large table that goes on being read and written (`CREATE INDEX CONCURRENTLY`).
+/// Builds indexes on large tables without blocking reads or writes (`CREATE INDEX CONCURRENTLY`).
 ///
-/// They are built under names of their own and get their real ones together with their entry in `_SCHEMA`, so that what
-/// was not finished is never taken for an index. What a process leaves behind that dies meanwhile goes after the next
-/// start.
+/// Indexes are built under temporary names and renamed together with their entry in `_SCHEMA`, so an unfinished one
+/// never counts as an index. Leftovers of killed processes are dropped after the next start.
 struct IndexBuild {
     let client: PostgresClient
     let logger: Logger
 
-    /// Builds indexes of a class, then runs `record`, which takes them over.
+    /// Builds indexes of a class, then runs `record`, which renames them and stores their entry.
     ///
-    /// - Parameter record: Is run in a transaction of the session that built, and again when the transaction was undone
-    ///   for the sake of another one. A connection of its own might not be free, and hours of work would be lost.
-    /// - Throws: `PostgresError` when one cannot be built; nothing is left of any then.
+    /// - Parameter record: Runs in a transaction of the building session, and again if a conflict rolls it back. A
+    ///   separate connection might not be free, which would waste hours of work.
+    /// - Throws: `PostgresError` if an index can't be built. All of them are dropped then.
     func build(
         _ indexes: JSONObject, of schema: ClassSchema,
         _ record: @Sendable (PostgresSession) async throws -> ClassSchema
@@ -42,7 +41,7 @@ struct IndexBuild {
         var attempt = 1
         while true {
             do {
-                // What was built in hours is not given up after seconds.
+                // Retries longer than usual, since a build can take hours.
                 return try await SchemaTransaction(client: client, retryDuration: .seconds(120)).retrying {
                     do {
                         _ = try await session.query("BEGIN")
@@ -51,7 +50,7 @@ struct IndexBuild {
                         _ = try await session.query("COMMIT")
                         return schema
                     } catch {
-                        // In a task of its own, which a cancelled caller cannot cut short.
+                        // A separate task, so that cancelling the caller doesn't interrupt the rollback.
                         await Task { _ = try? await session.query("ROLLBACK") }.value
                         throw error
                     }
@@ -77,11 +76,11 @@ struct IndexBuild {
         return statements
     }
 
-    /// Drops what processes left behind that died while they built, while requests are served: PostgreSQL waits for
-    /// whatever uses the tables.
+    /// Drops leftovers of killed processes while requests are served. PostgreSQL waits for everything that uses the
+    /// tables.
     ///
-    /// A process that holds the lock is building, or has died and its session does not know: nothing is dropped until it
-    /// gives the lock back.
+    /// If another session holds the lock, a build is running or its process died and the session hasn't ended yet.
+    /// Nothing is dropped until the lock is released.
     func clear() async throws {
         while try await client.query(Self.search, Self.prefix).rowCount > 0 {
             let cleared: Void? = try await ProcessLock.indexBuild.attempt(client) { session in
@@ -107,13 +106,13 @@ struct IndexBuild {
                 _ = try await session.query(sql)
                 return
             } catch let error as PostgresError where error.sqlState == "40P01" && attempt < 5 {
-                // A change of the same table waited for this one while this one waited for it.
+                // Deadlock: another change of the table and this build waited for each other.
                 logger.info("rebuilding an index", metadata: ["index": "\(name)", "reason": "\(error)"])
             }
         }
     }
 
-    /// In its own task, which a cancelled caller can't cut short.
+    /// Uses a separate task, so that cancelling the caller doesn't interrupt it.
     private func remove(_ names: [String], _ session: PostgresSession) async {
         await Task {
             for name in names {
@@ -128,11 +127,10 @@ struct IndexBuild {
         }.value
     }
 
-    /// Index builds have no time limit.
     private func withoutTimeout<R: Sendable>(
         _ session: PostgresSession, _ body: @Sendable () async throws -> R
     ) async throws -> R {
-        // The limit is the role's then, and a pooler would hand a session with another one to others.
+        // A pooler would hand a session with a changed limit to other clients, so the role's limit applies.
         guard client.hasSessions else { return try await body() }
         return try await session.withoutTimeLimit(body)
     }

@@ -2,16 +2,16 @@ import JSON
 import ParseModel
 import Postgres
 
-/// The `$where` of an index: which objects are in it.
+/// The `$where` of an index, which selects the objects in it.
 ///
-/// PostgreSQL keeps it as part of the index. So nothing in it depends on the time, on other rows or on parameters.
+/// PostgreSQL stores the condition with the index, so it can't depend on the time, other rows or parameters.
 struct IndexCondition {
-    /// The condition, its values written out.
+    /// The condition with its values as literals.
     let sql: String
 
-    /// Reads a `where` of comparisons with constants, all of which have to hold.
+    /// Parses comparisons of fields with constants, combined by AND.
     ///
-    /// - Throws: 102 for everything else, 105 for names that no field has.
+    /// - Throws: 102 for other conditions and unknown fields, 105 for invalid field names.
     init(_ value: JSONValue, of schema: ClassSchema) throws(ParseError) {
         guard let object = value.objectValue, !object.isEmpty else {
             throw IndexOptions.refusal("$where must be an object with a condition")
@@ -54,7 +54,7 @@ struct IndexCondition {
     private static func isConstant(_ value: JSONValue, _ type: FieldType) -> Bool {
         switch (type, ColumnCondition.parameter(value, type)) {
         case (.string, .text), (.number, .double), (.boolean, .bool): true
-        // The years that PostgreSQL reads as they are written here.
+        // The years 1 to 9999, which PostgreSQL can read from the literals written here.
         case (.date, .timestamp(let milliseconds)): (-62_135_596_800_000..<253_402_300_800_000).contains(milliseconds)
         default: false
         }

@@ -2,19 +2,18 @@ import JSON
 import ParseModel
 import Postgres
 
-/// What an index of the schemas API is in PostgreSQL.
+/// The PostgreSQL indexes that implement one index of the schemas API.
 ///
-/// An index over fields of several kinds becomes one index for each access method; the planner puts them together again.
+/// Fields of several kinds become one index per access method, and the planner combines them.
 struct IndexDefinition {
     struct Part {
         let table: String
         let method: String
         var keys: [String]
-        /// Whether it is there for prefixes of texts in a database that sorts by a language.
+        /// Whether the index serves prefix searches in a database with a language-specific collation.
         var isForPrefixes = false
-        /// Whether no two rows may have the same keys.
         var isUnique = false
-        /// The condition on the rows that are in it; nil when all are.
+        /// The SQL condition on the indexed rows, or nil for all rows.
         var condition: String?
 
         func statement(name: String, concurrently: Bool = false) -> String {
@@ -27,9 +26,9 @@ struct IndexDefinition {
     /// The indexes. Empty if no field of the definition has a column.
     private(set) var parts: [Part] = []
 
-    /// Reads fields with their directions or kinds, as in `{"a": 1, "b": -1}` and `{"text": "text"}`, and options.
+    /// Parses options and fields with their directions or kinds, as in `{"a": 1, "b": -1}` and `{"text": "text"}`.
     ///
-    /// - Throws: What ``IndexOptions`` throws.
+    /// - Throws: The errors of ``IndexOptions``.
     init(_ fields: JSONObject, of schema: ClassSchema) throws(ParseError) {
         let options = try IndexOptions(fields, of: schema)
         var leadingText: String?
@@ -49,7 +48,8 @@ struct IndexDefinition {
         }
     }
 
-    /// The indexes that a database needs: what texts start with cannot be asked of one in the order of a language.
+    /// Returns the indexes that the session's database needs. Prefix indexes are needed only if its collation isn't C
+    /// or POSIX.
     func parts(in session: PostgresSession) async throws -> [Part] {
         guard parts.contains(where: \.isForPrefixes) else { return parts }
         let rows = try await session.query(
@@ -58,7 +58,7 @@ struct IndexDefinition {
         return rows.rowCount > 0 ? parts : parts.filter { !$0.isForPrefixes }
     }
 
-    /// The field that a key of a definition means: MongoDB's columns of pointers begin with `_p_`.
+    /// Returns the field that a key refers to. MongoDB's pointer columns begin with `_p_`.
     static func field(_ key: String, of schema: ClassSchema) -> String {
         schema.fields[key] == nil ? key.dropping(prefix: "_p_") ?? key : key
     }
@@ -70,7 +70,7 @@ struct IndexDefinition {
             guard !TableLayout.classesWithoutACL.contains(className) else { return }
             add(className, "gin", ["\"_rperm\""])
         case .relation:
-            // Members by owner is the only way in which queries read a relation.
+            // Queries look up relations only by owner.
             let table = TableLayout.joinTable(field: field, className: className)
             add(table, "btree", ["\"owningId\"", "\"relatedId\""])
         case _ where !TableLayout.hasColumn(field, of: className, type: type): return

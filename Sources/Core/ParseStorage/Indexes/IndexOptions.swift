@@ -1,22 +1,21 @@
 public import JSON
 public import ParseModel
 
-/// What the definition of an index says besides its fields: `{"email": 1, "$unique": true, "$where": {"state": "open"}}`.
+/// The options of an index definition, as in `{"email": 1, "$unique": true, "$where": {"state": "open"}}`.
 ///
-/// No field has a name that begins with `$`.
+/// Field names never begin with `$`.
 public struct IndexOptions: Sendable {
-    /// Whether no two objects may have the same values.
     let isUnique: Bool
-    /// The condition on the objects that are in the index, as SQL without parameters; nil when all are.
+    /// The SQL condition on the indexed objects, without parameters, or nil for all objects.
     let condition: String?
 
-    /// Reads the options of a definition.
+    /// Parses the options of a definition.
     ///
     /// - Parameters:
     ///   - definition: The fields and the options.
-    ///   - schema: The class, as it is when the index is made.
-    /// - Throws: 102 for options that do not exist, and for those that do not fit the class or PostgreSQL; 105 for names
-    ///   that no field has.
+    ///   - schema: The class at the time the index is created.
+    /// - Throws: 102 for unknown options and fields, and for options that the class or PostgreSQL can't support; 105
+    ///   for invalid field names.
     public init(_ definition: JSONObject, of schema: ClassSchema) throws(ParseError) {
         var isUnique = false
         var condition: String?
@@ -34,7 +33,7 @@ public struct IndexOptions: Sendable {
         guard isUnique || condition != nil else { return }
         for column in Self.columns(of: definition).keys {
             let field = IndexDefinition.field(column.text, of: schema)
-            // Left out, the others would be unique that were not meant to be.
+            // If an unknown field were ignored, the remaining ones would wrongly become unique.
             guard let type = schema.type(of: field) else {
                 throw ParseError(
                     ParseError.invalidQuery, "Field \(column) does not exist, cannot add index.")
@@ -48,12 +47,12 @@ public struct IndexOptions: Sendable {
         }
     }
 
-    /// What an index is over: the members of its definition that are no options.
+    /// Returns the indexed fields of a definition, without its options.
     public static func columns(of definition: JSONObject) -> JSONObject {
         definition.filter { !isOption($0.key.text) }
     }
 
-    /// The keys of all fields that an index cannot be without.
+    /// Returns all fields that an index depends on, including those of its `$where`.
     static func keys(of definition: JSONObject) -> [String] {
         columns(of: definition).keys.texts + (definition["$where"]?.objectValue ?? [:]).keys.texts
     }

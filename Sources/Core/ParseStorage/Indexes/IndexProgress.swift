@@ -1,18 +1,18 @@
 import Postgres
 
-/// How far the building of an index of a class is, as PostgreSQL reports it.
+/// The progress of an index build, as reported by PostgreSQL.
 public struct IndexProgress: Sendable, Equatable {
-    /// How much is done, in percent: of the first reading of the table, of sorting, and of the second reading.
+    /// The progress in percent, covering scan, sort and validation.
     public let percent: Int
-    /// What is being done.
+    /// The current step, as a sentence.
     public let words: String
 
-    /// Puts what PostgreSQL says in order.
+    /// Derives the progress from PostgreSQL's figures.
     ///
     /// - Parameters:
-    ///   - phase: The name that PostgreSQL gives to what it does.
-    ///   - blocks: How much of the table is read, of how much.
-    ///   - tuples: How many rows are in the index, of how many.
+    ///   - phase: The phase in `pg_stat_progress_create_index`.
+    ///   - blocks: Table blocks read so far, and in total.
+    ///   - tuples: Rows indexed so far, and in total.
     package init(phase: String, blocks: (done: Int64, total: Int64), tuples: (done: Int64, total: Int64)) {
         func within(_ range: ClosedRange<Double>, _ part: (done: Int64, total: Int64)) -> Int {
             let share = part.total > 0 ? min(1, max(0, Double(part.done) / Double(part.total))) : 0
@@ -26,7 +26,7 @@ public struct IndexProgress: Sendable, Equatable {
         case _ where phase.hasPrefix("building index: loading"):
             (percent, words) = (within(50...60, tuples), "The index is written.")
         case _ where phase.hasPrefix("building index: sorting"): (percent, words) = (48, "The values are sorted.")
-        // Indexes of other kinds than sorted ones say of reading alone how far it is.
+        // For access methods other than btree, PostgreSQL reports only the scan.
         case _ where phase.hasPrefix("building index"):
             (percent, words) = (within(2...60, blocks), "The index is built.")
         case "waiting for writers before validation": (percent, words) = (62, "It waits for writes that are under way.")
@@ -40,7 +40,7 @@ public struct IndexProgress: Sendable, Equatable {
 }
 
 extension IndexProgress {
-    /// How far the index of a class is that is being built now; nil where none is.
+    /// Returns the progress of the current index build on a class, or nil if none is running.
     public static func now(of className: String, in store: ObjectStore) async throws -> IndexProgress? {
         let rows = try await store.query(
             """

@@ -5,14 +5,13 @@ import ParseModel
 import Postgres
 import Schema
 
-/// Makes a database ready: the tables, functions and indexes that parse-server makes at its start, and Roost's own
-/// indexes beside them. Everything is made only where it is missing, and several processes may start at once.
+/// Prepares a database: creates the tables, functions and indexes that parse-server creates at startup, plus Roost's
+/// own indexes. It creates only what is missing, and several processes may start at once.
 public struct DatabaseInstaller: Sendable {
     let client: PostgresClient
     let catalog: SchemaCatalog
     let logger: Logger
 
-    /// Makes an installer for a database.
     public init(client: PostgresClient, catalog: SchemaCatalog, logger: Logger) {
         self.client = client
         self.catalog = catalog
@@ -24,14 +23,14 @@ public struct DatabaseInstaller: Sendable {
 
     /// Installs what is missing and loads the schema.
     ///
-    /// - Parameter onlyLoads: Whether nothing is done afterwards but loading rows.
-    /// - Throws: `UnsupportedEncoding`, `PostgresError`; what says why classes cannot lie on several servers.
+    /// - Parameter onlyLoads: Whether the caller only imports rows afterwards.
+    /// - Throws: `UnsupportedEncoding`, `PostgresError`, and an error if classes can't be distributed as configured.
     public func install(onlyLoads: Bool = false) async throws {
         let hasCitus = try await checkEncoding()
         try await DistributionCheck(distribution: catalog.distribution, client: client, onlyLoads: onlyLoads)
             .run(hasCitus: hasCitus)
         try await makeSchema()
-        // Start-ups wait for each other: two processes that create the same function at once would collide.
+        // Concurrent starts wait for each other, since creating the same function at once would fail.
         try await patient.retrying {
             try await client.execute(
                 script: """
@@ -71,7 +70,7 @@ public struct DatabaseInstaller: Sendable {
     private func makeSchema() async throws {
         guard let schema = client.schema else { return }
         let name = SQL.identifier(schema)
-        // Where a path leads past a schema that is not there, everything is in the next one.
+        // If the search path names a missing schema before an existing one, everything is created in the existing one.
         let isThere = try await client.query(
             "SELECT current_schema() IS NOT NULL OR to_regnamespace($1) IS NOT NULL", [.text(name)]
         ).bool(0, 0)
@@ -80,18 +79,17 @@ public struct DatabaseInstaller: Sendable {
         logger.notice("schema created", metadata: ["schema": "\(schema)"])
     }
 
-    /// The database keeps texts in another encoding than UTF-8.
+    /// The error for a database whose encoding isn't UTF-8.
     public struct UnsupportedEncoding: Error, CustomStringConvertible {
-        /// PostgreSQL's name of the encoding, `LATIN1` for one.
+        /// PostgreSQL's name of the encoding, such as `LATIN1`.
         public let encoding: String
-        /// The message for the operator.
         public var description: String {
             "the database keeps texts as \(encoding), and Roost needs UTF8: make another with createdb --encoding=UTF8 "
                 + "--template=template0, and bring the data over with pg_dump and pg_restore"
         }
     }
 
-    /// Adds the columns that a system class lacks because an older server made it.
+    /// Adds the columns that a system class lacks because an older server created it.
     private func complete(_ name: String) async throws {
         guard let schema = catalog.schema(name) else { return }
         let rows = try await client.query(
@@ -104,10 +102,10 @@ public struct DatabaseInstaller: Sendable {
         if !isComplete { try await catalog.repair(name) }
     }
 
-    /// Creates the classes of a list of definitions (parse-server's schema form) where they or their fields are
-    /// missing.
+    /// Creates missing classes and fields from a list of definitions in parse-server's schema format.
     ///
-    /// Permissions are set only on classes that are new, so that an administrator's changes stay.
+    /// Permissions are set only on new classes and on a `_User` class without any, so that an administrator's changes
+    /// are kept.
     public func define(_ definitions: [UInt8]) async throws {
         for definition in try JSONValue(parsing: definitions).arrayValue ?? [] {
             guard let name = definition["className"]?.stringValue else { continue }
@@ -141,7 +139,7 @@ public struct DatabaseInstaller: Sendable {
             let columns = TableLayout.columnDefinitions(of: schema)
             let upgrades = columns.filter { !$0.hasSuffix("PRIMARY KEY") }.map { "ADD COLUMN IF NOT EXISTS \($0)" }
             let names = columns.map { SQL.literal(String($0.prefix { $0 != " " })) }.joined(separator: ", ")
-            // An ALTER that changes nothing would lock the table all the same.
+            // An ALTER TABLE locks the table even if it changes nothing.
             return """
                 CREATE TABLE IF NOT EXISTS \(table) (\(columns.joined(separator: ", ")));
                 DO $$ BEGIN
@@ -194,7 +192,7 @@ public struct DatabaseInstaller: Sendable {
             + "\(SQL.identifier("_User_unique_authData_\(provider)_id")) ON \"_User\" ((\(id))) WHERE (\(id)) IS NOT NULL"
     }
 
-    /// Makes one user of one id for login providers.
+    /// Creates an index per login provider that allows each login id for one user only.
     public func indexLogins(of providers: [Name]) async {
         await create(providers.map { Self.loginIndex(of: $0) })
     }
@@ -206,7 +204,7 @@ public struct DatabaseInstaller: Sendable {
             do {
                 try await patient.run(statement)
             } catch {
-                // Data that violates a unique index was there before: the server still works, as parse-server does.
+                // Existing data violates the unique index. The server works without it, as parse-server does.
                 logger.warning(
                     "index could not be created", metadata: ["statement": "\(statement)", "error": "\(error)"])
             }

@@ -1,38 +1,37 @@
 import Postgres
 
-/// Locks that one Roost process at a time holds, of all of an app: those of other schemas of the database have others.
+/// Locks that only one Roost process of an app holds at a time. Apps in other schemas of the database have their own.
 ///
-/// Who waits asks again and again: a statement that waited in the database would hold a snapshot there, and building an
-/// index concurrently waits for all snapshots to end.
+/// Waiting processes poll: a statement waiting inside PostgreSQL would hold a snapshot, and a concurrent index build
+/// waits for all snapshots to end.
 public enum ProcessLock: Int64, Sendable {
-    /// Changing a class, for the time of a transaction.
+    /// Changing a class. Held for one transaction.
     case schemaChange = 0x526F_6F73_7453
-    /// Building indexes beside tables.
+    /// Building indexes concurrently on large tables.
     case indexBuild = 0x526F_6F73_7449
-    /// Building indexes by date, which may take hours after a first start.
+    /// Building date indexes, which may take hours after the first start.
     case dateIndexes = 0x526F_6F73_7443
-    /// Building advised indexes.
     case advisedIndexes = 0x526F_6F73_7441
-    /// Making the classes that the configuration declares.
+    /// Creating the classes declared in the configuration.
     case declaredSchemas = 0x526F_6F73_7444
-    /// Starting jobs that are due by their schedules.
+    /// Starting scheduled jobs.
     case jobSchedules = 0x526F_6F73_744A
-    /// Importing data, for as long as it takes.
+    /// Importing data. Held for the whole import.
     case dataImport = 0x526F_6F73_744D
 
-    /// The number by which PostgreSQL knows the lock, as an expression.
+    /// PostgreSQL's key of the lock, as an SQL expression.
     var key: String { Self.number(rawValue) }
 
-    /// An expression that is a number in the schema `public`, as it has always been, and another in each other schema:
-    /// PostgreSQL has one set of advisory locks for a database.
+    /// An SQL expression for an advisory lock key: the number itself in the schema `public`, a hash of it in any other.
+    /// PostgreSQL shares advisory locks across all schemas of a database.
     static func number(_ number: Int64) -> String {
         "COALESCE(hashtextextended(NULLIF(current_schema()::text, 'public'), \(number)), \(number))"
     }
 
-    /// Runs `body` while holding the lock.
+    /// Waits for the lock and runs `body` while holding it.
     ///
-    /// - Parameter body: Is given the session that holds the lock.
-    /// - Throws: What `body` throws; `PostgresError`.
+    /// - Parameter body: Gets the session that holds the lock.
+    /// - Throws: `PostgresError`, and the errors of `body`.
     public func hold<R: Sendable>(
         _ client: PostgresClient, _ body: @Sendable (PostgresSession) async throws -> R
     ) async throws -> R {
@@ -42,14 +41,14 @@ public enum ProcessLock: Int64, Sendable {
         }
     }
 
-    /// Runs `body` if no session holds the lock; nil when one does.
+    /// Runs `body` while holding the lock, or returns nil if another session holds it.
     func attempt<R: Sendable>(
         _ client: PostgresClient, _ body: @Sendable (PostgresSession) async throws -> R
     ) async throws -> R? {
         guard client.hasSessions else { return try await attemptInTransaction(client, body) }
         return try await client.exclusively { session in
             do {
-                // Inside: the lock may have been taken though its answer was lost on a cancelled task.
+                // Inside the `do`: a cancelled task may have acquired the lock without receiving the response.
                 guard try await session.query(attempt).bool(0, 0) == true else { return nil }
                 let result = try await body(session)
                 await release(session)
@@ -70,8 +69,8 @@ public enum ProcessLock: Int64, Sendable {
         """
     }
 
-    /// Holds the lock in an idle transaction, on a session beside that of `body`: a transaction pooler keeps no other
-    /// lock with its owner.
+    /// Holds the lock in an idle transaction on a second session. Behind a transaction pooler, only transaction-level
+    /// locks stay with their owner.
     private func attemptInTransaction<R: Sendable>(
         _ client: PostgresClient, _ body: @Sendable (PostgresSession) async throws -> R
     ) async throws -> R? {
@@ -82,17 +81,17 @@ public enum ProcessLock: Int64, Sendable {
         }
     }
 
-    /// In its own task, which a cancelled caller can't cut short. A lost session holds no lock.
+    /// Uses a separate task, so that cancelling the caller doesn't interrupt it. A lost session has no lock to release.
     private func release(_ session: PostgresSession) async {
         await Task { _ = try? await session.query("SELECT pg_advisory_unlock(\(key))") }.value
     }
 
-    /// Runs statements that make tables while the lock is held: all of them or none.
+    /// Runs statements that create tables in one transaction that holds the lock.
     ///
-    /// Each is sent as a command of its own: Citus gives the text of a command to its servers as it came, with all that came
-    /// along, and leaves what a block of PL/pgSQL makes where it was made.
+    /// Each statement is sent as a separate command. Citus forwards the full text of a command to its servers, and it
+    /// doesn't distribute what a PL/pgSQL block creates.
     ///
-    /// - Parameter statements: Each but the last ends with a semicolon at the end of a line.
+    /// - Parameter statements: Statements separated by a semicolon at the end of a line.
     /// - Throws: `PostgresError`.
     func make(_ statements: String, _ client: PostgresClient) async throws {
         let commands =

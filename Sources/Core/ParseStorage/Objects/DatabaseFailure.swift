@@ -1,14 +1,15 @@
 import ParseModel
 import Postgres
 
-/// What PostgreSQL's refusals mean to a Parse client.
+/// Maps PostgreSQL errors to Parse errors.
 package enum DatabaseFailure {
-    /// Whether the schema that a statement was written for is not the schema that the database has.
+    /// Whether a statement was written for a schema that the database no longer has.
     static func isStaleSchema(_ error: PostgresError) -> Bool {
         ["42703", "42P01", "42804", "42883"].contains(error.sqlState)
     }
 
-    /// Whether a server did not answer, or does not serve for now; also what a replica stops because of its primary.
+    /// Whether the server is unreachable or not accepting queries, or a replica cancelled a read in favor of
+    /// replication.
     static func isOutOfReach(_ error: PostgresError) -> Bool {
         switch error.kind {
         case .unavailable, .connectionLost: true
@@ -17,13 +18,13 @@ package enum DatabaseFailure {
         }
     }
 
-    /// Whether a replica stopped a read for the sake of its primary's changes.
+    /// Whether a replica cancelled a read because it conflicted with replicated changes.
     static func isConflict(_ error: PostgresError) -> Bool { error.sqlState == "40001" }
 
     static func isMissingTable(_ error: PostgresError) -> Bool { error.sqlState == "42P01" }
 
-    /// Whether a function about tables and indexes was asked for one that was dropped since the statement began:
-    /// PostgreSQL calls that an internal error.
+    /// Whether a catalogue function failed because its table or index was dropped since the statement began. PostgreSQL
+    /// reports that as an internal error.
     static func isVanishedRelation(_ error: PostgresError) -> Bool { error.sqlState == "XX000" }
 
     static func isMissingColumn(_ error: PostgresError) -> Bool { error.sqlState == "42703" }
@@ -32,7 +33,7 @@ package enum DatabaseFailure {
         switch error.sqlState {
         case "23505": duplicate(error.constraint ?? "")
         case "RS111":
-            // What a function of Roost's own refuses.
+            // Raised by Roost's own SQL functions.
             ParseError(ParseError.incorrectType, error.message)
         case "RS102": ParseError(ParseError.invalidQuery, error.message)
         case "RS116": ObjectSize.tooLarge(Int(error.message) ?? 0)

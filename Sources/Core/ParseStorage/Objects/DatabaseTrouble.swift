@@ -1,18 +1,17 @@
 import Postgres
 import Synchronization
 
-/// PostgreSQL's words about why it could not write, until a write succeeds.
+/// PostgreSQL's message about the last failed write, until a write succeeds.
 public final class DatabaseTrouble: Sendable {
     private let message = Mutex<String?>(nil)
     private let isSet = Atomic(false)
 
-    /// No trouble yet.
     public init() {}
 
-    /// The words about the last failure, or nil if writes succeed.
+    /// The message of the last failure, or nil if writes succeed.
     public var lastFailure: String? { message.withLock { $0 } }
 
-    /// Whether an error stands for missing room or a broken disk. Its message quotes nothing that clients sent.
+    /// Whether PostgreSQL lacks resources or its disk failed. Such a message never quotes client data.
     static func isTrouble(_ error: PostgresError) -> Bool {
         error.kind == .server && ["53", "58"].contains(where: error.sqlState.hasPrefix)
     }
@@ -22,7 +21,7 @@ public final class DatabaseTrouble: Sendable {
         isSet.store(true, ordering: .relaxed)
     }
 
-    /// Forgets the last failure after a successful write.
+    /// Clears the failure after a successful write.
     public func clear() {
         guard isSet.load(ordering: .relaxed) else { return }
         isSet.store(false, ordering: .relaxed)

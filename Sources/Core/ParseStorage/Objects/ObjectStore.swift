@@ -4,25 +4,21 @@ import ParseModel
 import Postgres
 import Tasks
 
-/// Objects of classes, in PostgreSQL: every read and write of the server goes through here.
+/// Stores the objects of all classes in PostgreSQL. Every read and write of the server goes through it.
 ///
-/// It knows what a class is, but not who may do what: conditions of permission arrive as part of each call.
+/// It doesn't know callers: permission conditions are passed with each call.
 public struct ObjectStore: Sendable {
-    /// The connections.
     public let client: PostgresClient
-    /// The transaction that everything is part of; nil when each call stands for itself.
+    /// The transaction that all calls are part of, or nil if each call runs on its own.
     let session: PostgresSession?
-    /// The replicas; nil when there is none.
+    /// The read replicas, or nil if none are configured.
     let replicas: ReplicaSet?
-    /// The schemas.
     public let catalog: SchemaCatalog
-    /// Why PostgreSQL could not write last.
+    /// PostgreSQL's last failed write.
     public let trouble: DatabaseTrouble
     let logger: Logger
 
-    /// Makes a store on an open client.
-    ///
-    /// - Parameter replicas: Replicas of the database, for reads that ask for one.
+    /// - Parameter replicas: Replicas of the database, for reads that request one.
     public init(client: PostgresClient, replicas: ReplicaSet? = nil, catalog: SchemaCatalog, logger: Logger) {
         self.init(
             client: client, replicas: replicas, catalog: catalog, session: nil, trouble: DatabaseTrouble(),
@@ -41,57 +37,54 @@ public struct ObjectStore: Sendable {
         self.logger = logger
     }
 
-    /// Whether this is part of a transaction.
-    /// The mails that wait to be sent.
+    /// Emails waiting to be sent.
     public var mails: MailRows { MailRows(store: self) }
-    /// Jobs and their schedules.
+    /// Background jobs and their schedules.
     public var jobs: JobRows { JobRows(store: self) }
-    /// Counted and named requests.
+    /// Rate-limit counts and request ids (idempotency).
     public var requests: RequestRows { RequestRows(store: self) }
-    /// What only the server reads and writes of users.
+    /// User data that only the server reads and writes.
     public var accounts: AccountRows { AccountRows(store: self) }
-    /// User sessions.
     public var sessions: SessionRows { SessionRows(store: self) }
 
-    /// Many rows of one class at once.
+    /// Bulk writes to one class.
     public var imports: ImportRows { ImportRows(store: self) }
 
     /// Settings of the deployment, and webhooks.
     public var settings: SettingsRows { SettingsRows(store: self) }
 
-    /// What is computed of many objects at once.
+    /// Aggregate queries and distinct values.
     public var aggregates: Aggregates { Aggregates(store: self) }
 
-    /// Notifications that wait to be sent.
+    /// Push notifications waiting to be sent.
     public var pushes: PushRows { PushRows(store: self) }
 
-    /// Console operators.
     public var operators: OperatorRows { OperatorRows(store: self) }
-    /// Sessions and tickets of the console.
+    /// Console sessions and sign-in tickets.
     public var operatorSessions: OperatorSessionRows { OperatorSessionRows(store: self) }
-    /// Who changed what by the console.
+    /// The console's audit log.
     public var audit: AuditRows { AuditRows(store: self) }
-    /// How many objects classes have.
+    /// Object counts of classes.
     public var classCounts: ClassCountRows { ClassCountRows(store: self) }
-    /// Index sizes.
     public var indexSizes: IndexSizeRows { IndexSizeRows(store: self) }
-    /// How many objects point to one.
+    /// Counts of the pointers to an object.
     public var references: ReferenceRows { ReferenceRows(store: self) }
-    /// What operators removed.
+    /// Objects deleted in the console.
     public var trash: TrashRows { TrashRows(store: self) }
 
-    /// Views of classes that operators saved.
+    /// Class views saved by operators.
     public var views: ViewRows { ViewRows(store: self) }
 
     var isInTransaction: Bool { session != nil }
 
-    /// Runs calls in one transaction, all or nothing.
+    /// Runs calls in one transaction, all or none.
     ///
     /// - Parameters:
-    ///   - purpose: What it is for.
-    ///   - conflictKey: A name for what it locks first, where that is known: others who do so wait without a
-    ///     connection.
-    ///   - body: Is given a store whose every call is part of the transaction; what it throws undoes all of them.
+    ///   - purpose: The kind of transaction, which decides its time limit.
+    ///   - conflictKey: A name for the rows that it locks first, if known. Transactions with the same name wait without
+    ///     occupying a connection.
+    ///   - body: Gets a store whose calls are all part of the transaction. It may run twice, and an error rolls back
+    ///     the transaction.
     public func transaction<R: Sendable>(
         _ purpose: TransactionPurpose = .request, conflictKey: String? = nil,
         _ body: @escaping @Sendable (ObjectStore) async throws -> R
@@ -119,7 +112,7 @@ public struct ObjectStore: Sendable {
         _ purpose: TransactionPurpose, _ conflictKey: String?,
         _ body: @escaping @Sendable (ObjectStore) async throws -> R
     ) async throws -> R {
-        // Also after an error, which may say no more than that the answer was lost.
+        // Also after an error: the commit may have succeeded and only its response got lost.
         defer { replicas?.ownWrites.note() }
         return try await client.transaction(purpose: purpose, conflictKey: conflictKey) { session in
             try await body(
@@ -151,7 +144,7 @@ public struct ObjectStore: Sendable {
         }
     }
 
-    /// Runs statements as one: all or none, in one round trip.
+    /// Runs statements in one round trip, all or none.
     func group(_ statements: [Statement], readOnly: Bool = false) async throws -> [PostgresResult] {
         try await noting(statements.first?.sql) {
             if let session { return try await session.group(statements) }
@@ -160,10 +153,10 @@ public struct ObjectStore: Sendable {
         }
     }
 
-    /// Runs statements that add or change one object as one. Unless objects of the class must be unique in some
-    /// field, or lie on other servers, they may share a transaction with other changes.
+    /// Runs the statements that add or change one object, all or none. They may share a transaction with other changes,
+    /// unless the class has unique fields or is distributed.
     ///
-    /// - Parameter alone: Whether they may take long, so that no other change should wait for them.
+    /// - Parameter alone: Whether the statements may take long, so that no other change should wait for them.
     func change(_ schema: ClassSchema, _ objectId: String, _ statements: [Statement], alone: Bool = false) async throws
         -> [PostgresResult]
     {
@@ -175,7 +168,7 @@ public struct ObjectStore: Sendable {
             }
         }
         let clock = StatementClock(statements.first?.sql)
-        // Also after an error, which may say no more than that the answer was lost.
+        // Also after an error: the commit may have succeeded and only its response got lost.
         defer { replicas?.ownWrites.note() }
         do {
             let results =
@@ -199,11 +192,11 @@ public struct ObjectStore: Sendable {
         }
     }
 
-    /// Notes a slow statement for the log and, if its shape is known, for advice on indexes.
+    /// Runs `body` and records a slow statement for the log and, if it has a query shape, for index advice.
     ///
     /// - Parameters:
-    ///   - shape: Made only for a slow statement.
-    ///   - isTrial: Whether it is asked in another way when it takes long.
+    ///   - shape: Evaluated only for slow statements.
+    ///   - isTrial: Whether a failure isn't recorded, because the query is retried in another form.
     func noting<R>(
         _ sql: String?, _ shape: @autoclosure () -> QueryShape? = nil, isTrial: Bool = false,
         _ body: () async throws -> R
@@ -223,26 +216,26 @@ public struct ObjectStore: Sendable {
         }
     }
 
-    /// What a caller gets for whom there is no connection.
+    /// The error for a caller who gets no database connection.
     public static let tooBusy = ServiceUnavailable("The database has too much to do. Please try again later.")
 
-    /// The error for a failed statement; what the client does not get goes to the log.
+    /// Converts a database error to the client's error, and logs the details that clients don't get.
     public func failure(_ error: PostgresError) -> any Error {
         if error.kind == .busy { return Self.tooBusy }
         if error.kind == .tooLarge { return AnswerSize.tooMuchMemory }
         let answer = DatabaseFailure.parseError(error)
         if case .cancelled = error.kind {
-            // The client has left: nothing is wrong with the database.
+            // The client has disconnected: the database works.
             logger.debug("statement timed out", metadata: ["message": "\(error.message)"])
         } else if answer.code == ParseError.internalServerError || error.sqlState.hasPrefix("42") {
-            // A statement that PostgreSQL cannot read is a fault of the server also where the request is blamed for it.
+            // SQLSTATE class 42 is a faulty statement, so the server is at fault even if the error blames the request.
             var fields: Logger.Metadata = ["sqlstate": "\(error.sqlState)", "kind": "\(error.kind)"]
             if case .server = error.kind {
                 if DatabaseTrouble.isTrouble(error) {
                     trouble.record(error)
                     fields["reason"] = "\(error.message)"
                 }
-                // Other words of PostgreSQL quote what clients sent.
+                // Other messages of PostgreSQL may quote client data, so they are logged at debug level only.
                 fields["table"] = "\(error.table ?? "")"
                 fields["constraint"] = "\(error.constraint ?? "")"
                 logger.debug("PostgreSQL error", metadata: ["message": "\(error.message)"])
@@ -255,7 +248,7 @@ public struct ObjectStore: Sendable {
     }
 }
 
-/// Measures a statement, and notes a slow one for the log.
+/// Measures a statement and records a slow one for the log.
 struct StatementClock {
     private let sql: String?
     private let start = ContinuousClock.now
@@ -265,7 +258,7 @@ struct StatementClock {
 
     init(_ sql: String?) { self.sql = sql }
 
-    /// Ends the measurement. Returns the duration of a slow statement.
+    /// Stops the clock. Returns the duration of a slow statement, or nil for a fast one.
     @discardableResult
     func stop() -> Duration? {
         let duration = ContinuousClock.now - start

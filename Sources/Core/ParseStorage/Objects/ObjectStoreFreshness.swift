@@ -2,12 +2,11 @@ import ParseModel
 import Postgres
 
 extension ObjectStore {
-    /// Reads from a class as it is now: when the database says that the class is not what this process thinks, it learns
-    /// what the class has become, and reads once more.
+    /// Runs a read with the current schema. If the database has a different one, reloads the schema and reads again.
     ///
-    /// A class or table that does not exist gives `nothing`, not an error; columns that the table lacks are made.
+    /// Returns `nothing` if the class or its table doesn't exist. Columns missing in the table are created.
     ///
-    /// - Throws: What `read` throws.
+    /// - Throws: The errors of `read`, and `StaleTransaction` in a transaction.
     func fresh<R>(_ className: String, otherwise nothing: @autoclosure () -> R, _ read: (ClassSchema) async throws -> R)
         async throws -> R
     {
@@ -30,7 +29,7 @@ extension ObjectStore {
     }
 }
 
-/// A class turned out to be another than was thought, which ended the transaction: it has to be run again.
+/// Ends a transaction whose schema was stale or whose value an advised index rejected. It must be run again.
 struct StaleTransaction: Error {
     let cause: PostgresError
 }

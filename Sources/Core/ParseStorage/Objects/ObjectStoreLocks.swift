@@ -3,16 +3,13 @@ import ParseModel
 import Postgres
 
 extension ObjectStore {
-    /// An object that a transaction is going to change.
+    /// An object to lock for a change in a transaction.
     public struct LockedRow: Sendable {
-        /// The object's class.
         public var className: String
-        /// The object's id.
         public var objectId: String
-        /// Who may change it: others cannot lock it.
+        /// The access needed to change the object. Without it, the object isn't locked.
         public var access: WriteAccess
 
-        /// Makes a row from its parts.
         public init(className: String, objectId: String, access: WriteAccess) {
             self.className = className
             self.objectId = objectId
@@ -20,12 +17,12 @@ extension ObjectStore {
         }
     }
 
-    /// Locks objects until the end of the transaction that this is part of, in one round trip, ordered by the bytes of their
-    /// class and id.
+    /// Locks objects until the end of the current transaction, in one round trip. They are locked in byte order of
+    /// class and id, so that two transactions don't deadlock on them.
     ///
-    /// Objects that do not exist, or may not be changed, are passed over.
+    /// Objects that don't exist or that the caller can't change are skipped.
     ///
-    /// - Parameter names: Names of users that are claimed before.
+    /// - Parameter names: User names to claim first.
     public func lock(_ rows: [LockedRow], claiming names: Set<Name> = []) async throws {
         var classes: [Name: [LockedRow]] = [:]
         for row in rows { classes[Name(row.className), default: []].append(row) }
@@ -45,7 +42,7 @@ extension ObjectStore {
 
     private static func lock(_ rows: [LockedRow], _ schema: ClassSchema) throws(ParseError) -> Statement {
         var compiler = WriteCompiler(schema: schema)
-        // The calls of one caller differ in what they do at most: rows of one condition are one list.
+        // The calls of one caller rarely differ in their conditions, so rows with the same one share a list of ids.
         var conditions: [(condition: Filter, writers: [Name]?, ids: [String])] = []
         for row in rows {
             let access = row.access
@@ -62,13 +59,13 @@ extension ObjectStore {
             let condition = try condition(WriteAccess(writers: writers, filter: filter), schema, &compiler)
             parts.append("(\"objectId\" = ANY(\(compiler.builder.bind(.textArray(ids)))) AND \(condition))")
         }
-        // PostgreSQL locks after it sorted.
+        // PostgreSQL sorts before it locks.
         return Statement(
             "SELECT 1 FROM \(SQLBuilder.quote(schema.name)) WHERE \(parts.joined(separator: " OR ")) "
                 + "ORDER BY \"objectId\" COLLATE \"C\" FOR UPDATE", compiler.builder.parameters)
     }
 
-    /// Whether there is an object that may be changed.
+    /// Whether the object exists and the caller may change it.
     public func canChange(_ className: String, objectId: String, access: WriteAccess) async throws -> Bool {
         guard !objectId.utf8.contains(0) else { return false }
         return try await retryingStaleSchema {

@@ -2,30 +2,29 @@ import JSON
 import ParseModel
 import Postgres
 
-/// Where a read runs.
+/// The server that a read runs on.
 public enum ReadPlace: Sendable {
-    /// On the server that is written to.
     case primary
-    /// Only on the replica.
+    /// On a replica, or not at all.
     case replica
-    /// On the replica as long as it can be reached.
+    /// On a replica if one is reachable, otherwise on the primary.
     case replicaIfReachable
 }
 
 extension ObjectStore {
-    /// Classes that decide permissions. A lagging replica would give yesterday's rights.
+    /// Classes that decide permissions. A lagging replica would grant outdated rights.
     private static let alwaysOnPrimary: Set<Name> = ["_User", "_Session", "_Role"]
 
-    /// Runs a read of a class where it is wanted.
+    /// Runs a read of a class on the requested server.
     ///
-    /// What a replica does not know yet, as a table that was just made, or what the caller just wrote, is read on the
-    /// primary, and so is what a replica stopped to get on with its primary's changes.
-    /// - Parameter body: Is given the store to read with; what it throws may make it run a second time.
-    /// - Throws: What `body` throws; `PostgresError` when the replica is out of reach and nothing else was allowed.
+    /// Falls back to the primary if a replica doesn't have a new table or the caller's own write yet, or if it cancels
+    /// the read in favor of replication.
+    /// - Parameter body: Reads with the store that it gets. It runs again on another server after some errors.
+    /// - Throws: `PostgresError` if only replicas are allowed and none is reachable, and the errors of `body`.
     func reading<R>(
         _ className: String, _ place: ReadPlace, _ body: (ObjectStore) async throws -> R
     ) async throws -> R {
-        // A transaction reads what it wrote.
+        // A transaction must see its own writes.
         guard place != .primary, let replicas, !isInTransaction, !Self.alwaysOnPrimary.contains(className) else {
             return try await body(self)
         }
@@ -59,7 +58,7 @@ extension ObjectStore {
         }
     }
 
-    /// Fetches objects of several classes by id, each class where it may be read.
+    /// Fetches objects of several classes by id. Classes that decide permissions are always read on the primary.
     func fetch(
         _ ids: [Name: [String]], _ accesses: [Name: ReadAccess], _ place: ReadPlace, shorten: Int?
     ) async throws -> [Fetched] {

@@ -1,20 +1,19 @@
 import Encoding
 import ParseModel
 
-/// Arrays of pointers as PostgreSQL prints jsonb, read without making values of them.
+/// Reads an array of pointers from PostgreSQL's jsonb text without parsing it into JSON values.
 ///
-/// jsonb orders the keys of an object by their length and then by their bytes, and separates with one space, so that a
-/// pointer of nothing but its three members has a single spelling.
+/// jsonb sorts the keys of an object by length and then by bytes, and separates members with one space. So a pointer
+/// with exactly its three members has a single spelling.
 package enum PointerList {
     private static let opening = Array(#"{"__type": "Pointer", "objectId": ""#.utf8)
     private static let middle = Array(#"", "className": ""#.utf8)
     private static let closing = Array(#""}"#.utf8)
     private static let separator = Array(", ".utf8)
 
-    /// The pointers of an array that holds nothing else.
+    /// Returns the pointers of an array, or nil if it contains anything else or names with escapes.
     ///
-    /// - Parameter json: The text of a value of type jsonb.
-    /// - Returns: nil for any other value, and for names that are written with escapes.
+    /// - Parameter json: The text of a jsonb value.
     package static func read(_ json: UnsafeRawBufferPointer) -> [Pointer]? {
         guard json.count >= 2, json.first == UInt8(ascii: "["), json.last == UInt8(ascii: "]") else { return nil }
         let list = UnsafeRawBufferPointer(rebasing: json[1..<json.count - 1])

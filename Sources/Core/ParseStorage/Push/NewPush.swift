@@ -2,36 +2,35 @@ public import JSON
 public import ParseModel
 import Postgres
 
-/// A push as it is noted when it is asked for.
+/// A requested push, before its rows are stored.
 public struct NewPush: Sendable {
-    /// The id of its row.
+    /// The object id of its `_PushStatus` row.
     public var id: String
     /// The parameters of the request.
     public var body: JSONObject
-    /// The condition, as the row shows it.
+    /// The audience's condition, as stored in the row.
     public var query: JSONValue
-    /// What the row is called; nil for nothing.
+    /// The title of the row, or nil for none.
     public var title: String?
-    /// What the hash of the row is made of.
+    /// The text whose MD5 hash is the row's `pushHash`.
     public var hashed: String
-    /// When it is sent, as the row shows it.
+    /// The send time as stored in the row.
     public var pushTime: String
-    /// When the first of it is sent; nil for now.
+    /// The send time of the first part, or nil to send now.
     public var due: ParseDate?
-    /// Whether it is sent when it is that time where the device is.
+    /// Whether the push is sent at its time in each device's time zone.
     public var isLocal = false
-    /// When the services give up; nil for never.
+    /// The time at which push services stop trying to deliver it, or nil for never.
     public var expiry: ParseDate?
-    /// Whether the row shows that.
+    /// Whether the row includes the expiry.
     public var showsExpiry = true
-    /// After how many seconds they give up, as it was asked for.
+    /// The requested expiration interval in seconds, or nil if none was sent.
     public var interval: Double?
-    /// The audience that is used; nil for none.
+    /// The `_Audience` object whose usage is counted, or nil for none.
     public var audienceId: String?
-    /// When it was asked for.
+    /// The time of the request.
     public var now: ParseDate
 
-    /// Makes a note.
     public init(id: String, body: JSONObject, query: JSONValue, hashed: String, pushTime: String, now: ParseDate) {
         self.id = id
         self.body = body
@@ -43,7 +42,7 @@ public struct NewPush: Sendable {
 }
 
 extension PushRows {
-    /// Notes a push, all of it or nothing: its row, which only the master key reads, and what is to be sent.
+    /// Stores a push in one transaction: its row, which only the master key can read, and its first part.
     public func insert(_ push: NewPush) async throws {
         let now = PostgresParameter.timestamp(milliseconds: push.now.milliseconds)
         let expiry = push.expiry?.milliseconds
@@ -88,7 +87,7 @@ extension PushRows {
         }
     }
 
-    /// The devices of a push that it did not reach within the last day, and why.
+    /// Returns devices that the push didn't reach, with reasons. They are kept for one day.
     public func failures(_ id: String, most: Int) async throws -> [JSONObject] {
         let rows = try await store.query(
             """

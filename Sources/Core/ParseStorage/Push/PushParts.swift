@@ -2,29 +2,28 @@ public import JSON
 public import ParseModel
 import Postgres
 
-/// Something of a push that is to be sent at one moment.
+/// The part of a push that is sent at one time.
 public struct PushPart: Sendable {
-    /// The id of the push.
     public let pushId: String
-    /// The difference from UTC of those that it is for, in hours; empty for everybody.
+    /// The recipients' UTC offset in hours, or empty for all recipients.
     public let offset: String
-    /// The time zones of those that it is for; nil for everybody.
+    /// The recipients' time zones, or nil for all recipients.
     public let zones: [String]?
     /// The parameters of the request.
     public let body: JSONObject
-    /// When the services give up, in milliseconds since 1970; nil for never.
+    /// The time at which push services stop trying to deliver, in milliseconds since 1970, or nil for never.
     public let expiry: Int64?
-    /// When it is sent, as the row shows it.
+    /// The send time as stored in the row.
     public let pushTime: String
-    /// Whether its time is that of the devices, and these have yet to be sorted by their zones.
+    /// Whether the push is sent at local times and its devices aren't grouped by time zone yet.
     public let needsZones: Bool
-    /// What the row says has become of the push; nil without a row.
+    /// The push's status, or nil if its row was deleted.
     public let status: String?
 }
 
-/// The parts of pushes, as the process that sends them takes them up.
+/// Scheduling of push parts.
 extension PushRows {
-    /// Takes a part that is due, for as long as the transaction takes. Other processes do not take it meanwhile.
+    /// Claims a due part until the transaction ends. Other processes skip it meanwhile.
     public func takePart() async throws -> PushPart? {
         let rows = try await store.query(
             Statement(
@@ -43,16 +42,16 @@ extension PushRows {
             pushTime: rows.string(0, 5) ?? "", needsZones: rows.bool(0, 6) ?? false, status: rows.string(0, 7))
     }
 
-    /// The time zones of an audience that the database knows, or that count from Greenwich: clients write what they like, and
-    /// as much of it. Each comes with its difference from UTC at a local time, in seconds.
+    /// Returns the time zones of an audience, each with its UTC offset in seconds at a local time.
     ///
-    /// A local time that clocks skip counts as it would have before the change; of one that is there twice, the first counts.
+    /// Zones must be known to PostgreSQL or have the form `GMT+2`; clients may have stored anything else. A local time
+    /// skipped by daylight saving uses the offset before the change, and an ambiguous one means its first occurrence.
     ///
-    /// - Parameter time: The local time, as if it were one of UTC.
+    /// - Parameter time: The local time, as if it were UTC.
     public func timeZones(of filter: Filter, at time: ParseDate) async throws -> [(name: String, offset: Int64)] {
         guard case (let condition, var builder)? = try audience(filter) else { return [] }
         let moment = "to_timestamp(\(builder.bind(.double(Double(time.milliseconds) / 1000)))::double precision)"
-        // PostgreSQL reads the signs of GMT+2 the other way around.
+        // PostgreSQL reads the sign of GMT+2 the other way around.
         let rows = try await store.query(
             Statement(
                 """
@@ -79,12 +78,11 @@ extension PushRows {
         }
     }
 
-    /// The difference of a zone's clocks from UTC at a moment, as an interval.
     private static func offset(_ moment: String) -> String {
         "((\(moment)) AT TIME ZONE rule - (\(moment)) AT TIME ZONE 'UTC')"
     }
 
-    /// Counts the devices whose time zones are none of those that there are as failed.
+    /// Counts the devices with an unknown time zone as failed.
     public func failPart(_ part: PushPart, _ filter: Filter, exceptZones zones: [String]) async throws {
         guard var (condition, builder) = try audience(filter) else { return }
         condition += " AND \"timeZone\" <> ALL(\(builder.bind(.textArray(zones)))) AND \"deviceToken\" IS NOT NULL"
@@ -114,7 +112,7 @@ extension PushRows {
                 """, builder.parameters))
     }
 
-    /// Makes a part of a push for those of some time zones.
+    /// Adds a part of a push for devices in some time zones.
     public func insertPart(_ pushId: String, _ offset: String, zones: [String], due: ParseDate) async throws {
         _ = try await store.query(
             Statement(
@@ -122,14 +120,14 @@ extension PushRows {
                 [.text(pushId), .text(offset), .textArray(zones), .timestamp(milliseconds: due.milliseconds)]))
     }
 
-    /// Makes ranges of a part: who gets it is settled now. Of those with the same token and app, the one that was saved last
-    /// gets it.
+    /// Splits the audience of a part into ranges, which fixes its recipients. If devices share a token and app, only
+    /// the one saved last gets the push.
     ///
     /// - Parameters:
-    ///   - types: The types of devices that have a service. Ranges are of one of them, or of none.
-    ///   - wholeTypes: Those of them whose ranges are whole batches.
-    ///   - size: The devices in a batch.
-    ///   - pieces: How many ranges other batches are cut into.
+    ///   - types: Device types with a push service. A range has devices of one of these types or of no such type.
+    ///   - wholeTypes: Types whose ranges are full batches.
+    ///   - size: The number of devices per batch.
+    ///   - pieces: The number of ranges that batches of other types are split into.
     public func makeRanges(
         _ part: PushPart, _ filter: Filter, types: [String], wholeTypes: [String], size: Int, pieces: Int
     ) async throws {
@@ -169,7 +167,7 @@ extension PushRows {
         try await removePart(part)
     }
 
-    /// Removes a part that is done, and ends the push when it was the last.
+    /// Deletes a finished part, and ends the push if it was the last one.
     public func removePart(_ part: PushPart) async throws {
         _ = try await store.query(
             Statement(
@@ -178,7 +176,7 @@ extension PushRows {
         try await end(part.pushId)
     }
 
-    /// Has a part wait for some seconds more.
+    /// Delays a part by some seconds.
     public func postponePart(_ part: PushPart, by seconds: Double) async throws {
         _ = try await store.query(
             Statement(
@@ -188,7 +186,7 @@ extension PushRows {
                 """, [.text(part.pushId), .text(part.offset), .double(seconds)]))
     }
 
-    /// Ends a push of which nothing is left to be sent. It has failed when nothing was sent and a reason is noted.
+    /// Ends a push that has no parts or ranges left. It fails if nothing was sent and an error is recorded.
     func end(_ id: String) async throws {
         _ = try await store.query(
             Statement(
@@ -204,7 +202,7 @@ extension PushRows {
                 """, [.text(id)]))
     }
 
-    /// Gives up what is left of a push, with a reason; nothing remains where its row is gone.
+    /// Cancels the rest of a push and records the error, unless its row was deleted.
     public func fail(_ id: String, code: Int, message: String) async throws {
         let reason = JSONValue.object(["code": .number(Double(code)), "message": .string(message)])
         _ = try await store.group([
@@ -220,7 +218,7 @@ extension PushRows {
         ])
     }
 
-    /// How many pushes are due that have not been begun; at most as many as are asked for.
+    /// Returns the number of due parts that haven't been started, up to a limit.
     public func waiting(most: Int) async throws -> Int {
         let rows = try await store.query(
             Statement(
@@ -230,7 +228,7 @@ extension PushRows {
         return Int(rows.int(0, 0) ?? 0)
     }
 
-    /// Pushes whose rows name another time than the one by which they wait: their ids and times.
+    /// Returns the ids and new times of scheduled pushes whose rows were changed to another time, at most 100.
     public func moved() async throws -> [(id: String, pushTime: String)] {
         let rows = try await store.query(
             """
@@ -244,11 +242,11 @@ extension PushRows {
         }
     }
 
-    /// Has a scheduled push wait for another time.
+    /// Reschedules a push.
     ///
     /// - Parameters:
-    ///   - due: When the first of it is sent; nil to leave that as it is.
-    ///   - last: When the last of it is sent, from where an interval counts until the services give up; nil to leave that.
+    ///   - due: The send time of the first part, or nil to keep the existing parts.
+    ///   - last: The send time of the last part, which starts the expiration interval, or nil to keep the expiry.
     public func move(_ id: String, to pushTime: String, due: ParseDate?, last: ParseDate?, isLocal: Bool) async throws {
         var statements = [
             Statement(
@@ -261,8 +259,8 @@ extension PushRows {
                 [.text(id), .text(pushTime), .bool(isLocal), last.map { .int($0.milliseconds) } ?? .null(.int8)])
         ]
         if let due {
-            // Devices may have been sorted by their zones already. As long as nothing was begun that is undone, with what
-            // was counted by it.
+            // The devices may already be grouped by time zone. Unless sending has begun, the groups and their failure
+            // counts are discarded.
             let isWaiting = "EXISTS (SELECT FROM \"_PushStatus\" WHERE \"objectId\" = $1 AND \"status\" = 'scheduled')"
             statements += [
                 Statement("SELECT 1 FROM \"_PushStatus\" WHERE \"objectId\" = $1 FOR UPDATE", [.text(id)]),
@@ -283,7 +281,6 @@ extension PushRows {
         _ = try await store.group(statements)
     }
 
-    /// An audience's condition, or nil if there are no installations.
     private func audience(_ filter: Filter) throws -> (condition: String, builder: SQLBuilder)? {
         guard let schema = store.catalog.schema("_Installation") else { return nil }
         var compiler = FilterCompiler(schemas: store.catalog.snapshot)

@@ -1,9 +1,8 @@
 public import JSON
 import Postgres
 
-/// Devices that one process sends to.
+/// A range of a push's devices, claimed by one process.
 public struct PushRange: Sendable {
-    /// A device.
     public struct Device: Sendable {
         public let objectId: String
         public let token: String
@@ -13,80 +12,77 @@ public struct PushRange: Sendable {
         public let badge: Double?
     }
 
-    /// Its number.
     public let id: Int64
-    /// The id of the push.
     public let pushId: String
-    /// The difference from UTC of the devices, in hours; empty for all.
+    /// The devices' UTC offset in hours, or empty for all devices.
     public let offset: String
-    /// The type of device whose service sends; empty for none.
+    /// The device type of the push service, or empty if no service is configured for the devices.
     public let route: String
-    /// How often it was taken, this time included.
+    /// The number of times the range was claimed, including this one.
     public let attempts: Int64
-    /// Whether the process that had it before did not give it back: it may have sent to some of its devices.
+    /// Whether the previous process didn't release the range, so some devices may already have the push.
     public let isInterrupted: Bool
     /// The parameters of the request.
     public let body: JSONObject
-    /// When the services give up, in milliseconds since 1970; nil for never.
+    /// The time at which push services stop trying to deliver, in milliseconds since 1970, or nil for never.
     public let expiry: Int64?
-    /// The devices that are left of it and still have a token.
+    /// The remaining devices that still have a token.
     public let devices: [Device]
 }
 
-/// What became of devices of a range.
+/// The results of sending to devices of a range.
 public struct PushProgress: Sendable {
-    /// How many were sent to, by the types in their rows.
+    /// Numbers of devices that the push was sent to, by device type.
     public var sent: [Name: Int] = [:]
-    /// How many were not.
+    /// Numbers of failed devices, by device type.
     public var failed: [Name: Int] = [:]
-    /// Those that were not, and why.
+    /// The failed devices with their reasons.
     public var failures: [(objectId: String, type: String, reason: String)] = []
-    /// Tokens to remove: of which installation, why, and unless it was saved after that time, in milliseconds since 1970.
+    /// Tokens to remove, each unless its installation was saved after `since`, in milliseconds since 1970.
     public var deadTokens: [(objectId: String, token: String, reason: String, since: Int64?)] = []
-    /// The ids of the devices that are left; nil when the range is done.
+    /// The ids of the remaining devices, or nil if the range is finished.
     public var left: [String]?
-    /// What a trial run has found out; nil where it is none.
+    /// The findings of a dry run, or nil for a real push.
     public var report: PushReport?
-    /// Why nothing of a part can be sent; nil for nothing.
+    /// The error that prevents the whole part from being sent, or nil for none.
     public var error: JSONObject?
 
-    /// Under how many types devices are counted; what clients call more is counted as others.
+    /// The maximum number of device types that are counted. Clients can invent more, which are counted as others.
     static let mostKinds = 100
     static let longestKind = 10_000
 
-    /// Nothing so far.
     public init() {}
 
-    /// The name under which devices of a type are counted, among those of a range.
+    /// Returns the name under which a device type is counted in this range.
     public func kind(of type: String) -> Name {
         let kind = Name(String(decoding: type.utf8.prefix(Self.longestKind), as: UTF8.self))
         let isOther = sent[kind] == nil && failed[kind] == nil && sent.count + failed.count >= Self.mostKinds
         return isOther ? Self.others : kind
     }
 
-    /// The name of all types after the first ones.
+    /// The name for all types beyond the limit.
     static let others: Name = "others"
 }
 
-/// The ranges of pushes, as processes take them and settle them.
+/// Claiming and finishing push ranges.
 extension PushRows {
-    /// How long a process has a range until others may take it, in seconds.
+    /// The time in seconds after which other processes may claim a range, unless its lease is renewed.
     static let lease = 60.0
-    /// Byte limit of tokens, which clients write. No service has longer ones, so a longer one is read as empty, which
-    /// no service takes.
+    /// Byte limit of tokens, which clients write. No service has longer tokens, so a longer one is read as empty, which
+    /// every service rejects.
     private static let longestToken = 8_192
-    /// Characters from which a push can't name an app or a locale.
+    /// In characters. No app or locale that a push can name is longer.
     private static let longestName = 1_000
 
-    /// How long badge updates wait for locked rows.
+    /// The maximum time that badge updates wait for locked rows.
     private static let lockPatience = "250ms"
 
-    /// Takes a range that is free, changes the badges of its devices if they have not been yet, and reads them.
+    /// Claims a free range, updates the badges of its devices at the first claim, and reads the devices.
     ///
     /// - Parameters:
-    ///   - route: The type of devices whose service sends.
-    ///   - owner: Who takes it.
-    ///   - badge: What becomes of badges, by the parameters of the push: a number that they become, or that is added.
+    ///   - route: The device type of the push service.
+    ///   - owner: The claiming process.
+    ///   - badge: Returns the badge change for the parameters of a push: a new value, or an increment.
     public func takeRange(
         _ route: String, owner: String,
         badge: @escaping @Sendable (JSONObject) -> (becomes: Double?, grows: Double?)
@@ -141,10 +137,10 @@ extension PushRows {
         }
     }
 
-    /// Changes the badges of devices. A client that keeps its own row locked delays no other: rows still locked after a
-    /// moment stay as they are.
+    /// Updates badges without waiting for clients that keep their own rows locked: rows still locked after 250 ms are
+    /// skipped.
     ///
-    /// - Returns: The ids of those, including deleted devices.
+    /// - Returns: The ids of skipped and deleted devices.
     private func changeBadges(_ ids: [String], _ value: String, _ number: Double) async throws -> Set<Name> {
         let parameters: [PostgresParameter] = [.textArray(ids), .double(number)]
         _ = try await store.query("SAVEPOINT badges")
@@ -166,8 +162,8 @@ extension PushRows {
         return Set(ids.names).subtracting((0..<changed.rowCount).compactMap { changed.string($0, 0).map { Name($0) } })
     }
 
-    /// Says that a process still works on ranges. Those of its ranges that it does not name are free when their time is
-    /// over: it could not settle them, or did not learn that it has them.
+    /// Renews the leases of ranges that a process is working on. Its other ranges become free when their leases expire:
+    /// it couldn't finish them or doesn't know that it claimed them.
     public func keepRanges(_ ids: [Int64], of owner: String) async throws {
         guard !ids.isEmpty else { return }
         _ = try await store.query(
@@ -178,9 +174,10 @@ extension PushRows {
                 """, [.text(owner), .double(Self.lease), .textArray(ids.map { "\($0)" })]))
     }
 
-    /// Leaves the ranges of a process to others.
+    /// Releases the ranges of a process.
     ///
-    /// - Parameter ids: Those that others take when their time is over: it is not noted what became of them.
+    /// - Parameter ids: Ranges that others may claim only after their leases expire, because their results weren't
+    ///   stored.
     public func releaseRanges(of owner: String, except ids: [Int64]) async throws {
         _ = try await store.query(
             Statement(
@@ -190,8 +187,8 @@ extension PushRows {
                 """, [.text(owner), .textArray(ids.map { "\($0)" })]))
     }
 
-    /// Settles what became of devices of a range, all of it or nothing: the counts of the push, the devices that are left,
-    /// the tokens that are dead. A range that another process has taken meanwhile is not settled.
+    /// Stores the results of a range in one transaction: the push's counts, the remaining devices and the dead tokens.
+    /// Does nothing if another process has claimed the range meanwhile.
     public func settleRange(_ range: PushRange, owner: String, _ progress: PushProgress) async throws {
         try await store.transaction { store in
             let mine =
@@ -219,7 +216,7 @@ extension PushRows {
             for (type, count) in counts { object[type] = .number(Double(count)) }
             return .jsonb(JSONValue.object(object).serialized())
         }
-        /// What a column of counts becomes.
+        /// SQL that adds counts to a column of counts.
         func sum(_ column: String, _ added: String) -> String {
             """
             CASE WHEN \(added) = '{}' THEN "\(column)" ELSE (
@@ -272,8 +269,8 @@ extension PushRows {
                     ]))
         }
         guard !progress.deadTokens.isEmpty else { return }
-        // A token that was saved after its service called it dead is another device's, or this one's again. A row that others
-        // are changing is left to the next push.
+        // A token saved after its service rejected it is valid again or belongs to another device. A locked row is left
+        // to the next push.
         _ = try await store.query(
             Statement(
                 """

@@ -1,17 +1,16 @@
 public import JSON
 import Postgres
 
-/// What a trial run of a push has found out.
+/// The findings of a push's dry run.
 public struct PushReport: Sendable {
-    /// How many devices there are of each kind: by types, locales, badges, entries and problems.
+    /// Device counts by kind, for `deviceTypes`, `locales`, `badges`, `entries` and `problems`.
     public private(set) var counts: [Name: [Name: Int]] = [:]
-    /// The size of the largest payload.
+    /// The size of the largest payload in bytes.
     public private(set) var payloadBytes = 0
 
     private static let mostKinds = 200
     private static let longestKind = 200
 
-    /// Nothing so far.
     public init() {}
 
     init(json: JSONObject) {
@@ -23,17 +22,17 @@ public struct PushReport: Sendable {
         }
     }
 
-    /// Counts a device.
+    /// Counts devices of a kind. Kinds beyond the first 200 are counted as others.
     public mutating func add(_ key: Name, _ kind: String, _ count: Int = 1) {
         var kind = Name(String(decoding: kind.utf8.prefix(Self.longestKind), as: UTF8.self))
         if let kinds = counts[key], kinds[kind] == nil, kinds.count >= Self.mostKinds { kind = "others" }
         counts[key, default: [:]][kind, default: 0] += count
     }
 
-    /// Records a payload size in bytes.
+    /// Records the size of a payload in bytes.
     public mutating func noteSize(_ bytes: Int) { payloadBytes = max(payloadBytes, bytes) }
 
-    /// Adds what another one counted.
+    /// Adds the counts of another report.
     public mutating func add(_ other: PushReport) {
         noteSize(other.payloadBytes)
         for (key, kinds) in other.counts { for (kind, count) in kinds { add(key, kind.text, count) } }
@@ -52,7 +51,7 @@ public struct PushReport: Sendable {
     }
 }
 
-/// The reports of trial runs.
+/// Reports of dry runs.
 extension PushRows {
     func add(_ report: PushReport, to pushId: String) async throws {
         var all = report
@@ -73,7 +72,7 @@ extension PushRows {
                 [.text(pushId), .text(JSONValue.object(all.json).text)]))
     }
 
-    /// What a trial run of a push has found out; nil for a push that was none, or is long past.
+    /// Returns the report of a push's dry run, or nil for a real push and after 30 days.
     public func report(_ id: String) async throws -> JSONObject? {
         let rows = try await store.query(
             "SELECT \"report\" FROM \"_roost_push_report\" WHERE \"pushId\" = $1", [.text(id)], readOnly: true)

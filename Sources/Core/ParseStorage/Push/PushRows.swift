@@ -1,14 +1,14 @@
 import Postgres
 
-/// Notifications that wait to be sent, in tables beside the classes that no route reads.
+/// The queue of push notifications, in tables that no route can read.
 public struct PushRows: Sendable {
     let store: ObjectStore
 
-    /// Makes the tables of pushes, if there are none.
+    /// Creates the push tables unless they exist.
     ///
-    /// What was asked for is in `_roost_push`; the moments at which it is sent in `_roost_push_part`; at its moment a part
-    /// becomes ranges of devices, which processes take for a minute at a time. Failures are kept for a day, reports of trial
-    /// runs and tokens that were removed for a month.
+    /// `_roost_push` has the requests and `_roost_push_part` the times at which they are sent. When a part is due, it
+    /// is split into ranges of devices, which processes claim for a minute at a time. Failures are kept for one day,
+    /// reports of dry runs and removed tokens for 30 days.
     public func prepare() async throws {
         try await ProcessLock.schemaChange.make(
             """
@@ -40,9 +40,9 @@ public struct PushRows: Sendable {
             """, store.client)
     }
 
-    /// Forgets what was kept for its time only.
+    /// Deletes expired failures, tokens and reports.
     ///
-    /// - Parameter days: For how long rows of pushes that have ended are kept; nil for ever.
+    /// - Parameter days: The age in days at which rows of finished pushes are deleted, or nil to keep them forever.
     public func sweep(keepingRowsFor days: Double?) async throws {
         let day = 86_400.0
         try await remove(from: "_roost_push_failure", where: "\"at\"", olderThan: day)

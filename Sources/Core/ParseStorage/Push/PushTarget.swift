@@ -1,15 +1,15 @@
 public import Postgres
 
-/// A device that a notification is sent to by hand.
+/// A device for a manually sent push.
 public struct PushTarget: Sendable {
-    /// What its row calls its type, and the service that it asks for.
+    /// Its `pushType` and `deviceType`, as far as they are set.
     public let types: [String]
-    /// Its token; nil where it has none.
+    /// Its device token, or nil if it has none.
     public let token: String?
-    /// The app on it; nil where the row does not say.
+    /// Its `appIdentifier`, or nil if it has none.
     public let app: String?
 
-    /// Reads an installation; nil for one that there is not.
+    /// Reads an installation. Returns nil if it doesn't exist.
     public static func find(_ objectId: String, _ client: PostgresClient) async throws -> PushTarget? {
         let rows = try await client.query(
             """

@@ -1,7 +1,7 @@
 import Synchronization
 import Tasks
 
-/// When callers last wrote, so that they do not read from a replica that has not got so far.
+/// The times of callers' last writes, so that they never read from a replica without their own changes.
 final class OwnWrites: Sendable {
     /// Maximum remembered callers.
     private static let capacity = 100_000
@@ -14,16 +14,16 @@ final class OwnWrites: Sendable {
     /// the primary.
     private let instants = Mutex(BoundedTable<Int, Int64>(capacity: capacity))
 
-    /// Notes that the caller of this task wrote something, which is committed.
+    /// Records a committed write of the current task's caller.
     func note() {
         guard let writer = WritingCaller.current else { return }
         let now = ReplicaClock.now
         _ = instants.withLock { $0.set(now, for: writer.hashValue) }
     }
 
-    /// What a replica must know for the caller of this task to find what it wrote; nil for nothing.
+    /// Returns the instant that a replica must have reached to contain the caller's last write, or nil if any will do.
     ///
-    /// - Parameter isMeasured: Whether it is known how far replicas are.
+    /// - Parameter isMeasured: Whether the lag of replicas is known.
     func last(isMeasured: Bool) -> Int64? {
         guard let writer = WritingCaller.current, let instant = instants.withLock({ $0.peek(writer.hashValue) }) else {
             return nil
@@ -32,8 +32,8 @@ final class OwnWrites: Sendable {
     }
 }
 
-/// Whose request a task is for, where reads may go to replicas.
+/// The caller whose request a task handles, so that replicas never miss the caller's own writes.
 public enum WritingCaller {
-    /// A user, or an installation without one; nil for callers that are not known again.
+    /// The user's id or else the installation id, or nil for callers who can't be recognized.
     @TaskLocal public static var current: String?
 }

@@ -1,39 +1,39 @@
 import Postgres
 import Synchronization
 
-/// A replica of the database, and what is known of it.
+/// A replica of the database, with its measured lag.
 final class Replica: Sendable {
     let client: PostgresClient
     private let reads = Atomic(0)
     private let replayed = Atomic<Int64>(0)
     private let isUnderWay = Atomic(false)
-    /// Start of its unanswered queries, or 0 if it answered the last one.
+    /// The start of the oldest unanswered lag query, or 0 if the last one was answered.
     private let askedSince = Atomic<Int64>(0)
 
-    /// Milliseconds for which its lag may be unanswered.
+    /// Milliseconds for which a lag query may stay unanswered.
     private static let patience: Int64 = 5000
 
     init(client: PostgresClient) { self.client = client }
 
     var readsUnderWay: Int { reads.load(ordering: .relaxed) }
 
-    /// Until when, by ``ReplicaClock``, it has all that was committed on the primary; 0 where that is not known, less
-    /// where it is no replica of the primary.
+    /// The instant, by ``ReplicaClock``, up to which the replica has every commit of the primary. It is 0 if unknown
+    /// and negative if the replica has diverged.
     var knows: Int64 { replayed.load(ordering: .relaxed) }
 
-    /// Whether it can be asked: without a connection a request would wait for one until it is too late.
+    /// Whether the pool has a connection. Without one, a request would wait for a connection until it times out.
     var isReachable: Bool { client.statistics.connections > 0 }
 
-    /// Whether it owes the answer how far it is.
+    /// Whether a lag query is running.
     var isAsked: Bool { isUnderWay.load(ordering: .relaxed) }
 
-    /// Whether it has owed it for so long that a read might wait for ever: its process is frozen, or its disk.
+    /// Whether lag queries have been unanswered for so long that a read might hang, as with a frozen process or disk.
     var isSilent: Bool {
         let since = askedSince.load(ordering: .relaxed)
         return since != 0 && ReplicaClock.now - since > Self.patience
     }
 
-    /// Asks how far it is, once at a time. As long as it does not answer, it stays silent from the first time on.
+    /// Runs a lag query, one at a time. Failed queries don't restart the time for which the replica counts as silent.
     func asking(_ body: () async -> Bool) async {
         isUnderWay.store(true, ordering: .relaxed)
         _ = askedSince.compareExchange(expected: 0, desired: ReplicaClock.now, ordering: .relaxed)
@@ -41,15 +41,15 @@ final class Replica: Sendable {
         isUnderWay.store(false, ordering: .relaxed)
     }
 
-    /// Notes that it has all that was committed before an instant.
+    /// Records that the replica has every commit before an instant.
     func note(knows instant: Int64) { replayed.store(instant, ordering: .relaxed) }
 
-    /// Notes that it goes its own way: until it is a replica again, it knows nothing; returns whether that is new.
+    /// Marks the replica as diverged. Returns false if it already was.
     func noteDivergence() -> Bool { replayed.exchange(Self.nothing, ordering: .relaxed) != Self.nothing }
 
     private static let nothing: Int64 = -1
 
-    /// Runs a read, which counts as under way meanwhile.
+    /// Runs a read and counts it while it runs.
     func reading<R>(_ body: () async throws -> R) async throws -> R {
         reads.add(1, ordering: .relaxed)
         defer { reads.subtract(1, ordering: .relaxed) }
@@ -57,7 +57,7 @@ final class Replica: Sendable {
     }
 }
 
-/// Milliseconds since the process looked first, by a clock that is never set; at least 1.
+/// A monotonic clock in milliseconds since its first use; at least 1.
 enum ReplicaClock {
     private static let start = ContinuousClock.now
 

@@ -2,12 +2,11 @@ public import Logging
 public import Postgres
 import Synchronization
 
-/// The replicas of the database: which of them a read goes to, and how far each has come.
+/// The replicas of the database. Chooses one for each read and measures their lag.
 ///
-/// How far is measured in the primary's log: its position is noted with the time about once a second, and a replica that
-/// has replayed up to there has all that was committed until then. Nothing is written for that, and a primary where
-/// nothing happens lets no replica look late. A replica that was promoted goes its own way, on a timeline of its own:
-/// how far it is says nothing then.
+/// The primary's WAL position is recorded with the time at least once a second. A replica that has replayed a position
+/// has all commits up to its time. Measuring writes nothing, and replicas of an idle primary don't look late. A
+/// promoted replica has its own timeline, so its position says nothing about its lag.
 public final class ReplicaSet: Sendable {
     private let primary: PostgresClient
     private let replicas: [Replica]
@@ -19,14 +18,14 @@ public final class ReplicaSet: Sendable {
     private let marks = Mutex<[Mark]>([])
     let ownWrites = OwnWrites()
 
-    /// Remembered positions of the primary's WAL.
+    /// The maximum number of recorded WAL positions.
     private static let mostMarks = 600
 
-    /// Makes a set of replicas, which are not connected to yet.
+    /// Creates a set of replicas without connecting to them.
     ///
     /// - Parameters:
     ///   - primary: The database that is written to.
-    ///   - maxLag: How far a replica may be behind, in milliseconds, before it counts as out of reach.
+    ///   - maxLag: The maximum lag of a replica in milliseconds. Replicas beyond it are skipped.
     public init(_ clients: [PostgresClient], of primary: PostgresClient, maxLag: Int?, logger: Logger) {
         replicas = clients.map { Replica(client: $0) }
         self.primary = primary
@@ -34,7 +33,7 @@ public final class ReplicaSet: Sendable {
         self.logger = logger
     }
 
-    /// Connects. A replica that is out of reach keeps the server from nothing: its client goes on trying.
+    /// Connects to the replicas. An unreachable one doesn't prevent the start: its client keeps trying.
     public func start() async {
         for replica in replicas {
             do {
@@ -49,17 +48,16 @@ public final class ReplicaSet: Sendable {
         }
     }
 
-    /// Closes the connections.
     public func shutdown() async { for replica in replicas { await replica.client.shutdown() } }
 
     // MARK: Choosing
 
-    /// The replica for a read: of those that can be asked, and are near enough, the one with the least reads under way.
+    /// Returns the reachable replica within the lag limits that has the fewest running reads.
     ///
     /// - Parameters:
-    ///   - instant: Until when it must know what was committed; nil for any time.
-    ///   - tried: Replicas that failed the read already.
-    ///   - evenSilent: Whether one that owes an answer is asked where there is no other.
+    ///   - instant: The instant up to which it must have every commit, or nil for any.
+    ///   - tried: Replicas that already failed the read.
+    ///   - evenSilent: Whether a replica with an overdue lag query may be chosen if there is no other.
     func choose(knowing instant: Int64?, besides tried: [Replica] = [], evenSilent: Bool = true) -> Replica? {
         let first = turn.add(1, ordering: .relaxed).oldValue
         let earliest = max(instant.map { $0 + 1 } ?? 0, maxLag.map { ReplicaClock.now - $0 } ?? 0)
@@ -77,10 +75,10 @@ public final class ReplicaSet: Sendable {
         return best?.replica
     }
 
-    /// A replica that is asked though none can be: its failure says why.
+    /// A replica to try if none can be chosen, so that its error explains why.
     var any: Replica? { replicas.first }
 
-    /// What a replica must know for the caller of this task to find what it wrote; nil for nothing.
+    /// The instant that a replica must have reached to contain the caller's last write, or nil if any will do.
     var ownLastWrite: Int64? { ownWrites.last(isMeasured: isMeasured.load(ordering: .relaxed)) }
 
     // MARK: Measuring
@@ -91,13 +89,13 @@ public final class ReplicaSet: Sendable {
         let timeline: String?
     }
 
-    /// Measures how far the replicas are, until the task is cancelled.
+    /// Measures the lag of the replicas until the task is cancelled.
     public func run() async {
         let period = Duration.milliseconds(maxLag.map { min(1000, max(20, $0 / 3)) } ?? 1000)
         await withDiscardingTaskGroup { group in
             while (try? await Task.sleep(for: period)) != nil {
                 await mark()
-                // One that is frozen keeps nothing from being known of the others.
+                // Separate tasks, so that a frozen replica doesn't delay measuring the others.
                 for replica in replicas where replica.isReachable && !replica.isAsked {
                     group.addTask { await self.measure(replica) }
                 }
@@ -112,10 +110,10 @@ public final class ReplicaSet: Sendable {
         }
         isMeasured.store(true, ordering: .relaxed)
         marks.withLock { marks in
-            // After a promotion positions of before may mean something else.
+            // After a promotion, earlier positions may mean something else.
             if let last = marks.last, last.timeline != timeline { marks.removeAll() }
             marks.append(Mark(time: time, position: position, timeline: timeline))
-            // A replica that is further behind is no longer measured.
+            // The lag of a replica that is further behind is no longer measured.
             if marks.count > Self.mostMarks { marks.removeFirst(marks.count - Self.mostMarks) }
         }
     }
@@ -142,7 +140,8 @@ public final class ReplicaSet: Sendable {
         do {
             let result = try await client.query(sql, readOnly: true)
             guard let position = result.int(0, 0) else { return nil }
-            // Between two pages the place of the next record is behind the head of a page, which comes with it.
+            // At a page boundary the next position lies after the page header, which is replicated only with the next
+            // record.
             let offset = position % 8192
             return (offset == 24 || offset == 40 ? position - offset : position, result.string(0, 1))
         } catch {

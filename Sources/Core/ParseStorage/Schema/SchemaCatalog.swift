@@ -6,16 +6,16 @@ import Postgres
 import Synchronization
 import Tasks
 
-/// The classes of the database: read once, kept in memory, changed in one place.
+/// The schema of all classes, cached in memory. All schema changes go through it.
 ///
-/// Changes made by other processes (parse-server's included) arrive by the channel `schema.change`, or are noticed when
-/// a statement finds a column or table that it did not expect.
+/// Changes by other processes, including parse-server, arrive on the channel `schema.change`, or are noticed when a
+/// statement fails because of an unexpected table or column.
 public final class SchemaCatalog: Sendable {
     private struct State {
         var snapshot: SchemaSnapshot
-        /// Plans made for the snapshot, by what they were made of.
+        /// Read plans for the snapshot, by class and fields.
         var plans = BoundedTable<ReadPlanKey, ReadPlan>(capacity: 4 * 1024 * 1024)
-        /// Counts reloads, so that an answer read before a change never replaces what was learned after it.
+        /// Incremented by every change, so that a result read before a change never overwrites it.
         var version = 0
 
         mutating func set(_ className: String, _ schema: ClassSchema?) {
@@ -29,16 +29,16 @@ public final class SchemaCatalog: Sendable {
     private let logger: Logger
     private let state: Mutex<State>
     private let gate = SchemaChangeGate()
-    /// In which manner the nearest objects of classes are best found.
+    /// The fastest strategies for nearest-object queries.
     let nearestHistory = NearestHistory()
-    /// Slow finds, for advice on indexes, or nil if it is off.
+    /// Slow finds, for index advice, or nil if it is off.
     public let findNotes: FindNotes?
     /// Distinguishes this process's notifications from those of others.
     public let senderId: String
-    /// How classes lie on several servers; nil where there is one.
+    /// The distribution of classes over servers, or nil with a single server.
     let distribution: Distribution?
 
-    /// Makes a catalogue that knows nothing yet; call ``reload()`` first.
+    /// Creates an empty catalogue. Call ``reload()`` before using it.
     public init(
         client: PostgresClient, senderId: String, refusesMixedMembership: Bool, findNotes: FindNotes? = nil,
         distribution: Distribution? = nil, logger: Logger
@@ -55,35 +55,34 @@ public final class SchemaCatalog: Sendable {
                     isSpread: distribution?.isBySchema == false)))
     }
 
-    /// All classes as they are known now.
     public var snapshot: SchemaSnapshot { state.withLock { $0.snapshot } }
 
-    /// One class, or nil when there is none.
+    /// Returns a class, or nil if it doesn't exist.
     public func schema(_ name: String) -> ClassSchema? { state.withLock { $0.snapshot.classes[name] } }
 
-    /// Counts the changes of the classes that this process learned of.
+    /// Incremented by every schema change that this process learns of.
     public var version: Int { state.withLock { $0.version } }
 
-    /// The plan that reads a class, made once for each set of wanted and hidden fields.
+    /// Returns the plan for reading a class, cached for each set of requested and hidden fields.
     func plan(_ schema: ClassSchema, keys: Set<Name>? = nil, excluded: Set<Name> = [], hidden: Set<Name> = [])
         -> ReadPlan
     {
         let key = ReadPlanKey(className: schema.name, keys: keys, excluded: excluded, hidden: hidden)
         if let known = state.withLock({ $0.plans.value(of: key) }) { return known }
         let (current, version) = state.withLock { ($0.snapshot.classes[schema.name], $0.version) }
-        // The class as it is at this version: the caller's may be older.
+        // Uses the class of this version, since the caller's may be older.
         let plan = ReadPlan(current ?? schema, keys: key.keys, excluded: key.excluded, hidden: key.hidden)
         state.withLock {
-            // A plan for a class that changed meanwhile is not kept.
+            // A plan for an outdated version isn't cached.
             guard $0.version == version else { return }
             $0.plans.set(plan, for: key, weight: key.weight)
         }
         return plan
     }
 
-    /// Reads all classes anew.
+    /// Reads all classes from the database.
     public func reload() async throws {
-        // What was read while a class was changed here may be older than the change: it is read again.
+        // If this process changed a class during the read, the result may be older than the change.
         while try await !readAll() {}
     }
 
@@ -112,7 +111,7 @@ public final class SchemaCatalog: Sendable {
         }
     }
 
-    /// What changes whenever a class does, in any process: cheap to ask for again and again.
+    /// Returns a value that changes whenever any process changes a class. Cheap enough to poll.
     public func fingerprint() async throws -> String {
         let rows = try await client.query(
             "SELECT count(*)::text || ' ' || coalesce(sum(hashtextextended(ctid::text || ' ' || xmin::text, 0)), 0)::text "
@@ -120,12 +119,12 @@ public final class SchemaCatalog: Sendable {
         return rows.string(0, 0) ?? ""
     }
 
-    /// Makes sure that a class exists and has fields, and gives it as it is then.
+    /// Ensures that a class exists and has the given fields, and returns it.
     ///
-    /// Nothing is sent when the class is known to have them. Two writers adding the same field at once both succeed.
+    /// Sends nothing if the class is known to have them. Two writers adding the same field at once both succeed.
     ///
-    /// - Parameter most: The most fields that the class may have afterwards, default fields aside, or nil for any number.
-    /// - Throws: 111 when a field exists with another type; 119 for too many fields.
+    /// - Parameter most: The maximum number of fields afterwards, not counting default fields, or nil for no limit.
+    /// - Throws: 111 if a field exists with another type, 119 if there are too many fields.
     public func ensure(
         _ className: String, _ fields: OrderedDictionary<Name, Field>, atMost most: Int? = nil
     ) async throws -> ClassSchema {
@@ -147,14 +146,14 @@ public final class SchemaCatalog: Sendable {
         return try await change(className) { try grown($0 ?? ClassSchema(name: className)) }
     }
 
-    /// Changes a class in one transaction, under a lock that every Roost process takes, without keeping those waiting
-    /// for long who use the class (``SchemaTransaction``).
+    /// Changes a class in one transaction under the schema-change lock, without blocking its users for long
+    /// (``SchemaTransaction``).
     ///
-    /// Indexes of a large table are built after it, beside the table; when that fails, all else is kept.
+    /// Indexes of a large table are built concurrently afterwards. If that fails, all other changes are kept.
     ///
     /// - Parameters:
-    ///   - listingHandmade: Whether indexes that were made by hand count as the class's.
-    ///   - edit: Gives the class as it should be from what it is (nil when it does not exist).
+    ///   - listingHandmade: Whether `edit` also gets indexes that were created by hand.
+    ///   - edit: Returns the wanted class for the current one, or for nil if the class doesn't exist.
     @discardableResult
     public func change(
         _ className: String, listingHandmade: Bool = false,
@@ -227,12 +226,12 @@ public final class SchemaCatalog: Sendable {
 
     private func announce(_ session: PostgresSession) async throws {
         var payload: JSONObject = ["senderId": .string(senderId)]
-        // The channel is parse-server's, and all apps of the database hear it.
+        // The channel is parse-server's, and all apps of the database receive it.
         if let schema = client.schema { payload["schema"] = .string(schema) }
         _ = try await session.query("SELECT pg_notify('schema.change', $1)", [.text(JSONValue.object(payload).text)])
     }
 
-    /// Whether classes of this app may have changed elsewhere, by what was announced.
+    /// Whether a notification may be about a change of this app's classes by another process.
     public func concerns(announcement: String) -> Bool {
         let payload = try? JSONValue(parsing: Array(announcement.utf8))
         guard payload?["senderId"]?.stringValue != senderId else { return false }
@@ -240,9 +239,9 @@ public final class SchemaCatalog: Sendable {
         return theirs.hasSameBytes(as: schema)
     }
 
-    /// Caches a class (nil: deleted) after its transaction was committed.
+    /// Caches a class after its transaction is committed, or removes it if `changed` is nil.
     ///
-    /// - Parameter version: The version before the transaction read the class. If it has changed, what is known may be
+    /// - Parameter version: The version before the transaction read the class. If it is outdated, the cache may be
     ///   newer than this change, so all classes are read again.
     private func remember(_ className: String, _ changed: ClassSchema?, since version: Int) async {
         func row(_ schema: ClassSchema?) -> JSONObject? { schema.map(TableLayout.schemaRow(of:)) }
@@ -260,11 +259,11 @@ public final class SchemaCatalog: Sendable {
         }
     }
 
-    /// Removes a class with its table and join tables.
+    /// Deletes a class with its table and join tables.
     ///
-    /// - Parameter onlyIfEmpty: Whether a class that has objects stays. It is looked for objects while no request can
-    ///   make one, so that none that was acknowledged goes with the class.
-    /// - Returns: Whether the class is gone.
+    /// - Parameter onlyIfEmpty: Whether to keep a class that has objects. The check locks out writers, so that no
+    ///   acknowledged object is lost.
+    /// - Returns: Whether the class was deleted.
     @discardableResult
     public func drop(_ className: String, onlyIfEmpty: Bool = false) async throws -> Bool {
         let dropped = try await SchemaTransaction(client: client, gate: gate).run {
@@ -280,7 +279,7 @@ public final class SchemaCatalog: Sendable {
         return dropped.isGone
     }
 
-    /// Makes the columns that a class's schema lists and its table lacks, as old servers left some.
+    /// Adds columns that the schema lists but the table lacks, as left by old servers.
     func repair(_ className: String) async throws {
         guard let schema = schema(className) else { return }
         let columns = TableLayout.columnDefinitions(of: schema).filter { !$0.hasSuffix("PRIMARY KEY") }

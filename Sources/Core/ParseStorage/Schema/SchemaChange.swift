@@ -2,21 +2,21 @@ import JSON
 import ParseModel
 import Postgres
 
-/// The change of one class, inside the transaction that makes it.
+/// Changes one class within a transaction.
 struct SchemaChange {
     let current: ClassSchema?
     let wanted: ClassSchema
     let indexes: IndexChanges
-    /// How many parts the rows of the class have if it is made, and distributed.
+    /// The number of shards of the table if the class is new and distributed.
     let shards: Int
     let session: PostgresSession
 
-    /// Whether there is anything to do.
+    /// Whether the class's `_SCHEMA` row changes.
     var isNeeded: Bool {
         current.map { TableLayout.schemaRow(of: $0) != TableLayout.schemaRow(of: wanted) } ?? true
     }
 
-    /// A class as the database has it, or nil when there is none; its row is locked.
+    /// Reads a class from the database and locks its row. Returns nil if it doesn't exist.
     static func read(_ className: String, _ session: PostgresSession) async throws -> ClassSchema? {
         if SystemClass.volatileNames.contains(Name(className)) { return ClassSchema(name: className) }
         let rows = try await session.query(
@@ -25,7 +25,7 @@ struct SchemaChange {
         return TableLayout.schema(name: className, row: try JSONValue(parsing: bytes))
     }
 
-    /// Whether a class is empty and stays so until the transaction ends.
+    /// Whether a class is empty. Locks its table, so that it stays empty until the transaction ends.
     static func isEmpty(_ className: String, _ session: PostgresSession) async throws -> Bool {
         let table = SQL.identifier(className)
         let known = try await session.query("SELECT to_regclass($1) IS NOT NULL", [.text(table)])
@@ -37,7 +37,7 @@ struct SchemaChange {
         return rows.last?.bool(0, 0) == false
     }
 
-    /// Drops a class with its table and join tables.
+    /// Drops the table, the join tables and the `_SCHEMA` row of a class.
     static func drop(_ className: String, _ current: ClassSchema?, _ session: PostgresSession) async throws {
         for (name, field) in current?.fields ?? [:] where field.type.isRelation {
             let table = TableLayout.joinTable(field: name.text, className: className)
@@ -47,8 +47,8 @@ struct SchemaChange {
         _ = try await session.query("DELETE FROM \"_SCHEMA\" WHERE \"className\" = $1", [.text(className)])
     }
 
-    /// PostgreSQL cuts names at 63 bytes, so that two long ones could mean one column: new names are shorter, those of
-    /// classes that pointers and relations lead to as well.
+    /// Rejects new names over 63 bytes, including target classes of pointers and relations. PostgreSQL would truncate
+    /// them, so two names could mean the same column.
     ///
     /// - Throws: 103 for a class, 105 for a field, 102 for too many fields.
     func checkLengths() throws(ParseError) {
@@ -72,7 +72,7 @@ struct SchemaChange {
         }
     }
 
-    /// Makes the table, its columns, join tables, indexes and row what they should be.
+    /// Applies the change to the table, its columns, join tables and indexes, and to the `_SCHEMA` row.
     func apply() async throws {
         let table = SQL.identifier(wanted.name)
         if let current {
@@ -84,7 +84,7 @@ struct SchemaChange {
         try await changeColumns(table)
         for (name, field) in wanted.fields
         where (field.type == .geoPoint || field.type == .polygon) && isNew(name.text, field) {
-            // Searches around a place begin with a box, which this index serves.
+            // Geo searches start with a bounding box, which this index speeds up.
             _ = try await session.query(
                 "CREATE INDEX IF NOT EXISTS \(SQL.identifier(IndexName.ofRoost("roost_geo:\(wanted.name):\(name)"))) ON \(table) "
                     + "USING gist (\(SQL.identifier(name.text)))", [])
@@ -99,14 +99,14 @@ struct SchemaChange {
             [.text(wanted.name), .jsonb(TableLayout.schemaRow(of: wanted).serialized())])
     }
 
-    /// Whether a field's column or join table is still missing, as it is for another type.
+    /// Whether the field needs a new column or join table. A changed type does, too.
     private func isNew(_ name: String, _ field: Field) -> Bool { current?.type(of: name) != field.type }
 
     private func createTable(_ table: String) async throws {
         let columns = DistributedTables.columns(of: wanted).joined(separator: ", ")
         try await clearName()
         _ = try await session.query("CREATE TABLE IF NOT EXISTS \(table) (\(columns))", [])
-        // Newest first, and paging by date, which is how nearly every list of every app is read.
+        // Nearly every list of every app is sorted by date, newest first, and paged.
         _ = try await session.query(
             "CREATE INDEX IF NOT EXISTS \(SQL.identifier(TableLayout.dateIndex(of: wanted.name))) ON \(table) "
                 + "(\"createdAt\", \"objectId\")", [])
@@ -117,7 +117,7 @@ struct SchemaChange {
         DistributedTables(schema: wanted, shards: shards, session: session)
     }
 
-    /// Tables and indexes share names. An index of another class with this one's name is renamed.
+    /// Tables and indexes share a namespace: renames an index of another class that has this class's name.
     private func clearName() async throws {
         let rows = try await session.query(
             """
@@ -150,18 +150,18 @@ struct SchemaChange {
                 TableLayout.hasColumn(name.text, of: wanted.name, type: field.type)
             {
                 changes.append("ADD COLUMN IF NOT EXISTS \(SQL.identifier(name.text)) \(type)")
-                // One that is dropped in the same change makes room.
+                // An existing column of another type is dropped in the same statement.
                 if current?.fields[name] == nil { added[name] = type }
             }
         }
         if !added.isEmpty { try await ExistingColumns(table: table, session: session).check(added, of: wanted.name) }
         if !changes.isEmpty {
-            // One ALTER for all of them: the table is locked once. PostgreSQL drops before it adds.
+            // A single ALTER TABLE locks the table only once. PostgreSQL drops columns before it adds any.
             _ = try await session.query("ALTER TABLE \(table) \(changes.joined(separator: ", "))", [])
         }
     }
 
-    /// A join table, with an index by owner that parse-server lacks.
+    /// Includes an index by owner, which parse-server doesn't create.
     private func joinTableStatements(field: String) -> [String] {
         let table = TableLayout.joinTable(field: field, className: wanted.name)
         let type = DistributedTables.idType(of: wanted)
@@ -174,17 +174,16 @@ struct SchemaChange {
     }
 }
 
-/// Columns that a table has though no field of its class is known: left by a deletion of a field that failed half way,
-/// or made by hand.
+/// Table columns that belong to no known field: left by a deletion of a field that failed halfway, or created by hand.
 struct ExistingColumns {
-    /// The table, quoted.
+    /// The quoted table name.
     let table: String
     let session: PostgresSession
 
-    /// Checks that columns that are to be added can be read as what they are to hold, where they are there already.
+    /// Checks that existing columns have types that new fields can use.
     ///
-    /// - Parameter columns: Their types as `CREATE TABLE` has them, by their names.
-    /// - Throws: 111 for a column that holds something else.
+    /// - Parameter columns: The new fields' SQL types, by column name.
+    /// - Throws: 111 for a column of an incompatible type.
     func check(_ columns: [Name: String], of className: String) async throws {
         let rows = try await session.query(
             """
@@ -201,7 +200,7 @@ struct ExistingColumns {
         }
     }
 
-    /// Types that are read and written like another.
+    /// Column types that are read and written like the wanted one.
     private static let alike: [String: Set<String>] = [
         "text": ["character varying", "citext"],
         "double precision": ["real", "smallint", "integer", "bigint"],
@@ -213,13 +212,13 @@ struct IndexChanges {
     private(set) var dropped: [String] = []
     private(set) var made: JSONObject = [:]
 
-    /// What every class that ever got an index lists first, as MongoDB has it; it is the primary key.
+    /// The primary key's entry. As in MongoDB, every class that ever got an index lists it first.
     static let primary: Name = "_id_"
 
-    /// Compares a class with what it will be.
+    /// Compares a class with its new version.
     ///
-    /// Columns take their indexes with them: an index on a field that goes is taken out of `wanted`, and one on a field
-    /// that gets another type is made anew.
+    /// Dropping a column drops its indexes. So an index on a deleted field is removed from `wanted`, and one on a field
+    /// with a new type is rebuilt.
     init(from current: ClassSchema?, to wanted: inout ClassSchema) {
         let known = current?.indexes ?? [:]
         for (name, fields) in wanted.indexes where name != Self.primary {
@@ -241,7 +240,7 @@ struct IndexChanges {
             if isLost { wanted.indexes[name] = nil } else { made[name] = fields }
         }
         for name in known.keys where name != Self.primary && wanted.indexes[name] == nil {
-            // By their bytes: two indexes whose names look alike are two.
+            // Compared by bytes, since Swift treats canonically equivalent strings as equal.
             if !dropped.contains(where: { $0.hasSameBytes(as: name.text) }) { dropped.append(name.text) }
         }
     }

@@ -1,19 +1,18 @@
 import JSON
 import ParseModel
 
-/// All classes as they were at one moment.
+/// All classes at one point in time.
 public struct SchemaSnapshot: Sendable {
-    /// The classes by name.
     public internal(set) var classes: [Name: ClassSchema]
-    /// Whether `$in` on a text field refuses values that are not texts, as servers since 9.6 do.
+    /// Whether `$in` on a text field rejects values that aren't texts, as parse-server does since 9.6.
     var refusesMixedMembership = false
-    /// Whether classes may lie on several servers.
+    /// Whether classes may be distributed over several servers.
     var isSpread = false
 
-    /// The class, or nil when there is none.
+    /// Returns a class, or nil if it doesn't exist.
     public subscript(name: String) -> ClassSchema? { classes[name] }
 
-    /// The classes without the secrets that databases of early versions have in fields.
+    /// The classes without the secret fields that early versions stored in `_User`.
     var withoutSecrets: SchemaSnapshot {
         var snapshot = self
         for field in SystemClass.secretUserFields where classes["_User"]?.fields[field] != nil {

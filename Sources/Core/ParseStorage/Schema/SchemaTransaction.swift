@@ -1,35 +1,33 @@
 import Postgres
 import Synchronization
 
-/// A transaction that changes tables.
+/// A transaction that changes tables without blocking their users for long.
 ///
-/// A change of a table waits for all statements that use it, and later ones wait behind it: beside a backup, reads of
-/// the class would stand still for as long as the backup takes. So a change waits for a moment only, lets the others
-/// pass, and comes again, until its own time is over.
+/// Changing a table waits for all statements that use it, and later statements queue behind the change. During a
+/// backup, reads of the class would block until the backup ends. So an attempt waits for a moment only, lets the other
+/// statements pass, and is repeated until its time is up.
 package struct SchemaTransaction {
     let client: PostgresClient
-    /// Where it waits for other changes of this process; nil where there are none.
+    /// Serializes the schema changes of this process, or nil if nothing has to be serialized.
     let gate: SchemaChangeGate?
-    /// For how long it comes again.
+    /// The time for which an attempt is repeated while a table is in use.
     let retryDuration: Duration
 
     /// Milliseconds for which one attempt may block others.
     private static let lockTimeout = 100
 
-    /// Makes a transaction.
-    ///
-    /// - Parameter retryDuration: For how long it comes again; as long as other transactions may take if nothing is
-    ///   said.
+    /// - Parameter retryDuration: The time for which an attempt is repeated while a table is in use. Defaults to the
+    ///   client's transaction timeout.
     package init(client: PostgresClient, gate: SchemaChangeGate? = nil, retryDuration: Duration? = nil) {
         self.client = client
         self.gate = gate
         self.retryDuration = retryDuration ?? client.transactionTimeout
     }
 
-    /// Runs `body` in a transaction, under the lock by which every Roost process changes classes.
+    /// Runs `body` in a transaction under the schema-change lock.
     ///
-    /// - Parameter body: Is run again when a table was in use. It must not leave traces elsewhere.
-    /// - Throws: What `body` throws; `PostgresError` 55P03 when a table was in use all the time.
+    /// - Parameter body: Runs again if a table was in use, so it must not have effects outside the transaction.
+    /// - Throws: `PostgresError` 55P03 if a table stayed in use, and the errors of `body`.
     func run<R: Sendable>(_ body: @Sendable (PostgresSession) async throws -> R) async throws -> R {
         try await retrying {
             try await client.transaction(purpose: .administration) { session in
@@ -39,9 +37,9 @@ package struct SchemaTransaction {
         }
     }
 
-    /// Runs `attempt` again, with growing pauses of random length, for as long as it finds something locked.
+    /// Repeats `attempt`, with growing random pauses, while it finds something locked.
     ///
-    /// - Throws: What `attempt` throws; `PostgresError` 55P03 when the time is over.
+    /// - Throws: `PostgresError` 55P03 if the time is up, and the errors of `attempt`.
     func retrying<R>(_ attempt: () async throws -> R) async throws -> R {
         let end = ContinuousClock.now + retryDuration
         var longest = 20
@@ -63,17 +61,17 @@ package struct SchemaTransaction {
         }
     }
 
-    /// Takes the lock of changes for the transaction that a session is in, and lets nothing in it wait for long.
+    /// Acquires the schema-change lock for the session's transaction, and limits all further lock waits in it.
     static func lock(_ session: PostgresSession) async throws {
         _ = try await session.group([
-            // Another process that changes a class keeps only this one waiting.
+            // Waiting for another process's schema change blocks nobody else, so it may take longer.
             Statement("SELECT set_config('lock_timeout', '2000', true)"),
             Statement("SELECT pg_advisory_xact_lock(\(ProcessLock.schemaChange.key))"),
             Statement("SELECT set_config('lock_timeout', $1, true)", [.text("\(lockTimeout)")]),
         ])
     }
 
-    /// Runs one statement that changes a table beside other work, in a transaction of its own, without the lock.
+    /// Runs one statement that changes a table in a separate transaction, without the schema-change lock.
     package func run(_ sql: String) async throws {
         try await retrying {
             _ = try await client.transaction(purpose: .administration) { session in
@@ -85,14 +83,14 @@ package struct SchemaTransaction {
         }
     }
 
-    /// What stands in a script so that none of its statements waits for long.
+    /// The setting that limits the lock waits of a script's statements.
     static let scriptSetting = "SET LOCAL lock_timeout = \(lockTimeout);"
 }
 
-/// Lets one change of classes through at a time, and none for a while after one that found a table in use.
+/// Admits one schema change at a time, and none for a while after one that found a table in use.
 ///
-/// Changes that wait here hold no connection, and however many there are, those who use a table wait behind one of them
-/// for a small part of the time.
+/// Waiting changes hold no connection. However many there are, statements that use a table are blocked for a small part
+/// of the time only.
 package final class SchemaChangeGate: Sendable {
     private struct State {
         var isBusy = false
@@ -104,9 +102,9 @@ package final class SchemaChangeGate: Sendable {
     /// Pause after a table was in use: three times as long as others waited for it.
     private static let rest: Duration = .milliseconds(300)
 
-    /// Waits until the change may go on; ``leave(tableWasInUse:)`` ends it.
+    /// Waits until the change is admitted. ``leave(tableWasInUse:)`` must follow.
     ///
-    /// - Returns: False when that did not come before `end`.
+    /// - Returns: False if it wasn't admitted before `end`.
     func enter(before end: ContinuousClock.Instant) async throws -> Bool {
         var longest = 8
         while !tryEnter() {
@@ -125,7 +123,7 @@ package final class SchemaChangeGate: Sendable {
         }
     }
 
-    /// Lets the next change through.
+    /// Ends a change and admits the next one.
     func leave(tableWasInUse: Bool) {
         state.withLock { state in
             state.isBusy = false

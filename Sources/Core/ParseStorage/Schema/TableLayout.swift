@@ -3,11 +3,11 @@ import JSON
 import ParseModel
 import Postgres
 
-/// How parse-server lays classes out in tables. Either server must be able to run on what the other made.
+/// parse-server's table layout of classes. Each server must be able to run on tables that the other created.
 package enum TableLayout {
     static let classesWithoutACL: Set<Name> = ["_Hooks", "_GlobalConfig", "_GraphQLConfig"]
 
-    /// The SQL type of a field's column; nil for what has no column of its own.
+    /// Returns the SQL type of a field's column, or nil for types without a column.
     static func columnType(_ type: FieldType) -> String? {
         switch type {
         case .string, .pointer, .file: "text"
@@ -35,25 +35,25 @@ package enum TableLayout {
 
     static func joinTable(field: String, className: String) -> String { "_Join:\(field):\(className)" }
 
-    /// The name of a class's index by date: one that no other class's can be, though PostgreSQL cuts it at 63 bytes.
+    /// Returns the name of a class's date index, which stays unique within PostgreSQL's limit of 63 bytes.
     static func dateIndex(of className: String) -> String {
         let name = "roost_created:\(className)"
         guard name.utf8.count > 63 else { return name }
         return "roost_created:\(className.prefix(32)):\(String(StableHash.of(className), radix: 16))"
     }
 
-    /// Whether a field of a class has a column. `_User.password` has none: only its hash is kept.
+    /// Whether a field has a column. `_User.password` has none, because only its hash is stored.
     static func hasColumn(_ field: String, of className: String, type: FieldType) -> Bool {
         guard columnType(type) != nil else { return false }
-        // Only the system's own classes are special.
+        // Only system classes have exceptions.
         guard className.utf8.first == UInt8(ascii: "_") else { return true }
         return !(className == "_User" && field == "password") && missingDefaults[className]?.contains(field) != true
     }
 
-    /// Whether the objects of a class have permissions, in columns of their own.
+    /// Whether the objects of a class have ACLs, which are stored in two extra columns.
     static func hasPermissions(_ className: String) -> Bool { !classesWithoutACL.contains(className) }
 
-    /// The columns of a new table, as `CREATE TABLE` lists them.
+    /// Returns the column definitions of a new table for `CREATE TABLE`.
     static func columnDefinitions(of schema: ClassSchema) -> [String] {
         var definitions: [String] = []
         for (name, field) in schema.fields where hasColumn(name.text, of: schema.name, type: field.type) {
@@ -96,11 +96,11 @@ package enum TableLayout {
         return row
     }
 
-    /// Reads a row of `_SCHEMA` in either of its forms: parse-server's own, and the one it leaves after a field was deleted.
+    /// Parses a row of `_SCHEMA` in either of parse-server's formats. Deleting a field leaves a format of its own.
     static func schema(name: String, row: JSONValue) -> ClassSchema {
         var schema = ClassSchema(name: name)
         for (field, json) in row["fields"]?.objectValue ?? [:] where !field.hasPrefix("_") {
-            // What is known of a default column outweighs what an old row says.
+            // The built-in type of a default column takes precedence over the row.
             guard !SystemClass.isDefaultField(field.text, of: name), let value = Field(json: json), value.type != .acl
             else {
                 if let value = Field(json: json), let known = schema.fields[field], known.type == value.type {

@@ -4,53 +4,51 @@ import Postgres
 import Tasks
 
 extension ObjectStore {
-    /// What the caller of a write wants to know of the object, besides whether it was written.
+    /// The details of a changed object that the caller of a write requests.
     public struct ChangeWants: OptionSet, Sendable {
         public let rawValue: UInt8
 
         public init(rawValue: UInt8) { self.rawValue = rawValue }
 
-        /// The object as the statement found it.
+        /// The object before the change.
         public static let former = ChangeWants(rawValue: 1)
-        /// The object as the statement left it.
+        /// The object after the change.
         public static let current = ChangeWants(rawValue: 2)
-        /// The place of the change among all changes of objects in the database.
+        /// The sequence number of the change.
         public static let number = ChangeWants(rawValue: 4)
     }
 
-    /// One object as one statement found it and left it: nothing happened to it between the two.
+    /// An object before and after one statement. Nothing else changed it in between.
     public struct ChangedObject: Sendable {
-        /// The object's class.
         public let className: String
-        /// The object's id.
         public let objectId: String
-        /// The place of the change among all changes of objects: it is taken while the statement holds the row, so that of
-        /// two changes of one object the later one has the greater number. nil where it was not wanted.
+        /// The sequence number of the change, or nil if it wasn't requested. It is assigned while the row is locked, so
+        /// a later change of the same object has a greater number.
         public let number: Int64?
-        /// Whether the object as it is now was wanted, or there is none any more.
+        /// Whether the object after the change was fully read. True for deleted objects, too.
         public let isWhole: Bool
         let result: PostgresResult
         let plan: ReadPlan
         let formerRow: Int?
         let currentRow: Int?
 
-        /// About how many bytes its rows are.
+        /// The approximate size of the rows in bytes.
         public var size: Int { result.size / max(1, result.rowCount) * (formerRow == nil || currentRow == nil ? 1 : 2) }
 
-        /// The object as it was; nil where it is new.
+        /// Returns the object before the change, or nil if it is new.
         ///
         /// - Parameters:
-        ///   - access: With whose eyes; only the fields that it hides are looked at.
-        ///   - links: How its files are linked to.
-        /// - Throws: 116 where it is nested deeper than values are.
+        ///   - access: Only its hidden fields are applied.
+        ///   - links: Builds the URLs of files.
+        /// - Throws: 116 if the object is nested too deeply.
         public func former(_ access: ReadAccess = ReadAccess(), _ links: FileLinks) async throws -> JSONObject? {
             guard let formerRow else { return nil }
             return try await object(formerRow, access, links)
         }
 
-        /// The object as it is after the change; nil where it is gone.
+        /// Returns the object after the change, or nil if it was deleted.
         ///
-        /// - Throws: 116 where it is nested deeper than values are.
+        /// - Throws: 116 if the object is nested too deeply.
         public func current(_ links: FileLinks) async throws -> JSONObject? {
             guard let currentRow else { return nil }
             return try await object(currentRow, ReadAccess(), links)
@@ -67,7 +65,7 @@ extension ObjectStore {
             return object
         }
 
-        /// The fields of a row that are named, as values.
+        /// Returns the named fields of a row.
         static func fields(
             _ names: Set<Name>, of result: PostgresResult, _ row: Int, _ plan: ReadPlan, _ links: FileLinks
         ) async throws -> JSONObject {
@@ -92,13 +90,13 @@ extension ObjectStore {
         }
     }
 
-    /// Makes the sequence of the numbers of changes, if there is none.
+    /// Creates the sequence of change numbers unless it exists.
     ///
-    /// - Throws: `PostgresError`, as where the role of the server may not make it.
+    /// - Throws: `PostgresError`, for example if the server's role isn't allowed to create it.
     public func prepareChangeNumbers() async throws {
         let isThere = try await client.query("SELECT to_regclass('\"_roost_change\"') IS NOT NULL").bool(0, 0)
         if isThere != true {
-            // The table is there for its default alone: Citus gives a sequence that a table uses to all its servers.
+            // The table exists only for its default: Citus shares a sequence with all servers if a table uses it.
             try await ProcessLock.schemaChange.make(
                 """
                 CREATE SEQUENCE IF NOT EXISTS "_roost_change";
@@ -109,7 +107,7 @@ extension ObjectStore {
         if catalog.distribution?.isBySchema == false {
             try await ProcessLock.schemaChange.make("\(Distribution.sharingNumbers);", client)
         }
-        // Whether it may be used.
+        // Checks that the role may use the sequence.
         _ = try await client.query("SELECT nextval('\"_roost_change\"')")
     }
 }

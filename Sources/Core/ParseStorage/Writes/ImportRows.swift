@@ -3,19 +3,18 @@ import OrderedCollections
 import ParseModel
 import Postgres
 
-/// Many rows of one class at once, as imports bring them.
+/// Bulk writes to one class, for imports.
 public struct ImportRows: Sendable {
     let store: ObjectStore
 
-    /// A write to one row.
     public enum RowWrite: Sendable {
-        /// A row that is new.
+        /// Creates a row.
         case insert(objectId: String, ObjectWrite)
-        /// A row that is there.
+        /// Updates an existing row.
         case update(objectId: String, ObjectWrite)
     }
 
-    /// Those of some ids that objects of a class have.
+    /// Returns the ids that objects of the class already have.
     ///
     /// - Throws: `ParseError`.
     public func existing(_ ids: [String], of className: String) async throws -> Set<Name> {
@@ -28,17 +27,17 @@ public struct ImportRows: Sendable {
         }
     }
 
-    /// Writes rows in their order and in one round trip, all or none.
+    /// Writes rows in order and in one round trip, all or none.
     ///
-    /// - Returns: For each row whether it was written; an update of an object that is not there writes nothing.
-    /// - Throws: `ParseError`, and nothing was written.
+    /// - Returns: Whether each row was written. Updates of missing objects write nothing.
+    /// - Throws: `ParseError` if nothing was written.
     public func write(_ rows: [RowWrite], to className: String) async throws -> [Bool] {
         try await store.retryingStaleSchema {
             guard let schema = store.catalog.schema(className) else { throw ParseError.notFound }
             var statements: [Statement] = []
-            // New rows that nothing stands between go together; an update may be of one before it.
+            // Consecutive new rows are combined. An update may be of a row before it, so it ends the run.
             var inserts: [InsertRow] = []
-            /// The place of each update's statement.
+            /// The statement index of each update.
             var positions: [Int: Int] = [:]
             for (index, row) in rows.enumerated() {
                 var compiler = WriteCompiler(schema: schema)
@@ -58,10 +57,10 @@ public struct ImportRows: Sendable {
         }
     }
 
-    /// Puts objects into a relation of their owners, which stay as they are otherwise.
+    /// Adds objects to a relation of their owners without changing the owners.
     ///
-    /// - Returns: For each pair whether its owner exists; nothing is done for one that does not.
-    /// - Throws: `ParseError`, and nothing was written.
+    /// - Returns: Whether the owner of each pair exists. Pairs with missing owners are skipped.
+    /// - Throws: `ParseError` if nothing was written.
     public func relate(_ pairs: [(owner: String, related: String)], by field: String, of className: String) async throws
         -> [Bool]
     {
@@ -88,9 +87,9 @@ public struct ImportRows: Sendable {
         }
     }
 
-    /// What no schema lists of users: the hashes of their passwords, and tokens.
+    /// Returns the user columns that no schema lists, such as password hashes and tokens.
     ///
-    /// - Returns: By the users' ids, the columns that have a value.
+    /// - Returns: The columns that have a value, by user id.
     /// - Throws: `ParseError`.
     public func internalUserFields(of ids: [String]) async throws -> [Name: JSONObject] {
         let fields = SystemClass.internalUserFields

@@ -2,18 +2,18 @@ import Postgres
 import Synchronization
 import Tasks
 
-/// A new row before it becomes a statement, so that several of one shape can become one.
+/// A new row that isn't a statement yet, so that rows of the same shape can be combined.
 package struct InsertRow {
     let className: String
-    /// The columns with values, in the order of the values.
+    /// The columns that have a value, in the order of `parameters`.
     private(set) var columns: [String] = []
     private(set) var parameters: [PostgresParameter] = []
-    /// What the statement gives of the row; empty for nothing.
+    /// The SQL list of a RETURNING clause, or empty for none.
     var returning = ""
-    /// The statements that make the rows of its relations.
+    /// Inserts the rows of the object's relations.
     package var joins: [Statement] = []
 
-    /// - Parameter capacity: About how many columns will have a value.
+    /// - Parameter capacity: The approximate number of columns with a value.
     package init(className: String, capacity: Int = 0) {
         self.className = className
         columns.reserveCapacity(capacity)
@@ -29,9 +29,10 @@ package struct InsertRow {
     private static let mostRows = 64
     private static let mostParameters = 60_000
 
-    /// The statements that make rows, to be sent as one group: neighbours of one shape go together.
+    /// Returns the INSERT statements for rows, to be sent as one group. Neighboring rows of the same shape are
+    /// combined.
     ///
-    /// Their numbers are powers of two, so that a class has few different statements, which stay prepared.
+    /// Rows are combined in powers of two, so that a class has few distinct statements, which stay prepared.
     package static func statements(_ rows: [InsertRow]) -> [Statement] {
         var statements: [Statement] = []
         var start = 0
@@ -62,17 +63,17 @@ package struct InsertRow {
     private static let texts = InsertTexts()
 }
 
-/// The texts of statements that make rows.
+/// A cache of INSERT statements.
 ///
-/// Clients make objects of few shapes, and to write such a text takes longer than all else about it. A text holds
-/// nothing but names and numbers, so that it is right for as long as the process lives.
+/// Clients create objects of few shapes, and building the SQL takes longer than everything else about an insert. It has
+/// only names and numbers in it, so it never becomes stale.
 package final class InsertTexts: Sendable {
-    /// What distinguishes one text from another.
+    /// Identifies a statement.
     package struct Shape: Hashable {
         var className: String
         var columns: [String]
         var rows: Int
-        /// What it gives of each; empty for nothing.
+        /// The SQL list of the RETURNING clause, or empty for none.
         var returning = ""
 
         package init(className: String, columns: [String], rows: Int, returning: String = "") {
@@ -83,16 +84,16 @@ package final class InsertTexts: Sendable {
         }
     }
 
-    /// As many as a connection has prepared statements.
+    /// Equals the number of prepared statements per connection.
     private static let capacity = 512
-    /// Longer ones, in bytes, are rare, and would make the capacity cost much memory.
+    /// In bytes. Longer statements are rare and would use much memory.
     private static let longest = 16_384
 
     private let texts = Mutex(BoundedTable<Shape, String>(capacity: capacity))
 
     package init() {}
 
-    /// The statement for rows of a shape, whose parameters are their values, row by row.
+    /// Returns the statement for rows of a shape. Its parameters are the values, row by row.
     package func text(of shape: Shape) -> String {
         if let known = texts.withLock({ $0.value(of: shape) }) { return known }
         let text = Self.write(shape)

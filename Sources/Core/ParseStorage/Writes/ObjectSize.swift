@@ -2,18 +2,16 @@ import JSON
 import ParseModel
 import Postgres
 
-/// How large an object may become by what clients write.
+/// Limits the size of objects that clients write.
 enum ObjectSize {
-    /// The refusal of an object that would be larger.
     static func tooLarge(_ limit: Int) -> ParseError {
         ParseError(ParseError.objectTooLarge, "The object is too large. The limit is \(limit) bytes.")
     }
 
-    /// Refuses to write values that are too large by themselves.
+    /// Checks that the written values alone don't exceed the limit in bytes.
     ///
-    /// - Parameters:
-    ///   - values: What the parameters were made of.
-    /// - Throws: 116.
+    /// - Parameter values: The JSON values of the parameters.
+    /// - Throws: 116 if they do.
     static func check<Values: Sequence<JSONValue>>(
         _ values: Values, _ parameters: [PostgresParameter], _ limit: Int?
     ) throws(ParseError) {
@@ -24,7 +22,7 @@ enum ObjectSize {
         guard values.reduce(size, { $0 + spelledOut($1) }) <= limit else { throw tooLarge(limit) }
     }
 
-    /// Additional bytes of a value, since PostgreSQL writes out numbers that came with an exponent.
+    /// The extra bytes of numbers with an exponent, which PostgreSQL writes out in full.
     private static func spelledOut(_ value: JSONValue) -> Int {
         switch value {
         case .number(let number):
@@ -39,9 +37,9 @@ enum ObjectSize {
     /// Upper bound of the digits of a number.
     private static let digits = 330
 
-    /// What ends a statement that makes a row too large, as something that it returns; nil where it need not be weighed.
+    /// Returns an SQL expression for RETURNING that fails if the row exceeds the limit, or nil if no check is needed.
     ///
-    /// Small values in place of others are not weighed: there are not more of them than fields.
+    /// Small values that replace others aren't checked, since an object has only as many of them as fields.
     static func bound(on table: String, _ write: ObjectWrite, _ parameters: [PostgresParameter]) -> String? {
         guard let limit = write.sizeLimit else { return nil }
         let grows = write.operations.contains { key, operation in
@@ -52,7 +50,7 @@ enum ObjectSize {
             }
         }
         guard grows || size(of: parameters) > smallSize else { return nil }
-        // PostgreSQL has no value of more bytes than an integer counts. Named as no field of a class can be.
+        // PostgreSQL values can't exceed Int32.max bytes. No field of a class can have the name `_bound`.
         return "roost_bound(\(table).*, \(min(limit, Int(Int32.max)))) AS _bound"
     }
 

@@ -4,24 +4,24 @@ import ParseModel
 import Postgres
 
 extension ObjectStore {
-    /// Who may change an object, besides its id.
+    /// Decides whether a caller may change an object.
     public struct WriteAccess: Sendable {
-        /// The caller's principals, any of which must be among an object's writers; nil to change every object.
+        /// The caller's principals, any of which must be among an object's writers, or nil to allow every object.
         public var writers: [Name]?
-        /// A further condition, by which pointer permissions let objects through.
+        /// An additional condition, derived from pointer permissions.
         public var filter: Filter
 
-        /// Makes an access; without arguments it reaches every object.
+        /// By default, every object can be changed.
         public init(writers: [Name]? = nil, filter: Filter = .everything) {
             self.writers = writers
             self.filter = filter
         }
     }
 
-    /// Makes sure that a class exists and has fields, and gives it as it is then.
+    /// Ensures that a class exists and has the given fields, and returns it.
     ///
-    /// - Parameter most: The most fields that the class may have afterwards, default fields aside, or nil for any number.
-    /// - Throws: 111 when a field exists with another type; 119 for too many fields.
+    /// - Parameter most: The maximum number of fields afterwards, not counting default fields, or nil for no limit.
+    /// - Throws: 111 if a field exists with another type, 119 if there are too many fields.
     public func ensure(
         _ className: String, _ fields: OrderedDictionary<Name, Field>, atMost most: Int? = nil
     ) async throws -> ClassSchema {
@@ -32,14 +32,14 @@ extension ObjectStore {
         }
     }
 
-    /// Makes a new object with its relations, or nothing at all.
+    /// Creates an object with its relations, all or nothing.
     ///
-    /// - Throws: 137, 202, 203 or 208 for a value that must be unique; Parse's errors for values that do not fit.
+    /// - Throws: 137, 202, 203 or 208 for a value that must be unique, and Parse's errors for values that don't fit.
     public func insert(_ className: String, objectId: String, _ write: ObjectWrite) async throws {
         try await insert([(className, objectId, write)])
     }
 
-    /// Makes new objects of any classes, all or none.
+    /// Creates objects of any classes, all or none.
     public func insert(_ objects: [(className: String, objectId: String, write: ObjectWrite)]) async throws {
         try await retryingStaleSchema {
             var rows: [InsertRow] = []
@@ -52,15 +52,15 @@ extension ObjectStore {
             if objects.count == 1, let schema = catalog.schema(objects[0].className) {
                 _ = try await change(schema, objects[0].objectId, statements)
             } else {
-                // Many rows are worth a commit of their own.
+                // Many rows are worth a separate commit.
                 _ = try await group(statements)
             }
         }
     }
 
-    /// Makes new objects of any classes, all or none, and reports those that are wanted.
+    /// Creates objects of any classes, all or none, and returns those that are requested.
     ///
-    /// - Parameter wants: What is wanted of objects of a class.
+    /// - Parameter wants: Returns the details requested for a class.
     public func insert(
         _ objects: [(className: String, objectId: String, write: ObjectWrite)], wants: (String) -> ChangeWants
     ) async throws -> [ChangedObject] {
@@ -103,18 +103,18 @@ extension ObjectStore {
         }
     }
 
-    /// What became of an object that was changed.
+    /// The result of an update.
     public struct Updated: Sendable {
-        /// The new values of the fields that were asked for.
+        /// The new values of the requested fields.
         public var echoed: JSONObject
-        /// What was wanted besides; nil for nothing.
+        /// The details requested with `wants`, or nil if none were.
         public var change: ChangedObject?
     }
 
-    /// Changes an object.
+    /// Updates an object.
     ///
-    /// - Parameter echo: The fields whose new values are wanted.
-    /// - Returns: Those values, or nil when there is no such object or it may not be changed.
+    /// - Parameter echo: The fields whose new values are returned.
+    /// - Returns: Those values, or nil if the object doesn't exist or the caller may not change it.
     public func update(
         _ className: String, objectId: String, _ write: ObjectWrite, access: WriteAccess = WriteAccess(),
         echo: [String] = [], links: FileLinks = FileLinks.none
@@ -123,12 +123,12 @@ extension ObjectStore {
             .echoed
     }
 
-    /// Changes an object.
+    /// Updates an object.
     ///
     /// - Parameters:
-    ///   - echo: The fields whose new values are wanted.
-    ///   - wants: What is wanted besides.
-    /// - Returns: nil when there is no such object or it may not be changed.
+    ///   - echo: The fields whose new values are returned.
+    ///   - wants: Further details to return.
+    /// - Returns: Nil if the object doesn't exist or the caller may not change it.
     public func update(
         _ className: String, objectId: String, _ write: ObjectWrite, access: WriteAccess, echo: [String],
         links: FileLinks, wants: ChangeWants
@@ -136,7 +136,7 @@ extension ObjectStore {
         guard !objectId.utf8.contains(0) else { return nil }
         return try await retryingStaleSchema {
             guard let schema = catalog.schema(className) else { return nil }
-            // The fields to give back are those of a plan, so that they are read as every other row is.
+            // The returned fields use a read plan, so that they are decoded like any other row.
             let plan = wants.isEmpty ? catalog.plan(schema, keys: Set(echo.names)) : catalog.plan(schema)
             var compiler = WriteCompiler(schema: schema)
             var condition = try Self.condition(access, schema, &compiler)
@@ -153,7 +153,7 @@ extension ObjectStore {
                 objectId: objectId, write, condition: condition,
                 returning: isEchoing ? plan.columns.map(\.name) + (plan.hasACL ? ["_rperm", "_wperm"] : []) : [],
                 observation: wants.isEmpty ? nil : Self.observation(plan, echo, wants))
-            // What changes a part of a value reads and writes all of it: others do not wait for that.
+            // Changing part of a value rewrites all of it, so other changes shouldn't wait for it.
             let isNested = write.operations.keys.contains { $0.utf8.contains(UInt8(ascii: ".")) }
             let result = try await change(schema, objectId, [statement], alone: isNested)[0]
             guard result.rowCount > 0 else { return nil }
@@ -186,7 +186,7 @@ extension ObjectStore {
         _ className: String, _ objectId: String, _ result: PostgresResult, _ plan: ReadPlan, _ echo: [String],
         _ links: FileLinks, _ wants: ChangeWants
     ) async throws -> Updated {
-        // The former row comes first: it is read before the update.
+        // The former row comes first, since it is read before the update.
         let change = ChangedObject(
             className: className, objectId: objectId, number: result.int(1, result.columnCount - 1),
             isWhole: wants.contains(.current), result: result, plan: plan, formerRow: 0, currentRow: 1)
@@ -195,7 +195,7 @@ extension ObjectStore {
         return Updated(echoed: echoed, change: change)
     }
 
-    /// Removes an object. False when there is no such object or it may not be removed.
+    /// Deletes an object. Returns false if it doesn't exist or the caller may not delete it.
     public func delete(_ className: String, objectId: String, access: WriteAccess = WriteAccess()) async throws -> Bool
     {
         guard !objectId.utf8.contains(0) else { return false }
@@ -203,9 +203,9 @@ extension ObjectStore {
             > 0
     }
 
-    /// Removes an object, and gives what it was.
+    /// Deletes an object and returns its last state.
     ///
-    /// - Returns: nil when there is no such object or it may not be removed.
+    /// - Returns: Nil if the object doesn't exist or the caller may not delete it.
     public func delete(
         _ className: String, objectId: String, access: WriteAccess = WriteAccess(), wants: ChangeWants
     ) async throws -> ChangedObject? {
@@ -227,7 +227,7 @@ extension ObjectStore {
         }
     }
 
-    /// Removes every object that a condition holds for, and says how many.
+    /// Deletes all objects that match a condition, and returns their number.
     @discardableResult
     public func deleteAll(_ className: String, where filter: Filter, _ access: WriteAccess = WriteAccess()) async throws
         -> Int
@@ -256,8 +256,8 @@ extension ObjectStore {
         return conditions.joined(separator: " AND ")
     }
 
-    /// Runs a write; when the class turns out to be another than was thought, learns what it is and runs it once more. In a
-    /// transaction, which such an error ends, ``transaction(_:)`` does that.
+    /// Runs a write. If the class turns out to be stale, reloads the schema and runs it again. In a transaction, which
+    /// the error ends, ``transaction(_:)`` does that.
     func retryingStaleSchema<R: Sendable>(_ body: () async throws -> R) async throws -> R {
         do {
             do {
@@ -274,7 +274,8 @@ extension ObjectStore {
 }
 
 extension ObjectStore.ChangeWants {
-    /// The number of the change as SQL, where a statement gives the row that it changed; NULL where none is wanted.
+    /// The SQL expression for the number of the change, in a statement that returns the changed row; NULL if the number
+    /// isn't requested.
     var numberSQL: String {
         contains(.number) ? "roost_change_number(\"objectId\", '\"_roost_change\"')" : "NULL::bigint"
     }

@@ -2,21 +2,21 @@ public import JSON
 public import OrderedCollections
 public import ParseModel
 
-/// A write of one object, ready for its table.
+/// A validated write of one object.
 public struct ObjectWrite: Sendable {
-    /// What happens to each key; keys with dots reach inside a value.
+    /// Operations by key. Keys with dots refer to parts of a value.
     public var operations: OrderedDictionary<Name, FieldOperation> = [:]
-    /// The new ACL: nil leaves it as it is.
+    /// The new ACL, or nil to keep the current one.
     public var acl: ACL?
     /// Values of columns that no schema lists (password hash, tokens), by column.
     public var hidden: OrderedDictionary<Name, JSONValue> = [:]
-    /// When the object was made; only for new ones.
+    /// The creation date, or nil to keep the current one.
     public var createdAt: ParseDate?
-    /// When the object was last changed.
+    /// The new date of the last change, or nil to keep the current one.
     public var updatedAt: ParseDate?
-    /// The most bytes that the object may have afterwards, as JSON; nil for as many as it likes.
+    /// The maximum size of the written object in bytes of JSON, or nil for no limit.
     public var sizeLimit: Int?
 
-    /// A write that changes nothing.
+    /// Creates a write that changes nothing.
     public init() {}
 }

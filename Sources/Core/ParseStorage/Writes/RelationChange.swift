@@ -2,16 +2,16 @@ import JSON
 import OrderedCollections
 import ParseModel
 
-/// Rows to put into and take out of one relation's join table.
+/// The rows to add to and remove from a relation's join table.
 struct RelationChange {
     let table: String
-    /// The objects, by their ids, and whether each is in the relation afterwards.
+    /// Object ids, each with whether the object is in the relation afterwards.
     private var members: OrderedDictionary<Name, Bool> = [:]
 
     var added: [String] { members.filter(\.value).keys.elements.texts }
     var removed: [String] { members.filter { !$0.value }.keys.elements.texts }
 
-    /// The changes that a write's operations make to the relations of a class.
+    /// Returns the relation changes made by the operations of a write.
     static func all(
         in operations: OrderedDictionary<Name, FieldOperation>, of schema: ClassSchema
     ) -> [RelationChange] {
@@ -27,7 +27,7 @@ struct RelationChange {
 
     private init(table: String) { self.table = table }
 
-    /// Each object's last operation counts.
+    /// The last operation on an object wins.
     private mutating func add(_ operation: FieldOperation) {
         switch operation {
         case .addRelation(let pointers):

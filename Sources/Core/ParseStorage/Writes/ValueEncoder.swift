@@ -2,11 +2,11 @@ import JSON
 public import ParseModel
 import Postgres
 
-/// Turns written values into what their columns take.
+/// Encodes written values as parameters for their columns.
 enum ValueEncoder {
-    /// The parameter for a value in a column of a type; null for `null`.
+    /// Returns the parameter for a value in a column of the given type.
     ///
-    /// - Throws: Parse's errors for values that the column cannot hold.
+    /// - Throws: Parse's errors for values that the column can't store.
     static func encode(_ value: JSONValue, _ type: FieldType, field: String) throws(ParseError) -> PostgresParameter {
         if value.isNull { return .null(TableLayout.parameterType(type)) }
         switch type {
@@ -44,27 +44,27 @@ enum ValueEncoder {
         throw ParseError(ParseError.incorrectType, "This is not a valid \(type.name) for \(field)")
     }
 
-    /// Text for a column. PostgreSQL holds no NUL.
+    /// Encodes text for a column. PostgreSQL can't store NUL characters.
     static func text(_ text: String) throws(ParseError) -> PostgresParameter {
         guard !text.utf8.contains(0) else { throw nulCharacter }
         return .text(text)
     }
 
-    /// JSON text for a jsonb column: no NUL, and no nested key that a path could not name.
+    /// Encodes JSON for a jsonb column. Rejects NUL characters and nested keys that a dotted path couldn't address.
     static func json(_ value: JSONValue) throws(ParseError) -> [UInt8] {
         try checkNestedKeys(value)
         return value.serialized()
     }
 
-    /// The corners of a polygon, closed, as (longitude, latitude).
+    /// Returns the corners of a closed polygon as (longitude, latitude).
     static func polygon(_ value: JSONValue) throws(ParseError) -> [(x: Double, y: Double)] {
         try GeoPolygon(json: value).corners.map { corner throws(ParseError) in
             (x: try coordinate(corner.longitude), y: try coordinate(corner.latitude))
         }
     }
 
-    /// A coordinate as stored. PostgreSQL multiplies coordinates, also those of other objects in its indexes, and
-    /// rejects results out of range: no object may cause that.
+    /// Encodes a coordinate. PostgreSQL multiplies coordinates, also with those of other objects in its indexes, and
+    /// fails if a result is out of range. No stored object may cause that.
     ///
     /// - Throws: 111 for values far from any angle.
     private static func coordinate(_ angle: Double) throws(ParseError) -> Double {
@@ -97,11 +97,10 @@ enum ValueEncoder {
     }
 }
 
-/// Text that PostgreSQL can hold.
 public enum ValueText {
-    /// The text itself.
+    /// Returns the text if PostgreSQL can store it.
     ///
-    /// - Throws: `ParseError` 107 when it has a NUL character in it.
+    /// - Throws: `ParseError` 107 if it contains a NUL character.
     public static func checked(_ text: String) throws(ParseError) -> String {
         guard !text.utf8.contains(0) else { throw ValueEncoder.nulCharacter }
         return text

@@ -3,7 +3,7 @@ import OrderedCollections
 import ParseModel
 import Postgres
 
-/// Compiles writes into one INSERT or UPDATE with the join rows of their relations.
+/// Compiles a write into one INSERT or UPDATE, including the join rows of its relations.
 struct WriteCompiler {
     let schema: ClassSchema
     var builder = SQLBuilder()
@@ -11,7 +11,7 @@ struct WriteCompiler {
     init(schema: ClassSchema) { self.schema = schema }
 
     func insertRow(objectId: String, _ write: ObjectWrite) throws(ParseError) -> InsertRow {
-        // Beside the fields: its id, two dates and two lists of the ACL.
+        // Besides the fields: the id, two dates and two lists of the ACL.
         var row = InsertRow(
             className: schema.name, capacity: write.operations.count + write.hidden.count + 5)
         row.set("objectId", to: try ValueEncoder.text(objectId))
@@ -47,19 +47,20 @@ struct WriteCompiler {
         return row
     }
 
-    /// What a statement gives that reports how it found an object: a row for that, and another for how it left it. Both end
-    /// with the number of the change, which is NULL in the former.
+    /// The columns of an update that returns the object before and after the change as two rows. Both end with the
+    /// sequence number of the change, which is NULL in the former row.
     struct Observation {
         /// The columns of the former row.
         var former: String
-        /// Those of the current row, NULL for those that are not wanted.
+        /// The columns of the current row, NULL for those that aren't requested.
         var current: String
         var number: String
     }
 
-    /// The statement that changes an object; it gives one row with the asked columns, or none when nothing matched.
+    /// Returns the statement that updates an object. It yields one row with the columns in `returning`, or none if
+    /// nothing matched.
     ///
-    /// - Parameter observation: What it gives instead, where its caller wants to know how it found the object.
+    /// - Parameter observation: Makes the statement return the object before and after the change instead.
     mutating func update(
         objectId: String, _ write: ObjectWrite, condition: String, returning: [String], observation: Observation? = nil
     ) throws(ParseError) -> Statement {
@@ -117,13 +118,13 @@ struct WriteCompiler {
         if changes.isEmpty, observation == nil {
             return Statement("\(update)\(id) AND \(condition) RETURNING \(columns)\(bound)", builder.parameters)
         }
-        // Names begin with an underscore here, as those of fields and classes of an app cannot.
-        // The join rows go with the row: one statement, and none of it when the row is not to be changed.
+        // A single statement, so that the join rows change only if the row does. Its names begin with an underscore,
+        // which names of an app's fields and classes never do.
         var parts: [String] = []
         if let observation {
-            // The lock is taken on the newest version of the row, for which the condition holds, and no other transaction changes it
-            // until the update has. The condition stands in both, as a class that is distributed by a field may have the id twice,
-            // and Citus sends all to the server that has the object.
+            // `FOR UPDATE` locks the newest version of the row that meets the condition, and no other transaction can
+            // change it before the update. The condition is in both parts: a class distributed by a field may have the
+            // id twice, and Citus sends the statement to the server that has the object.
             parts = [
                 "_old AS (SELECT * FROM \(table) WHERE \"objectId\" = \(id) AND \(condition) FOR UPDATE)",
                 "_updated AS (\(update)\(id) AND \(condition) AND EXISTS (SELECT 1 FROM _old) "
@@ -179,7 +180,7 @@ struct WriteCompiler {
         _ operation: FieldOperation, _ current: String, _ type: FieldType, _ path: FieldPath
     ) throws(ParseError) -> String? {
         guard TableLayout.columnType(type) == "jsonb" else { return nil }
-        // An array that is missing is an empty one, so that an index makes it an array.
+        // A missing array counts as empty, so that an index creates an array and not an object.
         let current = type == .array ? "COALESCE(\(current), '[]')" : current
         let steps = builder.bind(.textArray(path.steps))
         let here = "(\(current) #> \(steps))"
@@ -199,15 +200,15 @@ struct WriteCompiler {
         return "roost_set(\(current), \(steps), \(value))"
     }
 
-    /// The new value of a jsonb column with changes at several paths. One call makes all of them, because nested calls,
-    /// each copying those before it, would double the statement with every key.
+    /// Makes changes at several paths with a single SQL call. Nested calls would each copy the previous ones, so the
+    /// statement would double in size with every key.
     private mutating func nestedExpression(
         _ changes: [(path: FieldPath, operation: FieldOperation)], _ current: String, _ type: FieldType
     ) throws(ParseError) -> String? {
         guard TableLayout.columnType(type) == "jsonb" else { return nil }
         var list: [JSONValue] = []
-        // Members of one object that are merely set go in together: a copy of the whole for each would cost the square of
-        // them.
+        // Members that are merely set in one object are merged. Copying the whole value for each would take quadratic
+        // time.
         var members: JSONObject = [:]
         var parent: ArraySlice<String> = []
         func merge() {
@@ -243,10 +244,10 @@ struct WriteCompiler {
         return "roost_change(\(current), \(builder.bind(json: try ValueEncoder.json(.array(list)))))"
     }
 
-    /// A new object's values, with dotted keys folded into objects and lists, or null for none. Whole values come
-    /// first, so that a default doesn't undo a dotted key.
+    /// Returns a new object's values, with dotted keys folded into objects and lists, and null for missing ones. Whole
+    /// values come first, so that a default doesn't undo a dotted key.
     ///
-    /// - Throws: 111 if lists would be filled with many nulls.
+    /// - Throws: 111 if lists would be filled with too many nulls.
     private func newValues(_ operations: OrderedDictionary<Name, FieldOperation>) throws(ParseError)
         -> OrderedDictionary<Name, JSONValue>
     {
@@ -277,7 +278,7 @@ struct WriteCompiler {
         return (.textArray(acl.readers.texts), .textArray(acl.writers.texts))
     }
 
-    /// The parameter of an internal column. Dates may be texts or Date objects.
+    /// Accepts dates as texts or as Date objects.
     private func hiddenParameter(_ value: JSONValue, _ column: String) throws(ParseError) -> PostgresParameter {
         let type = SystemClass.internalUserFields[column] ?? .string
         let isDateText = type == .date && value.stringValue != nil
