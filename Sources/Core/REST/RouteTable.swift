@@ -98,9 +98,9 @@ package struct Route: Sendable {
     package enum Component: Sendable, Equatable {
         /// A literal name in parse-server's spelling, matched in any case.
         case literal(String)
-        /// Exactly one component of any value, with the parameter's name.
+        /// Any single component. The value is the parameter's name.
         case parameter(String)
-        /// All remaining components, at least one.
+        /// All remaining components, at least one. The value is the parameter's name.
         case rest(String)
     }
 

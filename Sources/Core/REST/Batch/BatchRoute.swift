@@ -235,7 +235,8 @@ extension ParseRoutes {
             && !element.path[1].hasPrefix("_")
     }
 
-    /// - Parameter memory: Counts the batch's responses. The first large read waits for memory of other requests.
+    /// - Parameter memory: Counts the batch's responses. The first large read may wait until other requests release
+    ///   memory.
     private func outcome(
         of element: Envelope, _ context: RequestContext, _ memory: HeldMemory
     ) async throws -> [UInt8] {
@@ -260,7 +261,7 @@ package final class BatchCalls: Sendable {
 
     package init(most: Int = 500) { free = Mutex(most) }
 
-    /// Acquires up to `count` slots and returns the number acquired, which may be 0.
+    /// Acquires up to `count` slots and returns the number acquired, which may be 0. Release them with ``give(back:)``.
     package func take(_ count: Int) -> Int {
         free.withLock { free in
             let taken = max(0, min(count, free))

@@ -99,8 +99,8 @@ package final class MemoryCounter: RequestCounter {
 
 /// Counts requests in PostgreSQL for all processes of the database.
 ///
-/// Rejects a sender over its limit until the window ends without another query, so that a flood of requests costs the
-/// database nothing.
+/// Once a sender exceeds its limit, it is rejected without further queries until the window ends, so that a flood of
+/// requests costs the database nothing.
 final class DatabaseCounter: RequestCounter {
     private let store: ObjectStore
     private let limits: [RateLimit]

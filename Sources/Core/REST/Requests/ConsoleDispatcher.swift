@@ -90,8 +90,8 @@ package struct ConsoleDispatcher: Sendable {
         bytes.isEmpty ? [:] : try JSONBody.parse(bytes, contentType: "application/json")
     }
 
-    /// Whether a request changes nothing. Verifying a password does, because failures count towards the account
-    /// lockout.
+    /// Whether a request changes nothing. Verifying a password counts as a change, because failures count towards the
+    /// account lockout.
     package static func onlyReads(_ envelope: Envelope) -> Bool {
         guard envelope.method == .get, let first = envelope.path.first?.asciiLowercased, first != "verifypassword"
         else { return false }

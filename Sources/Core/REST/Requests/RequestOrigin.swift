@@ -100,8 +100,8 @@ extension RequestOrigin: RequestFacts {
         return min(max(depth, 0), 1_000)
     }
 
-    /// Whether cloud code made the request. A key distinguishes webhook servers from clients, and their requests don't
-    /// wait for slots of others.
+    /// Whether cloud code may have made the request. Webhook servers are recognized by a key. Their requests don't wait
+    /// for slots that other requests hold.
     public var isOfCloudCode: Bool { parent != nil || power != .client }
 
     /// The trusted nesting depth in cloud-code calls, which is 0 for clients.

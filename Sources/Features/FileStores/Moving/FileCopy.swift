@@ -3,9 +3,9 @@ public import FileStorage
 
 /// `roost files copy`: copies all files to another store, byte for byte as they are stored, several at a time.
 ///
-/// Skips files that the target has in the same size and not from an earlier second, so that an interrupted copy can
-/// continue. Also skips files that were stored in the target later than in the source, even during the copy: clients of
-/// a running server replace and delete files in the new store.
+/// Skips files that the target already has, judging by the size and the second of the last change, so that an
+/// interrupted copy can continue. Also skips files that clients of a running server have replaced in the target or
+/// deleted, even during the copy.
 public struct FileCopy: Sendable {
     /// The result, or the progress so far.
     public struct Report: Sendable, Equatable {

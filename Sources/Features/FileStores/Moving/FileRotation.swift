@@ -12,7 +12,7 @@ public struct FileRotation: Sendable {
 
     /// - Parameters:
     ///   - stored: The store with its encrypted files.
-    ///   - files: The same store with encryption.
+    ///   - files: The same store, with its files decrypted and encrypted on the fly.
     ///   - jobs: The number of files encrypted at a time.
     public init(_ stored: any FileStorage, _ files: EncryptedStorage, jobs: Int, isDryRun: Bool) {
         self.stored = stored

@@ -42,7 +42,7 @@ package struct S3Request: Sendable {
         digest = SHA256.hash(data: bytes).hexadecimal
     }
 
-    /// The operation that metrics count.
+    /// The operation under which metrics count the request.
     var operation: FileStoreMeters.Operation {
         switch method {
         case "GET": key == nil ? .list : .get

@@ -10,7 +10,7 @@ import Synchronization
     import Foundation
 #endif
 
-/// Creates direct URLs of objects. Never waits, because rows are encoded meanwhile.
+/// Creates direct URLs of objects. Never waits, because URLs are created while rows are encoded.
 final class S3Links: Sendable {
     /// Signing state reused for a while, so that clients' caches find the same URLs.
     private struct Moment {

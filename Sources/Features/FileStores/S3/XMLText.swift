@@ -17,7 +17,7 @@ package struct XMLText {
         while let opening = rest.firstRange(of: start) {
             rest = rest[opening.upperBound...]
             guard let next = rest.first else { break }
-            // The name of another element begins with this one.
+            // The name of another element may begin with this name.
             guard next == UInt8(ascii: ">") || next <= UInt8(ascii: " ") || next == UInt8(ascii: "/") else { continue }
             guard let bracket = rest.firstIndex(of: UInt8(ascii: ">")) else { break }
             let isEmpty = rest[..<bracket].last == UInt8(ascii: "/")

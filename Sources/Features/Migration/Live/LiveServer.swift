@@ -11,7 +11,7 @@ package struct LiveServer: Sendable {
         package let url: String
         package let applicationID: String
         package let masterKey: String
-        /// The maintenance key, without which password hashes can't be read, or nil.
+        /// The maintenance key, or nil. Password hashes can't be read without it.
         package let maintenanceKey: String?
 
         package init(url: String, applicationID: String, masterKey: String, maintenanceKey: String?) {

@@ -9,7 +9,7 @@ package struct ImportReport: Sendable {
         package var documents: Int64
         /// The number of rows created from them.
         package var rows: Int64
-        /// The number of times that something couldn't be imported exactly.
+        /// The number of rejects: values and objects that couldn't be imported exactly.
         package var rejects: Int64
         /// The reason why the class wasn't imported, or nil if it was.
         package var failure: String?
@@ -33,7 +33,7 @@ package struct ImportReport: Sendable {
 
     /// Whether all classes were imported.
     package var isComplete: Bool { classes.allSatisfy { $0.failure == nil } }
-    /// The total number of times that something couldn't be imported exactly.
+    /// The total number of rejects in all classes.
     package var rejectCount: Int64 { classes.reduce(0) { $0 + $1.rejects } }
 
     /// The exit code of the process: 0 if everything was imported exactly, 2 if there are rejects or notes, 1 if a

@@ -185,8 +185,8 @@ package struct ImportRun: Sendable {
         for record in try storage.records(of: fingerprint) { records[Name(record.name)] = record }
         let areLoaded = plan.jobs.allSatisfy { records[$0.name]?.state == .done }
         if areLoaded, !plan.jobs.isEmpty {
-            // Files follow the classes, so an import interrupted among them continues there. With `--merge` or
-            // `--replace`, the operator wants the classes again.
+            // Files are imported after the classes, so an import interrupted at the files continues there. With
+            // `--merge` or `--replace`, the classes are loaded again.
             guard options.merges || !options.replaces.isEmpty else {
                 return Start(records: records, isDone: try storage.isFinished(fingerprint))
             }
