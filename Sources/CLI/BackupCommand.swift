@@ -1,7 +1,6 @@
 import App
 import ArgumentParser
 
-/// `roost backup`: the embedded database and the files in one file.
 struct BackupCommand: AsyncParsableCommand {
     static let configuration = CommandConfiguration(
         commandName: "backup",
@@ -31,7 +30,6 @@ struct BackupCommand: AsyncParsableCommand {
     }
 }
 
-/// `roost restore`: a data folder out of a backup.
 struct RestoreCommand: AsyncParsableCommand {
     static let configuration = CommandConfiguration(
         commandName: "restore",
@@ -57,10 +55,10 @@ struct RestoreCommand: AsyncParsableCommand {
 }
 
 extension ScriptArguments {
-    /// Runs a command on the file and the deployment that the arguments name.
+    /// Runs a command with the file and the deployment given by the arguments.
     ///
-    /// - Parameter name: What the file is called when it is missing.
-    /// - Throws: `ExitCode` without a file, or when the command fails.
+    /// - Parameter name: The file's description in the error if it is missing.
+    /// - Throws: `ExitCode` if the file is missing or the command fails.
     func run(
         _ command: any ParsableCommand.Type, called name: String,
         _ body: @escaping @Sendable (Deployment, String, ProgressLines) async throws -> Void

@@ -8,7 +8,7 @@ import ServerConfiguration
     import Foundation
 #endif
 
-/// What commands beside the server have in common: how they are given the configuration, and how they end.
+/// Shared code of the commands other than `roost serve`: configuration and exit status.
 enum CommandRun {
     static let configurationHelp = ArgumentHelp(
         "The configuration file, and options as for roost serve: roost.json --databaseURI postgres://…",
@@ -16,10 +16,10 @@ enum CommandRun {
 
     static let exitHelp = "Exit status: 0 done, 1 failed, 64 wrong arguments, 130 stopped by a signal"
 
-    /// Runs a command to its end, which a signal brings early.
+    /// Runs a command until it ends or a signal interrupts it.
     ///
-    /// - Parameter isForScripts: Whether the reason of a failure is written as JSON to the standard output too.
-    /// - Throws: `ExitCode`.
+    /// - Parameter isForScripts: Whether to also write the reason of a failure to standard output, as JSON.
+    /// - Throws: `ExitCode` if the status isn't 0.
     static func run(isForScripts: Bool, _ body: @escaping @Sendable () async throws -> Int32) async throws {
         let status: Int32
         do {
@@ -38,16 +38,17 @@ enum CommandRun {
         return status
     }
 
-    /// The deployment that arguments name; the application need not be named.
+    /// Returns the deployment that the arguments configure. The application's id and keys aren't required.
     ///
-    /// - Throws: `ConfigurationError`, or what kept the file from being read.
+    /// - Throws: `ConfigurationError`, or the error of reading the file.
     static func deployment(_ arguments: [String]) throws -> Deployment {
         try Deployment(arguments: arguments, environment: ProcessInfo.processInfo.environment, needsKeys: false)
     }
 
-    /// The first of the arguments, which names a file or folder, and those that are left.
+    /// Returns the first argument, which names the command's target, such as a file or folder, and the remaining
+    /// arguments.
     ///
-    /// - Throws: `ExitCode` when it is missing or a flag.
+    /// - Throws: `ExitCode` if the first argument is missing or a flag.
     static func target(
         _ arguments: [String], called name: String, of command: any ParsableCommand.Type
     ) throws -> (target: String, rest: [String]) {
@@ -57,14 +58,14 @@ enum CommandRun {
         return (first, Array(arguments.dropFirst()))
     }
 
-    /// Reports wrong arguments, with the command's usage line.
+    /// Reports wrong arguments with the command's usage line. Returns the exit code to throw.
     static func mistake(_ message: String, of command: any ParsableCommand.Type) -> ExitCode {
         ErrorText.report("\(message). Usage: \(command.configuration.usage ?? "roost --help")")
         return .validationFailure
     }
 }
 
-/// What commands take whose output scripts read.
+/// The arguments of commands whose output scripts can read.
 struct ScriptArguments: ParsableArguments {
     @Flag(help: "Print progress as lines of JSON.")
     var json = false

@@ -10,7 +10,6 @@ import ServerConfiguration
     import Glibc
 #endif
 
-/// `roost console`: opens the administration page, and adds operators.
 struct ConsoleCommand: AsyncParsableCommand {
     static let configuration = CommandConfiguration(
         commandName: "console",
@@ -18,7 +17,6 @@ struct ConsoleCommand: AsyncParsableCommand {
         subcommands: [ConsoleOpenCommand.self, ConsoleOperatorCommand.self])
 }
 
-/// `roost console open`: an address that signs in once.
 struct ConsoleOpenCommand: AsyncParsableCommand {
     static let configuration = CommandConfiguration(
         commandName: "open",
@@ -38,7 +36,6 @@ struct ConsoleOpenCommand: AsyncParsableCommand {
     }
 }
 
-/// `roost console operator`: adds an operator.
 struct ConsoleOperatorCommand: AsyncParsableCommand {
     static let configuration = CommandConfiguration(
         commandName: "operator",
@@ -58,7 +55,7 @@ struct ConsoleOperatorCommand: AsyncParsableCommand {
         let (role, others) = try CommandRun.target(
             rest, called: "name of the operator, and the second the role", of: Self.self)
         try await CommandRun.run(isForScripts: false) {
-            // Who types it sees nothing of it, and neither does who looks at the screen.
+            // At a terminal, `getpass` hides the password.
             let isTyped = isatty(STDIN_FILENO) == 1
             let password = isTyped ? getpass("Password of \(name): ").map { String(cString: $0) } : readLine()
             guard let password, !password.isEmpty else {

@@ -11,7 +11,6 @@ import ParseStorage
     import Glibc
 #endif
 
-/// `roost doctor`: a look at a database, Roost's or parse-server's.
 struct DoctorCommand: AsyncParsableCommand {
     static let configuration = CommandConfiguration(
         commandName: "doctor",
@@ -109,9 +108,9 @@ struct DoctorCommand: AsyncParsableCommand {
     }
 }
 
-/// What `roost doctor` prints: a table for people, JSON for scripts. Pure.
+/// The output of `roost doctor`: a table for people, JSON for scripts.
 enum DoctorText {
-    /// The classes, the stores of files and the findings.
+    /// Formats the classes, the file stores and the findings as a table.
     static func of(_ report: Doctor.Report, _ stores: [StoreWork.StoreSize] = []) -> String {
         var lines = [
             "PostgreSQL \(report.version / 10_000), \(bytes(report.size))", "",
@@ -138,7 +137,7 @@ enum DoctorText {
         return lines.joined(separator: "\n") + "\n" + summary(of: report) + "\n"
     }
 
-    /// How many findings there are.
+    /// Returns the number of findings by severity, in one line.
     static func summary(of report: Doctor.Report) -> String {
         func count(_ severity: Finding.Severity) -> Int { report.findings.count { $0.severity == severity } }
         let fixable = report.findings.count { $0.remedy != nil }
@@ -146,7 +145,7 @@ enum DoctorText {
             "\(count(.error)) errors, \(count(.warning)) warnings, \(count(.note)) notes; --fix can put \(fixable) right"
     }
 
-    /// The same for scripts.
+    /// Returns the report as JSON.
     static func json(of report: Doctor.Report, _ stores: [StoreWork.StoreSize] = []) -> JSONObject {
         [
             "event": "report", "version": .number(Double(report.version)), "bytes": .number(Double(report.size)),
@@ -189,7 +188,7 @@ enum DoctorText {
         text + String(repeating: " ", count: max(0, width - text.count))
     }
 
-    /// A size in the unit that suits it.
+    /// Formats a number of bytes in a suitable unit.
     static func bytes(_ count: Int) -> String {
         let units = ["B", "KB", "MB", "GB", "TB"]
         var value = Double(count)

@@ -4,7 +4,6 @@ import JSON
 import ParseModel
 import ParseStorage
 
-/// `roost export`: everything out of a database, into a folder.
 struct ExportCommand: AsyncParsableCommand {
     static let configuration = CommandConfiguration(
         commandName: "export",

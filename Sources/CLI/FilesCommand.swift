@@ -10,7 +10,6 @@ import ServerConfiguration
     import Foundation
 #endif
 
-/// `roost files`: looks after the store of uploaded files.
 struct FilesCommand: AsyncParsableCommand {
     static let configuration = CommandConfiguration(
         commandName: "files",
@@ -98,7 +97,7 @@ struct FilesCopyCommand: AsyncParsableCommand {
         }
     }
 
-    /// Says what was done with files; returns the exit status.
+    /// Prints the report and returns the exit status.
     static func end(_ report: StoreWork.CopyReport, _ lines: ProgressLines, _ verb: String) -> Int32 {
         for reason in report.failed {
             lines.done("failed: \(reason)", ["event": "not-copied", "reason": .string(reason)])

@@ -10,7 +10,6 @@ import NIOCore
     import Foundation
 #endif
 
-/// `roost import`: everything that another backend has, into a database.
 struct ImportCommand: AsyncParsableCommand {
     static let configuration = CommandConfiguration(
         commandName: "import",

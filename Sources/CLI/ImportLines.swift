@@ -11,7 +11,8 @@ import Synchronization
     import Glibc
 #endif
 
-/// Shows how far an import is: a bar at a terminal, a line for each class elsewhere, JSON for scripts.
+/// Shows the progress of an import: a bar at a terminal, otherwise a line per class. Scripts get only the report, as
+/// JSON.
 final class ImportLines: Sendable {
     private struct State {
         var shownClasses = 0
@@ -33,7 +34,7 @@ final class ImportLines: Sendable {
         isTerminal = isatty(STDERR_FILENO) == 1
     }
 
-    /// Shows it until the task is cancelled.
+    /// Shows the progress until the task is cancelled.
     func follow() async {
         while !Task.isCancelled {
             show()
@@ -62,7 +63,7 @@ final class ImportLines: Sendable {
                 state.began = now
                 state.documentsBefore = figures.documents
             }
-            // Elsewhere, a line now and then says that it goes on.
+            // Without a terminal, a line every 30 seconds shows that the import is still running.
             let isDue = isTerminal || now - state.shown > .seconds(30)
             guard !isForScripts, isDue else { return text }
             state.shown = now
@@ -80,7 +81,7 @@ final class ImportLines: Sendable {
         if !text.isEmpty { write(text) }
     }
 
-    /// One line: a bar, how much is done, how many rows a second, and how long it takes still.
+    /// Returns one line with a bar, the percentage, the rows per second and the remaining time.
     static func line(_ figures: ImportProgress.Figures, documents: Int64, seconds: Double) -> String {
         var line = figures.step
         if figures.totalBytes > 0 {

@@ -1,7 +1,6 @@
 import App
 import ArgumentParser
 
-/// `roost mail`: looks at mails, and tries whether they are sent.
 struct MailCommand: AsyncParsableCommand {
     static let configuration = CommandConfiguration(
         commandName: "mail",
@@ -9,7 +8,6 @@ struct MailCommand: AsyncParsableCommand {
         subcommands: [MailPreview.self, MailTest.self])
 }
 
-/// `roost mail preview`: all mails and pages, with made-up values, as files.
 struct MailPreview: AsyncParsableCommand {
     static let configuration = CommandConfiguration(
         commandName: "preview",
@@ -35,7 +33,6 @@ struct MailPreview: AsyncParsableCommand {
     }
 }
 
-/// `roost mail test`: sends one mail, and shows what the server said.
 struct MailTest: AsyncParsableCommand {
     static let configuration = CommandConfiguration(
         commandName: "test",

@@ -10,8 +10,8 @@ import Synchronization
     import Glibc
 #endif
 
-/// Shows how far a command is: one line that changes at a terminal, a line for each thing done elsewhere, JSON for
-/// scripts.
+/// Shows the progress of a command: one changing line at a terminal, otherwise a line for each completed step. Scripts
+/// get JSON.
 final class ProgressLines: Sendable {
     private struct State {
         var shown = ContinuousClock.now - .seconds(1)
@@ -28,7 +28,7 @@ final class ProgressLines: Sendable {
         isTerminal = isatty(STDERR_FILENO) == 1
     }
 
-    /// Shows that something is under way; at a terminal only, ten times a second at most.
+    /// Shows the current step, only at a terminal and at most ten times per second.
     func step(_ name: String, _ count: Int, of total: Int?, unit: String) {
         guard isTerminal, !isForScripts else { return }
         let text: String? = state.withLock { state in
@@ -46,16 +46,16 @@ final class ProgressLines: Sendable {
 
     static func line(_ name: String, _ count: Int, of total: Int?, unit: String, rate: Double?) -> String {
         var text = "\(name)  \(count) \(unit)"
-        // Statistics of the database may lag behind.
+        // PostgreSQL's statistics may be out of date.
         if let total, total > 0, count <= total { text += "  \(count * 100 / total)%" }
         if let rate { text += "  \(Int(rate)) \(unit)/s" }
         if let rate, let total, total > count, rate > 0 { text += "  \(Int(Double(total - count) / rate)) s left" }
         return text
     }
 
-    /// Shows that something is done.
+    /// Shows a completed step.
     ///
-    /// - Parameter event: What scripts get.
+    /// - Parameter event: The line for scripts.
     func done(_ text: String, _ event: JSONObject) {
         if isForScripts { return Self.printLine(event) }
         let wasOpen = state.withLock { state in
@@ -67,15 +67,15 @@ final class ProgressLines: Sendable {
 
     private func write(_ text: String) { try? OpenFile.standardError.write(text.utf8) }
 
-    /// Prints one line of JSON to the standard output.
+    /// Prints one line of JSON to standard output.
     static func printLine(_ event: JSONObject) {
-        // A reader that went away, as `head` does, ends nothing.
+        // A closed pipe, for example after `head`, doesn't end the command.
         try? OpenFile.standardOutput.write(event.serialized() + Array("\n".utf8))
     }
 }
 
 enum TerminalText {
-    /// A text with the names that clients chose in it: nothing of them moves the cursor, hides a line or reaches the
+    /// Replaces control characters, so that names chosen by clients can't move the cursor, hide lines or change the
     /// clipboard.
     static func plain(_ text: String) -> String {
         guard text.unicodeScalars.contains(where: isControl) else { return text }

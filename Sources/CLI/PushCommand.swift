@@ -2,14 +2,13 @@ import App
 import ArgumentParser
 import Push
 
-/// `roost push`: looks whether pushes can be sent, and sends one to try it.
 struct PushCommand: AsyncParsableCommand {
     static let configuration = CommandConfiguration(
         commandName: "push",
         abstract: "Checks push notifications, or sends a test notification.",
         subcommands: [PushCheckCommand.self, PushTestCommand.self])
 
-    /// Prints what was found; returns the exit status.
+    /// Prints the findings and returns the exit status.
     static func report(_ findings: [PushTrial.Finding], isDone: Bool) -> Int32 {
         for finding in findings {
             let service = [finding.type, finding.entry].filter { !$0.isEmpty }.joined(separator: "  ")
@@ -20,7 +19,6 @@ struct PushCommand: AsyncParsableCommand {
     }
 }
 
-/// `roost push check`: looks at keys and services, and sends nothing.
 struct PushCheckCommand: AsyncParsableCommand {
     static let configuration = CommandConfiguration(
         commandName: "check",
@@ -40,7 +38,6 @@ struct PushCheckCommand: AsyncParsableCommand {
     }
 }
 
-/// `roost push test`: sends one notification.
 struct PushTestCommand: AsyncParsableCommand {
     static let configuration = CommandConfiguration(
         commandName: "test",

@@ -16,13 +16,13 @@ struct Roost: AsyncParsableCommand {
             MailCommand.self, PushCommand.self, ConsoleCommand.self, PrintVersion.self,
         ])
 
-    /// Runs the command on the event loops themselves: a request then changes threads as seldom as it can.
+    /// Runs commands on the event loops themselves, so that requests rarely change threads.
     static func main() async {
         MemoryLimits.set()
         DescriptorLimit.raise()
         _ = NIOSingletons.unsafeTryInstallSingletonPosixEventLoopGroupAsConcurrencyGlobalExecutor()
         var arguments = Array(CommandLine.arguments.dropFirst())
-        // The server's help is generated from its options.
+        // The help of `roost serve` is generated from the option table.
         if arguments == ["help", "serve"] { arguments = ["serve", "--help"] }
         if let message = UnknownCommand.message(arguments) {
             ErrorText.report(message)

@@ -46,7 +46,7 @@ struct Serve: AsyncParsableCommand {
     }
 }
 
-/// The help of `roost serve`, generated from the option table. Pure.
+/// The help of `roost serve`, generated from the option table.
 enum OptionHelp {
     static let usage = "roost serve [roost.json] [--OPTION VALUE ...]"
 
@@ -57,7 +57,7 @@ enum OptionHelp {
         variables, configuration file, defaults. See docs/configuration.md.
         """
 
-    /// The help, wrapped at a width.
+    /// Returns the help, wrapped at a width.
     static func text(width: Int) -> String {
         let width = max(40, width)
         var lines = wrapped("USAGE: " + usage, indent: 7, width: width) + [""]
@@ -102,5 +102,5 @@ enum OptionHelp {
     }
 }
 
-// Inside of a command, its own `exit` hides that of the system.
+// Inside a command, its own `exit` hides the system function.
 private func endProcess(_ status: Int32) -> Never { exit(status) }

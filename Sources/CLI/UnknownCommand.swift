@@ -1,9 +1,9 @@
 import ArgumentParser
 import ServerConfiguration
 
-/// An argument in place of a command's name.
+/// Detects arguments that don't start with the name of a command.
 enum UnknownCommand {
-    /// The message for arguments that name no command, or nil if they name one.
+    /// Returns the error message for arguments that name no command, or nil if they name one.
     static func message(_ arguments: [String], of command: any ParsableCommand.Type = Roost.self) -> String? {
         if arguments.first == "help" { return message(Array(arguments.dropFirst()), of: command) }
         let subcommands = command.configuration.subcommands
@@ -18,7 +18,7 @@ enum UnknownCommand {
         }
         let list = "The commands are \(names.joined(separator: ", "))"
         guard !first.hasPrefix("-") else {
-            // The value after an equals sign may be a key.
+            // The value after an equals sign may be a key, so it isn't printed.
             let name = String(first.prefix { $0 != "=" })
             let isOption = OptionTable.find(String(name.drop { $0 == "-" })) != nil
             return isOption

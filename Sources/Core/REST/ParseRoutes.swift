@@ -10,7 +10,7 @@ import Rules
 import ServerConfiguration
 import Tasks
 
-/// The routes of the REST interface: which path and method is which call of the backend.
+/// The routes of the REST interface, which map methods and paths to backend calls.
 public struct ParseRoutes: RequestHandler {
     package private(set) var backend: Backend
     let configuration: Configuration
@@ -18,11 +18,11 @@ public struct ParseRoutes: RequestHandler {
     package let errors: ErrorReply
     let limits: RateLimiter?
     let declaredLimits: DeclaredLimits?
-    /// Functions and jobs; nil for none.
+    /// The cloud functions and jobs, or nil without cloud code.
     let cloud: CloudEngine?
     let batchCalls = BatchCalls()
 
-    /// - Parameter cloud: Functions and jobs; nil for none.
+    /// - Parameter cloud: The cloud functions and jobs, or nil without cloud code.
     public init(backend: Backend, cloud: CloudEngine? = nil, logger: Logger) {
         self.backend = backend
         self.cloud = cloud
@@ -37,14 +37,13 @@ public struct ParseRoutes: RequestHandler {
         self.logger = logger
     }
 
-    /// The same routes over another backend: that of a transaction.
+    /// Returns the same routes with another backend, such as that of a transaction.
     func over(_ backend: Backend) -> ParseRoutes {
         var routes = self
         routes.backend = backend
         return routes
     }
 
-    /// Answers one request.
     public func respond(to envelope: Envelope) async throws -> Reply {
         if !envelope.origin.isInternal {
             try checkAllowed(envelope.method.rawValue, envelope.path, envelope.power)
@@ -52,7 +51,7 @@ public struct ParseRoutes: RequestHandler {
         let route = RouteTable.match(envelope.method, envelope.path)
         let context = try await counted(envelope, limits, declaredLimits?.limiter) {
             if let route { envelope.origin.record?.note(row: route.row) }
-            // Who calls is found out first: a bad token is refused wherever it leads.
+            // The caller is resolved first: an invalid token is rejected even if the route doesn't exist.
             let context = try await self.context(of: envelope, route?.traits ?? [])
             note(context.caller, of: envelope)
             if envelope.power == .client, !envelope.origin.isInternal {
@@ -70,9 +69,9 @@ public struct ParseRoutes: RequestHandler {
         return try await perform(route, envelope, context)
     }
 
-    /// Counts a request for limits: for those of addresses before it is found out who calls, for those of users after that.
+    /// Applies rate limits: those per address before the caller is resolved, those per user afterwards.
     ///
-    /// - Throws: ``RateLimitExceeded``; what `find` throws.
+    /// - Throws: ``RateLimitExceeded``, or the error of `find`.
     func counted(
         _ envelope: Envelope, _ limits: RateLimiter?, _ declared: RateLimiter?,
         _ find: () async throws -> RequestContext
@@ -99,7 +98,7 @@ public struct ParseRoutes: RequestHandler {
         record.note(RequestRecord.Caller(user: caller.user?.id, client: client, power: power))
     }
 
-    /// Finds out who is calling; throws 209 for a token that is not, or no longer, of a session.
+    /// Resolves the caller. Throws 209 for an invalid or expired session token.
     func context(of envelope: Envelope, _ traits: Route.Traits = []) async throws -> RequestContext {
         var caller = Caller(power: envelope.power, installationId: envelope.credentials.installationID)
         let now = backend.clock.now
@@ -114,7 +113,7 @@ public struct ParseRoutes: RequestHandler {
         {
             caller.user = try await backend.sessions.user(token: token, now: now)
         } else if traits.contains(.aboutSession), let token = envelope.credentials.sessionToken, !token.isEmpty {
-            // Who has a key is not refused for a bad token.
+            // A caller with a key isn't rejected for an invalid token.
             caller.user = try? await backend.sessions.user(token: token, now: now)
         }
         if let console = envelope.console { caller.hiddenSecrets = console.hiddenSecrets }
@@ -123,20 +122,19 @@ public struct ParseRoutes: RequestHandler {
             languages: envelope.origin.languages, facts: envelope.origin)
     }
 
-    /// Calls what a path and method name; throws ``HTTPError`` 404 for a path that is none of ours.
+    /// Runs the route of a method and path. Throws ``HTTPError`` 404 if it doesn't exist.
     func route(_ envelope: Envelope, _ context: RequestContext) async throws -> Reply {
         guard let route = RouteTable.match(envelope.method, envelope.path) else { throw Self.noRoute(envelope) }
         return try await perform(route, envelope, context)
     }
 
-    /// Calls a route, once per request id.
     private func perform(_ route: Route, _ envelope: Envelope, _ context: RequestContext) async throws -> Reply {
         guard let handler = route.handler else { throw Self.noRoute(envelope) }
         if route.traits.contains(.master), !context.caller.isMaster { throw Forbidden.masterKeyRequired }
         if configuration.readOnly, !route.onlyReads { throw ParseError.serverOnlyReads }
         if route.traits.contains(.idempotent) { try await claim(envelope, context) }
         let call = RouteCall(envelope: envelope, context: context, arguments: route.arguments(of: envelope.path))
-        // What is made for cloud code is held until the answer is whole.
+        // Values created for cloud code stay in memory until the response is complete.
         let reply =
             backend.triggers.callsTriggers
             ? try await HeldMemory.run(in: .values, depth: envelope.origin.memoryDepth) {
@@ -146,12 +144,10 @@ public struct ParseRoutes: RequestHandler {
         return reply
     }
 
-    /// Claims a request's id, so that no other request is served under it.
-    ///
-    /// - Throws: 159 if the id was used before.
+    /// Claims a request's id, so that the request isn't served twice. Throws 159 if the id was used before.
     private func claim(_ envelope: Envelope, _ context: RequestContext) async throws {
         guard !envelope.isBatchElement, let id = envelope.credentials.requestID, !id.isEmpty else { return }
-        // The Objective-C SDKs send one id for the whole life of the process: it says nothing about a request.
+        // The Objective-C SDKs send the same id for the whole lifetime of a process, so it doesn't identify a request.
         let version = envelope.credentials.clientVersion?.asciiLowercased ?? ""
         guard !["i", "osx", "apple-"].contains(where: version.hasPrefix) || version.hasPrefix("ios-") else { return }
         try await backend.transactions.claim(request: id, path: envelope.path.joined(separator: "/"), context)
@@ -162,9 +158,9 @@ public struct ParseRoutes: RequestHandler {
     }
 }
 
-/// The option `routeAllowList`: routes that are not on it are for the master and maintenance keys alone.
+/// The option `routeAllowList`, which restricts clients to the listed routes.
 extension ParseRoutes {
-    /// Refuses a client's call of a route that is not on the list.
+    /// Rejects a client's call of a route that isn't listed.
     ///
     /// - Parameters:
     ///   - method: The name of the method, for the log.

@@ -4,32 +4,32 @@ import Operations
 import Rules
 public import Telemetry
 
-/// All routes of the REST interface. Dispatch, batches, request ids, the allow list, metrics, the list in the documents
-/// and the tests that walk all routes read it.
+/// All routes of the REST interface, used for dispatch, batches, request ids, the allow list, metrics, documentation
+/// and tests.
 package enum RouteTable {
-    /// The routes; where two fit, the first counts.
+    /// All routes. The first match wins.
     package static let all: [Route] =
         (objects + accounts + [batch] + configuration + functions + jobs + schemas + administration + hooks + imports
         + files + monitoring)
         .enumerated().map { $1.counted(in: RequestMeters.firstRoute + $0) }
 
-    /// The route that answers a request whose body is read; nil when none does.
+    /// Returns the route that handles a request after its body is read, or nil if none matches.
     ///
     /// - Parameter components: The decoded path below the mount, without empty components.
     package static func match(_ method: Method, _ components: [String]) -> Route? {
         candidates(components).first { $0.method == method && $0.fits(components) }
     }
 
-    /// The route that answers a request before its body is read; nil when none does.
+    /// Returns the route that handles a request before its body is read, or nil if none matches.
     ///
-    /// - Parameter components: The path below the mount as it came, without empty components.
+    /// - Parameter components: The raw path below the mount, without empty components.
     package static func unread(_ method: String, _ components: [Substring]) -> Route? {
         guard let first = components.first, let routes = unreadByFirstName[first.asciiLowercased] else { return nil }
         let method = Method(name: method)
         return routes.first { ($0.method == method || $0.traits.contains(.anyMethod)) && $0.fits(components) }
     }
 
-    /// A path with the names of routes as parse-server writes them, so that no spelling of a route slips past a list.
+    /// Returns a path with its route names in parse-server's spelling, so that no other spelling evades a list.
     package static func canonical(_ components: [String]) -> [String] {
         let candidates = candidates(components)
         if let route = candidates.first(where: { $0.fits(components) }) {
@@ -53,63 +53,61 @@ package enum RouteTable {
     }
 }
 
-/// The rows under which metrics count requests: the routes of the table, and the pages, whose folder is configured.
+/// The metrics rows of requests: the routes of the table, and the pages, whose folder is configurable.
 public enum MeasuredRoutes {
-    /// The rows, in the order of their numbers.
+    /// All rows, in order of their numbers.
     public static let rows: [RequestMeters.Row] =
         RouteTable.all.map { RequestMeters.Row(method: $0.method.rawValue, route: $0.template) }
         + [RequestMeters.Row(method: "GET", route: "/{page}")]
 
     static let page = RequestMeters.firstRoute + RouteTable.all.count
 
-    /// The template of the paths that are counted in a row; nil for paths of no route.
+    /// The path template of a row, or nil for unrouted paths.
     static func route(ofRow number: Int) -> String? {
         let index = number - RequestMeters.firstRoute
         return rows.indices.contains(index) ? rows[index].route : nil
     }
 }
 
-/// One route of the REST interface: which requests it answers, who may use it, and what answers.
+/// A route of the REST interface: its method and path, its access rules and its handler.
 package struct Route: Sendable {
-    /// What dispatch, batches, request ids and the allow list need to know of a route.
+    /// Properties that dispatch, batches, request ids and the allow list use.
     package struct Traits: OptionSet, Sendable {
         package let rawValue: Int
 
         package init(rawValue: Int) { self.rawValue = rawValue }
 
-        /// Only the master key, or the read-only master key, may use it.
+        /// Requires the master key or the read-only master key.
         package static let master = Traits(rawValue: 1 << 0)
-        /// A batch may contain it.
+        /// Allowed in a batch.
         package static let batchable = Traits(rawValue: 1 << 1)
-        /// A batch that is one transaction may contain it.
+        /// Allowed in a batch that is a transaction.
         package static let transactional = Traits(rawValue: 1 << 2)
-        /// The same request id is served once.
+        /// Serves each request id only once.
         package static let idempotent = Traits(rawValue: 1 << 3)
-        /// A session token has no meaning for it, so that a bad one is not refused.
+        /// Ignores the session token, so that an invalid token isn't rejected.
         static let withoutSession = Traits(rawValue: 1 << 4)
-        /// It is about the session of the token, whatever keys come with it.
+        /// Resolves the session of the token even if the request has a key.
         static let aboutSession = Traits(rawValue: 1 << 6)
-        /// The body may be a form with files.
+        /// Accepts forms with files.
         static let form = Traits(rawValue: 1 << 5)
-        /// It answers by whatever method.
+        /// Accepts every method.
         static let anyMethod = Traits(rawValue: 1 << 7)
     }
 
     package enum Component: Sendable, Equatable {
-        /// A name, found whatever the case of its letters; written as parse-server writes it.
+        /// A literal name in parse-server's spelling, matched in any case.
         case literal(String)
-        /// Any one component, by what it is.
+        /// Any single component. The value is the parameter's name.
         case parameter(String)
-        /// All components that are left, at least one.
+        /// All remaining components, at least one. The value is the parameter's name.
         case rest(String)
     }
 
     typealias Handler = @Sendable (ParseRoutes, RouteCall) async throws -> Reply
-    /// Answers before the body is read, which may be long; nil for a request that is answered as if there were no such
-    /// route.
+    /// Responds before the body is read, which may be long. Returns nil to continue as if the route didn't exist.
     typealias UnreadHandler = @Sendable (UnreadRequest) async throws -> Reply?
 
-    /// Takes the body, or runs before it is read.
     private enum Answer: Sendable {
         case read(Handler)
         case unread(UnreadHandler)
@@ -119,10 +117,10 @@ package struct Route: Sendable {
     package let path: [Component]
     package let traits: Traits
     private var answer: Answer
-    /// The row of the metrics that counts its requests.
+    /// The metrics row that counts the route's requests.
     private(set) var row = 0
 
-    /// - Parameter path: Components with slashes between them: names, `:parameters`, and `*rest` as the last.
+    /// - Parameter path: Components separated by slashes: names, `:parameters` and, as the last, `*rest`.
     init(_ method: Method, _ path: String, _ traits: Traits = [], _ handler: @escaping Handler) {
         self.init(method, path, traits, .read(handler))
     }
@@ -140,17 +138,17 @@ package struct Route: Sendable {
         self.answer = answer
     }
 
-    /// A route that answers before a body is read.
+    /// Creates a route that responds before the body is read.
     static func unread(
         _ method: Method, _ path: String, _ traits: Traits = [], _ handler: @escaping UnreadHandler
     ) -> Route {
         Route(method, path, traits, .unread(handler))
     }
 
-    /// What answers with the body; nil for a route that answers before it is read.
+    /// The handler that needs the body, or nil if the route responds before it is read.
     var handler: Handler? { if case .read(let handler) = answer { handler } else { nil } }
 
-    /// What answers before the body is read; nil for a route that wants it.
+    /// The handler that responds before the body is read, or nil if the route needs the body.
     var unread: UnreadHandler? {
         if case .unread(let handler) = answer { handler } else { nil }
     }
@@ -159,7 +157,7 @@ package struct Route: Sendable {
         if case .rest? = path.last { true } else { false }
     }
 
-    /// The same route, whose replies are changed before they are sent.
+    /// Returns the same route with its replies changed by a closure.
     func changing(_ change: @escaping @Sendable (Reply) -> Reply) -> Route {
         guard let handler else { return self }
         var route = self
@@ -173,13 +171,14 @@ package struct Route: Sendable {
         return route
     }
 
-    /// Whether it writes nothing by itself: functions and the parts of a batch are judged by what they ask for.
+    /// Whether the route itself writes nothing. Functions and batches count as reads, because their operations are
+    /// checked separately.
     package var onlyReads: Bool {
         let isLogIn = path == [.literal("login")]
         return (method == .get && !isLogIn) || path == [.literal("batch")] || path.first == .literal("functions")
     }
 
-    /// The path as the documents write it.
+    /// The path as written in the documentation.
     package var text: String {
         path.map { component in
             switch component {
@@ -190,7 +189,7 @@ package struct Route: Sendable {
         }.joined()
     }
 
-    /// The path as OpenTelemetry's conventions write templates.
+    /// The path template in OpenTelemetry's format.
     var template: String {
         path.map { component in
             switch component {
@@ -209,7 +208,7 @@ package struct Route: Sendable {
         }
     }
 
-    /// The components of a path of the route that stand for parameters.
+    /// Returns the components of a path that match the route's parameters.
     func arguments(of components: [String]) -> [String] {
         var arguments: [String] = []
         arguments.reserveCapacity(components.count)
@@ -220,7 +219,7 @@ package struct Route: Sendable {
         return arguments
     }
 
-    /// The path with names as parse-server writes them; `components` must fit.
+    /// Returns a path with names in parse-server's spelling. `components` must fit the route.
     func canonical(_ components: [String]) -> [String] {
         var components = components
         for (index, component) in path.enumerated() {
@@ -239,7 +238,7 @@ package struct Route: Sendable {
 struct RouteCall: Sendable {
     let envelope: Envelope
     let context: RequestContext
-    /// What stands in the path where the route has parameters, in their order.
+    /// The path components that match the route's parameters, in order.
     let arguments: [String]
 
     subscript(index: Int) -> String { arguments[index] }

@@ -4,15 +4,15 @@ import Outgoing
 public import ServerConfiguration
 public import Telemetry
 
-/// Makes the storage that a configuration names.
+/// Creates the file storage of a configuration.
 public enum FileStoreFactory {
-    /// The storage of a configuration, with those behind it; nothing is opened yet.
+    /// Creates the configured storage with its fallbacks. Opens no connections yet.
     ///
     /// - Parameters:
-    ///   - folder: The folder of files on the disk.
+    ///   - folder: The folder for files on disk.
     ///   - database: The connection string of the database.
     ///   - meters: Counts requests to buckets.
-    /// - Throws: `ConfigurationError` for what cannot be used.
+    /// - Throws: `ConfigurationError` if the configuration can't be used.
     public static func storage(
         _ configuration: Configuration, folder: String, database: String,
         meters: FileStoreMeters = FileStoreMeters(), logger: Logger
@@ -23,14 +23,14 @@ public enum FileStoreFactory {
         return stores.count == 1 ? stores[0] : FallbackStorage(stores[0], others: Array(stores.dropFirst()))
     }
 
-    /// One storage; nothing is opened yet.
+    /// Creates a single storage. Opens no connections yet.
     ///
     /// - Parameters:
-    ///   - store: Where the files are.
-    ///   - folder: The folder of files on the disk.
+    ///   - store: The kind of storage, with its options.
+    ///   - folder: The folder for files on disk.
     ///   - database: The connection string of the database.
     ///   - meters: Counts requests to buckets.
-    /// - Throws: `ConfigurationError` for what cannot be used.
+    /// - Throws: `ConfigurationError` if the configuration can't be used.
     public static func storage(
         _ store: Configuration.FileStore, _ configuration: Configuration, folder: String, database: String,
         meters: FileStoreMeters = FileStoreMeters(), logger: Logger
@@ -57,7 +57,7 @@ public enum FileStoreFactory {
     ) throws -> S3Storage {
         var outgoing = configuration.outgoing
         if bucket.endpoint?.isLoopback == true { outgoing.proxy = nil }
-        // Mails and sign-ins have connections of their own, which files must not take.
+        // Separate from the connections for mails and sign-ins, which files must not occupy.
         let caller = try HTTPCaller(outgoing, connectionsPerHost: 128, keptFor: .seconds(5), connectTime: .seconds(3))
         let reader = try HTTPCaller(
             outgoing, connectionsPerHost: DownloadSlots.count, keptFor: .seconds(5), connectTime: .seconds(3))

@@ -2,19 +2,19 @@ import FileStorage
 import Logging
 import Synchronization
 
-/// Keeps requests from a store that cannot be reached: after some failures in a row it lets none through for a while, which
-/// grows; then one, whose end decides.
+/// Stops sending requests to a store that is down. After several consecutive failures it rejects all requests for an
+/// increasing time, then lets one through as a probe.
 ///
-/// A store that cannot be connected to is down. Bad answers, and none, say so where several objects get them: one may be
-/// broken, or too large for the time that there is.
+/// Each failed connection counts. A failed or missing response counts once per object, because a single object may be
+/// broken or too large for the time limit.
 final class StoreBreaker: Sendable {
     private struct State {
         var failures = 0
-        /// The objects among them.
+        /// The objects whose failures have been counted.
         var objects: Set<String> = []
-        /// For how long the door was closed last.
+        /// The duration of the latest rejection.
         var wait = Duration.zero
-        /// Until when no request goes through; nil while all do.
+        /// The time until which requests are rejected, or nil if they are let through.
         var closedUntil: ContinuousClock.Instant?
         var isProbing = false
     }
@@ -26,16 +26,16 @@ final class StoreBreaker: Sendable {
     private static let failuresInARow = 5
     private static let longestWait = Duration.seconds(30)
 
-    /// - Parameter name: What the store is called in the log.
+    /// - Parameter name: The store's name in the log.
     init(name: String, logger: Logger) {
         self.name = name
         self.logger = logger
     }
 
-    /// Whether requests are kept away.
+    /// Whether requests are being rejected.
     var isClosed: Bool { state.withLock { $0.closedUntil != nil } }
 
-    /// Refuses what would be refused, without asking to be let through.
+    /// Rejects a request that ``enter()`` would reject, without starting a probe.
     ///
     /// - Throws: ``FileStorageError/unavailable(retryAfter:)``.
     func check() throws {
@@ -45,7 +45,7 @@ final class StoreBreaker: Sendable {
         }
     }
 
-    /// Lets a request through; its end must be reported; throws ``FileStorageError/unavailable(retryAfter:)``.
+    /// Lets a request through, whose result must be reported. Throws ``FileStorageError/unavailable(retryAfter:)``.
     func enter() throws {
         try state.withLock { state in
             guard let until = state.closedUntil else { return }
@@ -62,9 +62,9 @@ final class StoreBreaker: Sendable {
         if opened { logger.notice("file store reachable again", metadata: ["store": "\(name)"]) }
     }
 
-    /// The store has not answered, or said that it cannot.
+    /// Records that the store didn't respond or reported an internal error.
     ///
-    /// - Parameter object: What was asked for, where that may be the reason.
+    /// - Parameter object: The requested object, if it may be the cause.
     func failed(_ reason: String, for object: String?) {
         let closed = state.withLock { state in
             let wasProbing = state.isProbing
@@ -85,7 +85,7 @@ final class StoreBreaker: Sendable {
         }
     }
 
-    /// The caller has left before the store answered.
+    /// Records that a request ended without showing whether the store works.
     func abandoned() { state.withLock { $0.isProbing = false } }
 
     private static func refusal(_ until: ContinuousClock.Instant) -> FileStorageError {

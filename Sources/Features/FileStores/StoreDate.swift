@@ -7,7 +7,7 @@ import Encoding
 #endif
 
 package enum StoreDate {
-    /// Seconds since 1970 of a date as HTTP writes it; nil for another text.
+    /// Converts an HTTP date to seconds since 1970, or returns nil if it is invalid.
     package static func seconds(ofHTTPDate text: String) -> Int? {
         let parts = text.split { " :,".contains($0) }
         let months = ["Jan", "Feb", "Mar", "Apr", "May", "Jun", "Jul", "Aug", "Sep", "Oct", "Nov", "Dec"]
@@ -17,7 +17,7 @@ package enum StoreDate {
         return seconds(year, month + 1, day, hour, minute, second)
     }
 
-    /// Seconds since 1970 of a date as XML and JSON write it, `2024-01-31T12:00:00.000Z`; nil for another text.
+    /// Converts an ISO date such as `2024-01-31T12:00:00.000Z` to seconds since 1970, or returns nil if it is invalid.
     package static func seconds(ofISODate text: String) -> Int? {
         let parts = text.split { "-T:.Z".contains($0) }.prefix(6).map { Int($0) }
         guard parts.count == 6, let year = parts[0], let month = parts[1], let day = parts[2], let hour = parts[3],
@@ -26,7 +26,7 @@ package enum StoreDate {
         return seconds(year, month, day, hour, minute, second)
     }
 
-    /// Nil unless the numbers, which others wrote, form a date.
+    /// Returns nil unless the numbers form a date, because they come from another server.
     private static func seconds(
         _ year: Int, _ month: Int, _ day: Int, _ hour: Int, _ minute: Int, _ second: Int
     ) -> Int? {
@@ -37,7 +37,7 @@ package enum StoreDate {
             + hour * 3600 + minute * 60 + second
     }
 
-    /// A date as XML and JSON write it; nil for another text.
+    /// Parses an ISO date, or returns nil if it is invalid.
     static func date(ofISODate text: String) -> Date? {
         seconds(ofISODate: text).map { Date(timeIntervalSince1970: Double($0)) }
     }

@@ -3,8 +3,8 @@ import JSON
 import Operations
 import ParseModel
 
-/// Logging in and out, and what else concerns an account. A transaction contains no log-ins: the hash of a password takes
-/// long, and sessions are known outside of it.
+/// Routes for signing in and out and for other account actions. Logins can't be part of a transaction: hashing a
+/// password is slow, and other connections see the new session at once.
 extension RouteTable {
     static let accounts: [Route] =
         [Method.get, .post].flatMap { method in
@@ -43,9 +43,9 @@ extension RouteTable {
 }
 
 extension Envelope {
-    /// The body's parameters, and those of the query string only if the body names no user.
+    /// The body's parameters, merged with the query string only if the body has no username or email.
     ///
-    /// Query values are taken as text, because a password may look like JSON.
+    /// Query values are read as strings, because a password may look like JSON.
     fileprivate var loginParameters: JSONObject {
         guard body["username"]?.isTruthy != true, body["email"]?.isTruthy != true else { return body }
         return body.merging(queryText) { _, fromQuery in fromQuery }

@@ -6,7 +6,7 @@ import ParseStorage
 import ServerConfiguration
 import Tasks
 
-/// Configuration, analytics, and the seats of what is not built.
+/// Routes for the configuration, server information and analytics events, which are accepted and ignored.
 extension RouteTable {
     static let configuration = [
         Route(.get, "config", [.batchable, .transactional]) { routes, call in
@@ -23,7 +23,7 @@ extension RouteTable {
         },
     ]
 
-    /// The schemas API. Classes cannot be changed inside a transaction.
+    /// Routes of the schemas API. Schema changes can't be part of a transaction.
     static let schemas = [
         Route(.get, "schemas", [.master, .batchable, .transactional]) { routes, _ in
             .object(["results": .array(try await routes.backend.schemas.all().map { .object($0) })])
@@ -46,13 +46,13 @@ extension RouteTable {
         },
     ]
 
-    /// What else only the master key reaches.
+    /// Other routes that require the master key.
     static let administration =
         [
             Route(.get, "aggregate/:class", [.master, .batchable]) { routes, call in
                 guard call.context.caller.power == .master || routes.configuration.allowAggregationForReadOnlyMasterKey
                 else { throw HTTPError(status: 403, message: "Permission denied") }
-                // Its objects become values on their way to the answer, which takes long.
+                // Converting and serializing a large result is slow.
                 return try await HeavyWork.run {
                     .object(try await routes.backend.aggregating.run(call[0], call.envelope.parameters, call.context))
                 }
@@ -91,7 +91,7 @@ extension RouteTable {
         ] + pushes + audiences + schedules
 }
 
-/// What the server says it can do: Parse Dashboard decides by it which menus it shows.
+/// The capability report that Parse Dashboard uses to choose its menus.
 enum ServerInformation {
     static func report(_ configuration: Configuration, hasJobs: Bool) -> JSONObject {
         let all: JSONValue = ["create": true, "read": true, "update": true, "delete": true]
@@ -118,7 +118,7 @@ enum ServerInformation {
     }
 }
 
-/// Pushes, and what Parse Dashboard keeps for them.
+/// Routes for pushes and push audiences.
 extension RouteTable {
     static let pushes = [
         Route(.post, "push", [.master, .batchable]) { routes, call in
@@ -136,7 +136,7 @@ extension RouteTable {
         },
     ]
 
-    /// Audiences keep their query as text; it is shown as the object that it is.
+    /// Audiences store their query as a string. Reads return it as an object.
     static let audiences = classRoutes("push_audiences", [], [.master]) { _ in "_Audience" }.map { route in
         route.method == .get ? route.changing { withQueries($0) } : route
     }
@@ -162,7 +162,7 @@ extension RouteTable {
     }
 }
 
-/// Declared webhooks, as Parse Dashboard shows and changes them.
+/// Routes that list and change declared webhooks.
 extension RouteTable {
     static let hooks =
         hookRoutes("hooks/functions", "/:name", areFunctions: true) { .function($0[0]) }
@@ -196,7 +196,7 @@ extension RouteTable {
     }
 }
 
-/// Jobs and their schedules, as administrators and Parse Dashboard start and change them.
+/// Routes for jobs and their schedules.
 extension RouteTable {
     static let jobs = [
         Route(.post, "jobs", [.master, .idempotent]) { routes, call in
@@ -218,7 +218,7 @@ extension RouteTable {
         return reply
     }
 
-    /// Schedules of jobs. parse-server keeps them and leaves it to others to run them.
+    /// Routes for job schedules, which Roost runs itself. parse-server only stores them.
     static let schedules = [
         Route(.get, "cloud_code/jobs", [.master]) { routes, call in
             let found = try JSONValue(parsing: try await routes.backend.finding.find("_JobSchedule", [:], call.context))
@@ -237,7 +237,7 @@ extension RouteTable {
         },
         Route(.put, "cloud_code/jobs/:objectId", [.master]) { routes, call in
             let result = try await routes.backend.jobs.saveSchedule(call.objectId, call.envelope.body, call.context)
-            // parse-server puts the answer of the update into one of its own.
+            // parse-server nests the update's response.
             return .object(["response": .object(result.body)])
         },
         Route(.delete, "cloud_code/jobs/:objectId", [.master]) { routes, call in

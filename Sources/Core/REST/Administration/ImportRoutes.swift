@@ -4,7 +4,7 @@ import Operations
 import ParseModel
 import Rules
 
-/// `/import_data/<Class>` and `/import_relation_data/<Class>/<relation>`, by which dashboards and tools move apps.
+/// `/import_data/<Class>` and `/import_relation_data/<Class>/<relation>`, used by dashboards and migration tools.
 extension RouteTable {
     static let imports = [
         Route(.post, "import_data/:class", [.master, .form]) { routes, call in
@@ -17,11 +17,11 @@ extension RouteTable {
 }
 
 extension ParseRoutes {
-    /// Stores the rows of a file, or of the body itself.
+    /// Imports the rows of an uploaded file or of the body.
     ///
-    /// - Parameter relation: The relation to which the rows belong; nil for objects of the class.
-    /// - Returns: `{"response":[…]}`, with what became of each row in its place.
-    /// - Throws: 107 when there are no rows.
+    /// - Parameter relation: The relation to add the rows to, or nil to create objects of the class.
+    /// - Returns: `{"response":[…]}` with one result per row, in order.
+    /// - Throws: 107 if the file isn't valid JSON or the request has no rows.
     func importRows(_ className: String, relation: String?, _ envelope: Envelope, _ context: RequestContext)
         async throws -> Reply
     {
@@ -54,7 +54,7 @@ extension ParseRoutes {
         return answer
     }
 
-    /// The rows of the form's file or of the body: a list, or an object with the list as `results` or `rows`.
+    /// The rows of the uploaded file or of the body: an array, or an object with the array as `results` or `rows`.
     private static func rows(of envelope: Envelope) throws(ParseError) -> [JSONValue] {
         let content: JSONValue
         let text = envelope.body["importFile"]?.stringValue
@@ -71,7 +71,7 @@ extension ParseRoutes {
         if let list = content.arrayValue ?? content["results"]?.arrayValue ?? content["rows"]?.arrayValue {
             return list
         }
-        // A list as the body itself arrives as an object with its positions as keys.
+        // An array in the body is parsed into an object with the indices as keys.
         guard let list = content.objectValue, list["0"] != nil,
             list.keys.enumerated().allSatisfy({ $0.element == Name(String($0.offset)) })
         else { throw ParseError(ParseError.invalidJSON, "No data to import") }

@@ -6,17 +6,17 @@ import ParseStorage
 import Rules
 public import ServerConfiguration
 
-/// Records who changed what with the master key, an administrator's key or the maintenance key. The entry exists before
-/// anything changes, and a change whose entry cannot be begun is refused. Values are never recorded.
+/// Audits changes made with the master key, an administrator's key or the maintenance key. The entry is stored before
+/// the change, which is rejected if that fails. Values are never recorded.
 public struct KeyAudit: Sendable {
     private let routes: ParseRoutes
     private let keys: ApplicationKeys
     private let events: Set<Configuration.AuditEvent>
     private let tables: ConsoleTables
 
-    /// Keeps what the configuration asks for; nil where it asks for nothing.
+    /// Returns nil if no audit events are configured.
     ///
-    /// - Throws: The first address of the configuration that is none.
+    /// - Throws: The first invalid address in the configuration.
     public init?(_ routes: ParseRoutes) throws(AddressList.InvalidEntry) {
         guard !routes.configuration.audit.events.isEmpty else { return nil }
         self.routes = routes
@@ -25,11 +25,11 @@ public struct KeyAudit: Sendable {
         tables = ConsoleTables(client: routes.backend.store.client)
     }
 
-    /// Answers a request, and keeps it where it is one of those to keep.
+    /// Responds to a request and audits it if it is a change of a configured kind.
     ///
-    /// - Parameter ids: What it is about, where its path does not say it.
+    /// - Parameter ids: The ids of the affected objects, if the path doesn't contain them.
     func keep(_ envelope: Envelope, ids: [String] = [], _ answer: () async throws -> Reply) async throws -> Reply {
-        // Cloud code is the server itself, and the console has entries of its own.
+        // Requests of cloud code aren't audited, and the console writes its own entries.
         guard [.master, .maintenance].contains(envelope.power), !envelope.origin.isInternal, envelope.console == nil,
             let entry = entry(of: envelope, ids)
         else { return try await answer() }
@@ -47,7 +47,6 @@ public struct KeyAudit: Sendable {
         return reply
     }
 
-    /// An entry for the audited calls of a request, or nil if there are none.
     private func entry(of envelope: Envelope, _ ids: [String]) -> AuditEntry? {
         let isBatch = envelope.path.count == 1 && envelope.path[0].asciiLowercased == "batch"
         let elements =
@@ -73,7 +72,7 @@ public struct KeyAudit: Sendable {
         return entry
     }
 
-    /// The kind of change, or nil if the caller doesn't decide it.
+    /// The audit event of a path, or nil for paths that aren't audited, such as functions and logins.
     private static func event(of path: [String]) -> Configuration.AuditEvent? {
         let path = RouteTable.canonical(path)
         switch path.first {
@@ -86,7 +85,7 @@ public struct KeyAudit: Sendable {
         }
     }
 
-    /// Ids and names of new objects, from the answer.
+    /// The ids of created objects and the names of created files in a response.
     private static func made(by reply: Reply) -> [String] {
         guard reply.status < 300, case .json(let bytes) = reply.body, let answer = try? JSONValue(parsing: bytes) else {
             return []

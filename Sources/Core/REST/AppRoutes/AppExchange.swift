@@ -6,43 +6,42 @@ import NIOPosix
 import Synchronization
 import Tasks
 
-/// One request to an app's own routes, on a connection of its own: the body goes out as the app reads it, and the answer
-/// is read as the client takes it.
+/// A request to an app's own routes, on a separate connection. Streams the request body as fast as the app reads it,
+/// and the response as fast as the client does.
 final class AppExchange: Sendable {
     private struct State {
         var parts = Deque<HTTPClientResponsePart>()
-        /// What comes after the last part; nil while the connection is open.
+        /// The error after the last part, or nil while the connection is open.
         var end: (any Error)?
         var consumer: CheckedContinuation<HTTPClientResponsePart, any Error>?
         var channel: (any Channel)?
         var isClosed = false
-        /// Set once the app has read the last part, or the sender stops waiting.
+        /// Set when the last part is written, or to stop waiting for it.
         var taken: OneTime<Bool>?
         var sentBytes = 0
-        /// Whether the answer is complete, or will never be.
+        /// Whether the response is complete or the exchange has ended.
         var isAnswered = false
     }
 
-    /// The app ended the connection, or sent what is no HTTP.
+    /// The app closed the connection or sent invalid HTTP.
     struct Broken: Error {}
-    /// The app was silent for too long.
+    /// The app sent nothing within the time limit.
     struct Silent: Error {}
 
     private let state = Mutex(State())
     private let release: @Sendable () -> Void
 
-    /// - Parameter release: Called once when the answer is complete or the exchange ends.
     private init(release: @escaping @Sendable () -> Void) { self.release = release }
 
     deinit { close() }
 
-    /// Connects to the socket of an app.
+    /// Connects to an app's Unix socket.
     ///
-    /// - Parameter release: Called once when the answer is complete or the exchange ends.
-    /// - Throws: What keeps it from connecting.
+    /// - Parameter release: Called once when the response is complete or the exchange ends.
+    /// - Throws: The connection error.
     static func open(_ socket: String, release: @escaping @Sendable () -> Void) async throws -> AppExchange {
         let exchange = AppExchange(release: release)
-        // The answer reaches the client's connection without a change of threads.
+        // On the client's event loop, the response needs no thread switch.
         let group: any EventLoopGroup =
             MultiThreadedEventLoopGroup.currentEventLoop ?? MultiThreadedEventLoopGroup.singleton
         let channel = try await ClientBootstrap(group: group)
@@ -58,7 +57,7 @@ final class AppExchange: Sendable {
         return exchange
     }
 
-    /// Ends the exchange. Before its answer is complete, the app sees that the client left.
+    /// Ends the exchange. If the response isn't complete, the app sees the client disconnect.
     func close() {
         let (channel, consumer) = state.withLock { state in
             guard !state.isClosed else { return (nil as (any Channel)?, state.consumer.take()) }
@@ -74,7 +73,8 @@ final class AppExchange: Sendable {
         endAnswer()
     }
 
-    /// Releases the slot of the exchange. The app may go on reading the body, as long as it does so promptly.
+    /// Marks the response as complete and releases the exchange's slot. The app may still read the body, with a limit
+    /// of one second per part.
     func endAnswer() {
         let (wasAnswered, taken) = state.withLock { state in
             defer { state.isAnswered = true }
@@ -85,17 +85,18 @@ final class AppExchange: Sendable {
         release()
     }
 
-    /// Sends a request without a body. An app that doesn't read it sends no answer.
+    /// Sends a request without a body. Doesn't wait for the write: an app that doesn't read it sends no response
+    /// either.
     func sendAll(_ head: HTTPRequestHead) {
         guard let channel = state.withLock({ $0.channel }) else { return }
         channel.write(HTTPClientRequestPart.head(head), promise: nil)
         channel.writeAndFlush(HTTPClientRequestPart.end(nil), promise: nil)
     }
 
-    /// Sends a part.
+    /// Sends a part of the request.
     ///
-    /// - Parameter isOver: Whether to stop waiting until the app has read the part. Call ``wake()`` after its value changes.
-    /// - Returns: Whether it was sent in time; false if the app doesn't read it.
+    /// - Parameter isOver: Returns true to stop waiting for the write. Call ``wake()`` after its value changes.
+    /// - Returns: False if the part wasn't written within the limit.
     func send(
         _ part: HTTPClientRequestPart, within limit: Duration, unless isOver: @Sendable () -> Bool = { false }
     ) async -> Bool {
@@ -113,19 +114,19 @@ final class AppExchange: Sendable {
         return await isTaken.wait(isAnswered ? min(limit, Self.readOn) : limit) ?? false
     }
 
-    /// How long an app that has answered may take to read a part.
+    /// The limit for writing a part after the app has responded.
     private static let readOn = Duration.seconds(1)
 
-    /// Ends the wait of ``send(_:within:unless:)``.
+    /// Ends a wait in ``send(_:within:unless:)``.
     func wake() { state.withLock { $0.taken }?.set(true) }
 
-    /// Request body bytes sent so far.
+    /// The number of body bytes sent so far.
     var sentBytes: Int { state.withLock { $0.sentBytes } }
 
-    /// Waits for the next part of the answer.
+    /// Waits for the next part of the response.
     ///
-    /// - Parameter limit: The longest silence, or nil for no limit.
-    /// - Throws: ``Silent`` after the limit, ``Broken`` when the app ended the connection.
+    /// - Parameter limit: The maximum wait, or nil for no limit.
+    /// - Throws: ``Silent`` after the limit, or ``Broken`` if the app closed the connection.
     func next(within limit: Duration?) async throws -> HTTPClientResponsePart {
         if let part = state.withLock({ $0.parts.popFirst() }) { return part }
         guard let channel = state.withLock({ $0.channel }) else { throw Broken() }
@@ -174,7 +175,7 @@ final class AppExchange: Sendable {
         func channelRead(context: ChannelHandlerContext, data: NIOAny) { exchange?.append(unwrapInboundIn(data)) }
 
         func channelReadComplete(context: ChannelHandlerContext) {
-            // What came was no whole part.
+            // The bytes received so far don't form a whole part.
             if exchange?.isAwaited == true { context.read() }
         }
 

@@ -8,13 +8,13 @@ import NIOHTTP1
     import Foundation
 #endif
 
-/// Decides which header fields go to an app's own routes, and which come back.
+/// Filters the header fields passed between clients and an app's own routes.
 struct AppFields: Sendable {
     private let keys: ApplicationKeys
 
     init(_ keys: ApplicationKeys) { self.keys = keys }
 
-    /// Fields that concern one connection (RFC 9110, 7.6.1), and those whose place the server's own take.
+    /// Hop-by-hop fields (RFC 9110, 7.6.1) and fields that Roost sets itself.
     private static let ofConnection: Set<String> = [
         "connection", "keep-alive", "proxy-authenticate", "proxy-authorization", "proxy-authentication-info",
         "proxy-connection", "te", "trailer", "transfer-encoding", "upgrade", "content-length",
@@ -26,8 +26,8 @@ struct AppFields: Sendable {
     private static let notForApp = ofConnection.union(ofClient)
     private static let notForClient = ofConnection.union(["date", "x-request-id"])
 
-    /// The fields of a request for the app: without those of the connection and without keys of the server, and with
-    /// the server's view of the client.
+    /// Returns the request's header fields for the app, without hop-by-hop fields and server keys. Adds the client's
+    /// address, scheme and host as Roost sees them.
     func request(
         _ request: IncomingRequest, client: String, scheme: String, host: String
     ) -> HTTPHeaders {
@@ -45,7 +45,7 @@ struct AppFields: Sendable {
             default: fields.add(name: name, value: value)
             }
         }
-        // Clients of HTTP/1.0 need not name a host, and the app gets HTTP/1.1.
+        // HTTP/1.0 clients may omit Host, but the app gets HTTP/1.1.
         if !fields.contains(name: "Host") { fields.add(name: "Host", value: host.isEmpty ? "localhost" : host) }
         fields.add(name: "X-Forwarded-For", value: client)
         fields.add(name: "X-Forwarded-Proto", value: scheme)
@@ -53,7 +53,7 @@ struct AppFields: Sendable {
         fields.add(name: "X-Request-Id", value: request.id.description)
         if let parent = request.span?.traceparent { fields.add(name: "traceparent", value: parent) }
         if let length = request.body.declaredLength {
-            // Methods without a body have no length.
+            // A request without a body needs no length, unless the client sent one.
             if length > 0 || request.headers[.contentLength] != nil {
                 fields.add(name: "Content-Length", value: "\(length)")
             }
@@ -63,7 +63,7 @@ struct AppFields: Sendable {
         return fields
     }
 
-    /// The fields of an answer for the client, and its length if the app said it.
+    /// Returns the response's header fields for the client, and its length if the app sent one.
     static func answer(_ headers: HTTPHeaders) -> (fields: [(String, String)], length: Int?) {
         let named = named(by: headers.map { (name: $0.name, value: $0.value) })
         let fields = headers.filter { field in
@@ -76,7 +76,6 @@ struct AppFields: Sendable {
         )
     }
 
-    /// The fields that `Connection` names.
     private static func named(by fields: some Sequence<(name: String, value: String)>) -> Set<String> {
         var names: Set<String> = []
         for (name, value) in fields where name.asciiLowercased == "connection" {
@@ -85,11 +84,10 @@ struct AppFields: Sendable {
         return names
     }
 
-    /// Whether Basic credentials have a key of the server.
     private func isKey(_ value: String) -> Bool {
         let parts = value.split(maxSplits: 1) { $0 == " " || $0 == "\t" }
         guard parts.count == 2, String(parts[0]).asciiLowercased == "basic" else { return false }
-        // Node reads it without its padding, too.
+        // Node also decodes base64 without padding.
         let encoded = parts[1].trimmingSpaces().prefix { $0 != "=" }
         let padding = String(repeating: "=", count: (4 - encoded.utf8.count % 4) % 4)
         guard let data = Data(base64Encoded: encoded + padding, options: .ignoreUnknownCharacters),
@@ -100,7 +98,7 @@ struct AppFields: Sendable {
         }
     }
 
-    /// The cookies but those of the console, which has the same origin.
+    /// Removes the console's cookies, which browsers send because the console has the same origin.
     private static func withoutConsole(_ cookies: String) -> String {
         cookies.split(separator: ";").map { $0.trimmingSpaces() }
             .filter { !$0.contains("roost-console") && !$0.contains("roost_console") }.joined(separator: "; ")

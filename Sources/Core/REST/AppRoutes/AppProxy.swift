@@ -5,9 +5,9 @@ import NIOHTTP1
 package import ServerConfiguration
 import Tasks
 
-/// Hands requests outside of the mount path on to an app's own routes, which a process of Node serves on a Unix socket.
+/// Forwards requests outside the mount path to an app's own routes, which a Node process serves on a Unix socket.
 package struct AppProxy: Sendable {
-    /// Finds a socket on which the app listens, waiting for as long as given; nil if the app is down.
+    /// Waits up to the given time for the app to listen and returns its socket, or nil if the app is down.
     package typealias FindSocket = @Sendable (_ within: Duration) async -> String?
 
     private let findSocket: FindSocket
@@ -15,25 +15,24 @@ package struct AppProxy: Sendable {
     private let maximumBodySize: Int
     private let fields: AppFields
     private let limits: Limits
-    /// Leaves a quarter of the slots to other networks. Cloud code has slots of its own.
+    /// Leaves a quarter of the slots to other networks. Cloud code has separate slots.
     private let gate: Gate
 
-    /// How long an app may take, and how much it may have at a time.
+    /// Time and concurrency limits for requests to an app.
     package struct Limits: Sendable {
-        /// How long the app may take to begin its answer.
+        /// The time limit for the start of the app's response.
         package var head = Duration.seconds(60)
-        /// How long the app may be silent within its answer, or read nothing of a body.
+        /// The time limit for the app to send the next part of its response or to read the next part of a body.
         package var silence = Duration.seconds(60)
-        /// How long an app is waited for that is starting.
+        /// The time limit for a starting app to listen.
         package var start = Duration.seconds(5)
-        /// The most requests that are open at a time.
+        /// The maximum number of concurrent requests per worker.
         package var open = 256
 
-        /// The usual limits.
         package init() {}
     }
 
-    /// - Throws: `AddressList.InvalidEntry` for an address of the configuration that is none.
+    /// - Throws: The first invalid address in the configuration.
     package init(
         _ configuration: Configuration, limits: Limits = Limits(), findSocket: @escaping FindSocket
     ) throws(AddressList.InvalidEntry) {
@@ -45,13 +44,13 @@ package struct AppProxy: Sendable {
         gate = Gate(capacity: limits.open * max(1, configuration.cloudMain.workers), leavesRoom: true, mostWaiting: 0)
     }
 
-    /// Answers a request by the app.
+    /// Forwards a request to the app and returns its response, or 503 if the app isn't running.
     ///
     /// - Parameters:
-    ///   - client: The address of the client, as far as proxies are believed.
-    ///   - scheme: `http` or `https`, as the client came.
-    ///   - host: The host that the client called, as far as proxies are believed.
-    /// - Throws: `HTTPError` for a request that doesn't reach the app, or that the app doesn't answer.
+    ///   - client: The client's address, as reported by trusted proxies.
+    ///   - scheme: The scheme that the client used, `http` or `https`.
+    ///   - host: The host that the client requested, as reported by trusted proxies.
+    /// - Throws: `HTTPError` if the request can't be forwarded, or the app times out or closes the connection.
     func answer(
         _ request: IncomingRequest, client: String, scheme: String, host: String
     ) async throws -> Reply {
@@ -102,7 +101,7 @@ package struct AppProxy: Sendable {
             body: .text(reason, contentType: "text/plain; charset=utf-8"))
     }
 
-    /// Sends the head and the body until the app answers. Returns the head of the answer.
+    /// Sends the head and the body until the app responds. Returns the response head.
     private func exchangeHeads(
         _ request: IncomingRequest, _ exchange: AppExchange, client: String, scheme: String, host: String
     ) async throws -> HTTPResponseHead {
@@ -132,7 +131,8 @@ package struct AppProxy: Sendable {
                 guard isInLimit(chunk, exchange) else { throw HTTPError.bodyTooLarge }
                 return await exchange.send(Self.part(chunk), within: limits.silence) { answer.value != nil }
             })
-        // The limit counts from the end of the body. An app that stopped reading has used it up, unless its connection just broke.
+        // The limit starts after the body. An app that stopped reading has exceeded its limit already, but a broken
+        // connection needs a moment to report its error.
         guard let result = await answer.wait(isRead ? limits.head : .seconds(1)) else { throw AppExchange.Silent() }
         return try result.get()
     }
@@ -146,8 +146,8 @@ package struct AppProxy: Sendable {
     }
 
     /// - Parameters:
-    ///   - isUploaded: Whether the app has the whole body. Otherwise the rest follows while it reads.
-    ///   - ended: Called when the client no longer needs to be watched.
+    ///   - isUploaded: Whether the app has the whole body. Otherwise the rest is sent while the response streams.
+    ///   - ended: Called when the client's disconnection no longer matters.
     private func reply(
         _ head: HTTPResponseHead, of exchange: AppExchange, hasBody: Bool, isUploaded: Bool,
         ended: @escaping @Sendable () -> Void
@@ -190,15 +190,13 @@ package struct AppProxy: Sendable {
         return reply
     }
 
-    /// Gives back the slot of a complete answer. While the app may be reading the body, the exchange closes with its last
-    /// reference.
+    /// Releases the slot of a complete response. If the app may still be reading the body, the exchange closes with its
+    /// last reference.
     private func end(_ exchange: AppExchange, isUploaded: Bool) {
         if isUploaded { exchange.close() } else { exchange.endAnswer() }
     }
 
-    /// The head of the answer, without hints and the like that come before it.
-    ///
-    /// - Parameter limit: The time until the head, or nil for no limit.
+    /// Returns the response head after skipping informational (1xx) heads.
     private static func head(of exchange: AppExchange, within limit: Duration?) async throws -> HTTPResponseHead {
         let deadline = limit.map { ContinuousClock.now + $0 }
         while true {
@@ -207,10 +205,10 @@ package struct AppProxy: Sendable {
         }
     }
 
-    /// Whether a target leads below a path once its escapes and dots are resolved, however the app would resolve them.
+    /// Whether a target is below a path, however the app would resolve its percent-encoding, dots and backslashes.
     static func isBelow(_ mount: String, _ target: String) -> Bool {
         var path = String(target.prefix { $0 != "?" && $0 != "#" })
-        // Twice encoded as well.
+        // The target may be encoded twice.
         for _ in 0..<2 { path = decoded(path) }
         var components: [Substring] = []
         for component in path.split(whereSeparator: { $0 == "/" || $0 == "\\" }) {
@@ -225,7 +223,7 @@ package struct AppProxy: Sendable {
             && zip(components, wanted).allSatisfy { String($0).asciiLowercased == String($1).asciiLowercased }
     }
 
-    /// A path without its escapes. What is no escape stays, so that it doesn't hide the others.
+    /// Percent-decodes a path. Keeps invalid escapes, so that they can't hide valid ones.
     private static func decoded(_ path: String) -> String {
         var bytes: [UInt8] = []
         var rest = Substring(path).utf8

@@ -18,7 +18,8 @@ extension ParseRoutes {
     /// SDKs send at most 50. This keeps one request from occupying the server.
     private static let mostElements = 1000
 
-    /// Calls of a batch that may check or set a password. Each costs as much as thousands of others.
+    /// The maximum number of calls in a batch that check or set a password. Each costs as much as thousands of other
+    /// calls.
     private static let mostPasswords = 10
 
     func batch(_ envelope: Envelope, _ context: RequestContext) async throws -> Reply {
@@ -51,7 +52,7 @@ extension ParseRoutes {
         return .json(await HeavyWork.run(if: size > HeavyWork.answerSize) { Self.list(&results, size) })
     }
 
-    /// Joins the answers, freeing each one so that they aren't in memory twice.
+    /// Joins the responses and frees each one, so that they aren't in memory twice.
     private static func list(_ results: inout [[UInt8]], _ size: Int) -> [UInt8] {
         var bytes: [UInt8] = []
         bytes.reserveCapacity(size)
@@ -65,9 +66,9 @@ extension ParseRoutes {
         return bytes
     }
 
-    /// The calls of a batch, with the credentials of the whole.
+    /// Returns the calls of a batch, with the credentials of the whole request.
     ///
-    /// - Throws: 107 when one leads nowhere, and 119 when the caller may not use a route.
+    /// - Throws: 107 if a path is unknown, or 119 if the caller may not use a route. Either rejects the whole batch.
     func elements(_ requests: [JSONValue], of envelope: Envelope) throws(ParseError) -> [Envelope] {
         var elements: [Envelope] = []
         let prefixes = prefixes
@@ -75,9 +76,6 @@ extension ParseRoutes {
         return elements
     }
 
-    /// One call of a batch, with the credentials of the whole.
-    ///
-    /// - Throws: 107 for unknown paths, and 119 if the caller may not use the route, which rejects the whole batch.
     private func element(_ request: JSONValue, of envelope: Envelope, prefixes: [String]) throws(ParseError) -> Envelope
     {
         guard let path = request["path"]?.stringValue else {
@@ -88,7 +86,7 @@ extension ParseRoutes {
             throw ParseError(ParseError.invalidJSON, "cannot route batch path \(path)")
         }
         let given = request["method"]?.stringValue ?? "undefined"
-        // Lines before 9 take methods as they are written.
+        // Presets before 9 accept method names only in upper case.
         let known = configuration.preset >= 9 || given == "PATCH" ? Method(name: given) : Method(rawValue: given)
         let name = known?.rawValue ?? given
         let components: [String]
@@ -118,12 +116,12 @@ extension ParseRoutes {
         return element
     }
 
-    /// Credentials that old clients repeat in each call, although the whole request has them.
+    /// Credentials that old clients repeat in each call of a batch.
     private static let credentialKeys = [
         "_method", "_ApplicationId", "_ClientVersion", "_InstallationId", "_SessionToken", "_JavaScriptKey",
     ]
 
-    /// Accepted prefixes of batch paths, without trailing slashes.
+    /// The accepted prefixes of batch paths, longest first, without trailing slashes.
     private var prefixes: [String] {
         var prefixes = [configuration.mountPath]
         for url in [configuration.serverURL, configuration.publicServerURL ?? ""] {
@@ -131,20 +129,20 @@ extension ParseRoutes {
                 prefixes.append(String(url[slash...]))
             }
         }
-        // Scripts that move apps write the paths of whatever server they were made for.
+        // Migration scripts use the paths of the server they were written for.
         if configuration.preset >= 9 { prefixes += ["/parse", "/1", ""] }
-        // The longest that fits is the one that is meant: every path begins with that of a server without a mount path.
+        // The longest match wins: if the mount path is empty, every path matches it.
         return prefixes.map { $0.hasSuffix("/") ? String($0.dropLast()) : $0 }.sorted { $0.utf8.count > $1.utf8.count }
     }
 
     private static let slash = UInt8(ascii: "/")
 
-    /// The path below the mount, or nil without one of the prefixes.
+    /// The path below the mount, or nil if it has none of the prefixes.
     private static func below(_ path: String, _ prefixes: [String]) -> String? {
         for prefix in prefixes {
             let rest = path.utf8.dropFirst(prefix.utf8.count)
             guard path.utf8.starts(with: prefix.utf8), prefix.isEmpty || rest.first == slash else { continue }
-            // A server without a mount path makes some SDKs send two slashes.
+            // Without a mount path, some SDKs send two slashes.
             return "/" + String(Substring(rest.drop { $0 == slash }))
         }
         return nil
@@ -155,21 +153,21 @@ extension ParseRoutes {
         return (String(path[..<mark]), String(path[path.utf8.index(after: mark)...]))
     }
 
-    /// Concurrent calls of a batch with reads, each of which can return a large answer.
+    /// The maximum number of concurrent calls in a batch with reads, each of which may return a large response.
     private static let readsAtOnce = 8
 
-    /// Concurrent calls: the maximum that SDKs send. Each one waiting for the database takes some 40 KB, and cloud code
-    /// has slots for some hundreds of all clients.
+    /// The maximum number of concurrent calls, equal to the largest batch that SDKs send. A call that waits for the
+    /// database takes about 40 KB, and cloud code has a few hundred slots for all clients.
     private static let callsAtOnce = 50
 
     private func sideBySide(
         _ elements: [Envelope], _ context: RequestContext, _ memory: HeldMemory
     ) async throws -> [[UInt8]] {
         if elements.count > 1, !configuration.readOnly, elements.allSatisfy(Self.isPlainCreation),
-            // Triggers are called for all objects at once, and not for one after the other.
+            // Save triggers would run for all objects at once instead of one after the other.
             !elements.contains(where: { backend.triggers.callsSaveTriggers($0.path[1]) })
         {
-            // What every "save all" of new objects sends: one round trip and one commit for all of them.
+            // "Save all" of new objects takes one round trip and one commit.
             let outcomes = try await backend.saving.createAll(elements.map { ($0.path[1], $0.body) }, context)
             return try outcomes.map { outcome in
                 switch outcome {
@@ -191,7 +189,7 @@ extension ParseRoutes {
                     open += 1
                 }
             }
-            // It is not known before how large the answers to reads are: as long as they are small, more are asked for at a time.
+            // Read sizes aren't known in advance, so concurrency doubles only while the responses are small.
             var limit = reads ? 1 : 1 + more
             begin(upTo: limit)
             var results = [[UInt8]](repeating: [], count: elements.count)
@@ -209,10 +207,10 @@ extension ParseRoutes {
         }
     }
 
-    /// Whether a call makes or changes something by its body.
+    /// Whether a call creates or updates something with its body.
     static func writes(_ element: Envelope) -> Bool { element.method == .post || element.method == .put }
 
-    /// The element of a list of answers for a call that succeeded.
+    /// The batch response element of a successful call.
     static func success(_ reply: Reply) -> [UInt8] {
         guard case .json(let bytes) = reply.body else { return Array("{\"success\":{}}".utf8) }
         var element: [UInt8] = []
@@ -225,19 +223,20 @@ extension ParseRoutes {
 
     private static let successStart = Array("{\"success\":".utf8)
 
-    /// The same, off the event loop if the answer is large.
+    /// Calls ``success(_:)``, off the event loop if the response is large.
     private static func element(for reply: Reply) async -> [UInt8] {
         guard case .json(let bytes) = reply.body else { return success(reply) }
         return await HeavyWork.run(if: bytes.count > HeavyWork.answerSize) { success(reply) }
     }
 
-    /// Whether a call creates an object of a class without special rules.
+    /// Whether a call creates an object of a custom class, which has no special rules.
     private static func isPlainCreation(_ element: Envelope) -> Bool {
         element.method == .post && element.path.count == 2 && element.path[0].asciiLowercased == "classes"
             && !element.path[1].hasPrefix("_")
     }
 
-    /// - Parameter memory: Holds the batch's answers. The first large one to a read waits for those of others.
+    /// - Parameter memory: Counts the batch's responses. The first large read may wait until other requests release
+    ///   memory.
     private func outcome(
         of element: Envelope, _ context: RequestContext, _ memory: HeldMemory
     ) async throws -> [UInt8] {
@@ -253,16 +252,16 @@ extension ParseRoutes {
     }
 }
 
-/// The calls of all batches that are made beside the first of each.
+/// Limits the extra concurrent calls of all batches together.
 ///
-/// A call that waits for the database takes some 40 KB. Where many batches wait, as for a row that is locked, those that
-/// come make one call after the other: none waits for another batch, and their memory is bounded.
+/// A call that waits for the database takes about 40 KB. If many batches wait, for example for a locked row, later
+/// batches run their calls one at a time. No batch waits for another, and their memory stays bounded.
 package final class BatchCalls: Sendable {
     private let free: Mutex<Int>
 
     package init(most: Int = 500) { free = Mutex(most) }
 
-    /// Takes as many as there are, up to `count`; fewer than one are none; returns how many; they are to be given back.
+    /// Acquires up to `count` slots and returns the number acquired, which may be 0. Release them with ``give(back:)``.
     package func take(_ count: Int) -> Int {
         free.withLock { free in
             let taken = max(0, min(count, free))
@@ -271,6 +270,5 @@ package final class BatchCalls: Sendable {
         }
     }
 
-    /// Gives calls back that were taken.
     package func give(back count: Int) { free.withLock { $0 += count } }
 }

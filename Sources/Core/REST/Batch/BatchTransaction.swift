@@ -9,17 +9,17 @@ extension ParseRoutes {
     /// Maximum calls of a client transaction, which holds a connection and locks for their total time.
     private static let mostCalls = 200
 
-    /// All calls in one transaction, in their order: all or none.
+    /// Runs all calls in order in one transaction.
     ///
-    /// - Throws: The error of the call that failed, which undid those before it.
+    /// - Throws: The error of the call that failed, after rolling back the others.
     func together(_ elements: [Envelope], _ context: RequestContext) async throws -> [[UInt8]] {
         guard elements.count <= Self.mostCalls || context.caller.readsEverything else {
             throw ParseError(
                 ParseError.invalidJSON,
                 "Transaction contains \(elements.count) sub-requests, which exceeds the limit of \(Self.mostCalls).")
         }
-        // A class is changed on a connection of its own, which would wait for this transaction, and it for that. A log-in
-        // computes for long, while the transaction would hold its locks.
+        // A schema change uses another connection, so it and the transaction would wait for each other. A login
+        // computes for long while the transaction holds its locks.
         for element in elements
         where RouteTable.match(element.method, element.path)?.traits.contains(.transactional) != true {
             throw ParseError(
@@ -76,7 +76,6 @@ extension ParseRoutes {
         return results
     }
 
-    /// The write of a call, or nil if it writes nothing.
     private static func write(_ element: Envelope) -> TransactionWrite? {
         var path = RouteTable.canonical(element.path)[...]
         guard let first = path.popFirst() else { return nil }

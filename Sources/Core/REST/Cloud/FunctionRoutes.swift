@@ -15,7 +15,7 @@ import Tasks
 extension RouteTable {
     static let functions = [
         Route(.post, "functions/:name", [.batchable, .idempotent, .form]) { routes, call in
-            // The caller's record is held until the answer is whole.
+            // The caller's record stays in memory until the response is complete.
             try await HeldMemory.run(in: .values, depth: call.envelope.origin.memoryDepth) {
                 try await routes.callFunction(call)
             }
@@ -33,7 +33,7 @@ extension ParseRoutes {
         request.params = call.envelope.body
         let uploads = call.envelope.uploads
         for (name, file) in uploads { request.params[name] = file.json }
-        // What stands in a query string is taken as the text that it is.
+        // Query values are passed as strings.
         let query = call.envelope.queryString.isEmpty ? [:] : call.envelope.queryText
         request.params.merge(query) { $1 }
         request.uploads = uploads.keys.filter { query[$0] == nil }
@@ -43,7 +43,7 @@ extension ParseRoutes {
 
     private static func reply(to result: CloudResult) throws(ParseError) -> Reply {
         let status = result.status ?? 200
-        // An informational status would have the client wait for another.
+        // With an informational status, the client would wait for another response.
         guard (200...599).contains(status) else {
             throw ParseError(ParseError.scriptFailed, "Cloud code set the invalid status \(status).")
         }
@@ -61,7 +61,7 @@ extension ParseRoutes {
         return reply
     }
 
-    /// Whether code may set a header: a valid name that doesn't affect message framing.
+    /// Whether cloud code may set a header field: the name is valid and doesn't affect message framing.
     private static func isOfCode(_ name: String) -> Bool {
         let name = name.asciiLowercased
         return !name.isEmpty && name.utf8.allSatisfy(MediaType.isTokenByte) && !ofServer.contains(Name(name))

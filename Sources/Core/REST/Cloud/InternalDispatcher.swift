@@ -6,15 +6,14 @@ import Rules
 public import ServerConfiguration
 import Tasks
 
-/// The way back into the server for cloud code that this process hosts: requests as clients send them, without HTTP.
+/// Serves the requests of cloud code hosted in this process, without HTTP.
 ///
-/// The caller is known: keys are optional, rate limits and `routeAllowList` do not hold, and the master key counts from any
-/// address.
+/// Keys are optional, rate limits and `routeAllowList` don't apply, and the master key is accepted from any address.
 public struct InternalDispatcher: InternalRequests {
     private let routes: ParseRoutes
     private let keys: ApplicationKeys
 
-    /// - Throws: The first address of the keys that is none.
+    /// - Throws: The first invalid address in the configuration.
     public init(_ routes: ParseRoutes) throws(AddressList.InvalidEntry) {
         self.routes = routes
         keys = try ApplicationKeys(routes.configuration)
@@ -40,9 +39,6 @@ public struct InternalDispatcher: InternalRequests {
             status: reply.status, headers: reply.headers.map { (name: $0.0, value: $0.1) }, body: body)
     }
 
-    /// Makes an envelope as for a client's request.
-    ///
-    /// - Throws: ``HTTPError`` or `ParseError` for invalid requests.
     private func open(_ request: InternalRequest, _ size: Int) throws -> Envelope {
         let configuration = routes.configuration
         guard let target = RequestTarget(configuration.mount + request.path, mount: configuration.mount) else {

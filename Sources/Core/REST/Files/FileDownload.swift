@@ -3,15 +3,14 @@ import FileStorage
 import HTTP
 import Rules
 
-/// The answer that brings a file, or a part of it, to a client.
+/// The response to a file download, whole or in part.
 struct FileDownload {
     let storage: any FileStorage
-    /// The name under which the file is stored.
     let name: String
     let file: any StoredFile
     let headers: RequestHeaders
 
-    /// Works out what to send: the file, a range of it, or that nothing changed; throws the file system's error.
+    /// Returns the file, a range of it, or 304 if it is unchanged. Throws the error of the file store.
     func reply() async throws -> Reply {
         if isUnchanged { return Reply(status: 304, headers: validators, body: .empty) }
         let type = try await contentType()
@@ -19,7 +18,7 @@ struct FileDownload {
         fields.append(("Content-Type", FileTypes.contentType(type.essence)))
         fields.append(("Accept-Ranges", "bytes"))
         fields.append(("X-Content-Type-Options", "nosniff"))
-        // Whatever it is, it does not run in the origin of the server.
+        // Prevents uploaded content from running scripts in the server's origin.
         fields.append(("Content-Security-Policy", "sandbox"))
         if !FileTypes.isShownInline(type) {
             fields.append(("Content-Disposition", "attachment; filename*=UTF-8''\(PercentEncoding.encode(givenName))"))
@@ -49,7 +48,7 @@ struct FileDownload {
         return headers[.ifModifiedSince] == lastModified
     }
 
-    /// A range only applies to the version of which the client already has a part.
+    /// The requested range. Applies only if the client's partial copy is of this version.
     private var requestedRange: ByteRange {
         if let version = headers[.ifRange], !version.hasSameBytes(as: file.entityTag),
             !version.hasSameBytes(as: lastModified)
@@ -59,7 +58,7 @@ struct FileDownload {
         return ByteRange(headers[.range], size: file.size)
     }
 
-    /// The extension's type, else the one given at the upload.
+    /// The type of the file's extension, or else the type given at upload.
     private func contentType() async throws -> MediaType {
         if let known = NameParts(name).fileExtension.flatMap(FileTypes.type) { return known }
         let details = if let known = file.details { known } else { try await storage.details(name: name) }

@@ -22,11 +22,11 @@ public final class FileRoutes: Sendable {
     private let files: Files
     private let audit: KeyAudit?
 
-    /// Makes the routes; nil where there are no files.
+    /// Returns nil if the server has no file store.
     ///
     /// - Parameters:
-    ///   - routes: Those of objects, with which they share the backend, who a caller is, and what is counted of requests.
-    ///   - audit: Keeps what keys of the server change; nil for nothing.
+    ///   - routes: The object routes, which share their backend, caller resolution and rate limits.
+    ///   - audit: Audits changes made with server keys, or nil if audits are off.
     public init?(beside routes: ParseRoutes, audit: KeyAudit? = nil) {
         guard let files = routes.backend.files else { return nil }
         self.routes = routes
@@ -61,13 +61,11 @@ public final class FileRoutes: Sendable {
         }
     }
 
-    /// Answers a request that changes files, and audits it if configured.
     private func audited(_ envelope: Envelope, _ answer: () async throws -> Reply) async throws -> Reply {
         guard let audit else { return try await answer() }
         return try await audit.keep(envelope, answer)
     }
 
-    /// Resolves the caller of a file change and counts it.
     private func caller(_ envelope: Envelope) async throws -> RequestContext {
         try await routes.counted(envelope, routes.limits, routes.declaredLimits?.limiter) {
             try await routes.context(of: envelope)
@@ -92,7 +90,7 @@ public final class FileRoutes: Sendable {
                 storage: files.storage, name: name, file: file, headers: request.request.headers
             ).reply()
         } catch FileStorageError.notReadable {
-            // Without its name: who has that can fetch the file, and readers of the log need not be allowed to.
+            // The file name isn't logged, because anyone who knows it can fetch the file.
             routes.logger.error(
                 "file not readable with this encryption key", metadata: ["id": "\(request.request.id)"])
             return Self.notFound
@@ -101,9 +99,9 @@ public final class FileRoutes: Sendable {
         }
     }
 
-    /// Resolves a file's reader. If downloads are public, wrong keys are ignored.
+    /// Resolves the caller of a download. If downloads are public, invalid keys are ignored.
     ///
-    /// - Parameter callsCode: Whether code is called and its limits count.
+    /// - Parameter callsCode: Whether triggers run, in which case the rate limits of cloud code apply.
     private func reader(_ request: UnreadRequest, callsCode: Bool) async throws -> RequestContext {
         var envelope: Envelope?
         do {
@@ -117,7 +115,7 @@ public final class FileRoutes: Sendable {
         return try await routes.counted(known, nil, declared) { try await routes.context(of: known) }
     }
 
-    /// What a client requests of a file. Conditions on the version need its head first.
+    /// The part of a file that the client requests. Conditional requests need the file's head before its bytes.
     private func wish(_ request: IncomingRequest) -> FileWish {
         let headers = request.headers
         let isConditional = headers[.ifRange] != nil || headers[.ifModifiedSince] != nil && headers[.ifNoneMatch] == nil
@@ -132,7 +130,7 @@ public final class FileRoutes: Sendable {
         return .object(["code": code, "error": .string(text)], status: 403)
     }
 
-    /// The response while the file store is unavailable. Caches must not keep it.
+    /// The 503 response while the file store is unavailable, marked as not cacheable.
     private static func unavailable(_ error: FileStorageError) -> Reply {
         let seconds = if case .unavailable(let seconds) = error { seconds } else { 5 }
         return Reply(
@@ -144,7 +142,7 @@ public final class FileRoutes: Sendable {
         status: 404, body: .text("File not found.", contentType: "text/plain; charset=utf-8"))
 }
 
-/// A request whose body has not been read yet, and who may answer it.
+/// A request whose body hasn't been read yet, with the routes that may handle it.
 struct UnreadRequest {
     let request: IncomingRequest
     let target: RequestTarget
@@ -153,7 +151,7 @@ struct UnreadRequest {
     let files: FileRoutes?
     var monitoring: MonitoringRoutes?
 
-    /// The components after `files`, decoded. A NUL is left in: it makes a name invalid, which has an error of its own.
+    /// The decoded components after `files`. Keeps NUL characters, because invalid file names have their own error.
     func decodedComponents() throws(HTTPError) -> [String] {
         var result: [String] = []
         for component in target.components.dropFirst() {
@@ -169,9 +167,10 @@ struct UnreadRequest {
         try opener.credentials(of: request.headers)
     }
 
-    /// An envelope of the request, by the credentials that were found; nil for a client that needs none.
+    /// Returns an envelope for the request.
     ///
-    /// - Throws: ``HTTPError`` when the keys are not good enough.
+    /// - Parameter credentials: The request's credentials, or nil for an anonymous client.
+    /// - Throws: ``HTTPError`` if the keys are invalid.
     func envelope(_ method: Method, _ credentials: Credentials?) throws -> Envelope {
         let origin = try credentials.map { try opener.origin(of: request, $0) } ?? opener.anonymousOrigin(of: request)
         var envelope = Envelope(

@@ -4,16 +4,16 @@ import NIOCore
 import Operations
 import ParseModel
 
-/// The form of an upload, `POST /files/<name>`: the body is the file itself, or, when the headers do not name this
-/// application, JSON with the file in base64 and the credentials beside it.
+/// The body format of an upload, `POST /files/<name>`. The body is the file itself or, if the headers don't name this
+/// application, JSON with the file in base64 and the credentials.
 struct UploadForm {
     let request: UnreadRequest
 
     private var headers: RequestHeaders { request.request.headers }
 
-    /// Reads what is known of the file before its bytes are.
+    /// Reads the request except for the bytes of a file sent as the body itself.
     ///
-    /// - Throws: ``HTTPError`` when the keys or the body are not good enough; 107 for a header that is no JSON object.
+    /// - Throws: ``HTTPError`` if the keys or the body are invalid, or 107 if a header isn't a JSON object.
     func open(name: String) async throws -> (Envelope, FileContent, FileUpload) {
         var credentials = try request.headerCredentials()
         if request.opener.keys.serves(credentials.applicationID) {

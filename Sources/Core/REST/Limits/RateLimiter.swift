@@ -8,21 +8,20 @@ import ServerConfiguration
 import Synchronization
 internal import Telemetry
 
-/// A client has sent more requests than a limit lets it.
+/// The error for a client that exceeded a rate limit.
 struct RateLimitExceeded: Error {
     static let code = 100
     let message: String
-    /// In how many seconds the count begins anew.
+    /// The number of seconds until the limit resets.
     let retryAfter: Int
 }
 
-/// Counts requests, and refuses those beyond limits: of the options `rateLimit` and `accountRateLimit`, or of cloud
-/// code.
+/// Enforces the rate limits of the options `rateLimit` and `accountRateLimit`, or those of cloud code.
 final class RateLimiter: Sendable {
     private let limits: [RateLimit]
-    /// Limits on paths that begin with a name.
+    /// Indices of limits on paths that begin with a literal name, by that name.
     private let byName: [Name: [Int]]
-    /// Limits that may apply to any path.
+    /// Indices of limits that may apply to any path.
     private let others: [Int]
     private let countsByUser: Bool
     private let counter: any RequestCounter
@@ -30,13 +29,13 @@ final class RateLimiter: Sendable {
     private let areOptions: Bool
     private let aliases: PathAliases
 
-    /// Makes a counter; nil where nothing is limited.
+    /// Returns nil if there are no limits.
     ///
     /// - Parameters:
-    ///   - configuration: Where it is counted, and where pages are.
-    ///   - store: Where the counts are kept that all processes share.
-    ///   - meters: What counts refused requests.
-    ///   - areOptions: Whether the limits are those of the options, and not of cloud code.
+    ///   - configuration: Selects the counter (memory or database) and contains the path of the pages.
+    ///   - store: Stores the counts shared by all processes.
+    ///   - meters: Counts rejected requests.
+    ///   - areOptions: Whether the limits come from the options instead of cloud code.
     init?(
         _ limits: [RateLimit], _ configuration: Configuration, _ store: ObjectStore, meters: LimitMeters? = nil,
         areOptions: Bool = false
@@ -61,10 +60,10 @@ final class RateLimiter: Sendable {
             }
     }
 
-    /// Counts a request for the limits that do not need to know which user sent it. A log-in is counted here for all of
-    /// them, so that no client repeats it under one session after the other.
+    /// Counts a request against the limits that don't depend on the user. Logins count against user and session limits,
+    /// too, so that a client can't repeat them under different sessions.
     ///
-    /// - Throws: ``RateLimitExceeded``; `PostgresError` where the counts are in the database.
+    /// - Throws: ``RateLimitExceeded``, or `PostgresError` if the counts are stored in the database.
     func countByAddress(_ envelope: Envelope) async throws {
         guard mayConcern(envelope) else { return }
         var demands: [RequestDemand] = []
@@ -72,9 +71,9 @@ final class RateLimiter: Sendable {
         try await take(demands)
     }
 
-    /// Counts a request for the limits of users and sessions. Without a user, the address counts.
+    /// Counts a request against the limits per user and session. Requests without a user count by network.
     ///
-    /// - Throws: ``RateLimitExceeded``; `PostgresError` where the counts are in the database.
+    /// - Throws: ``RateLimitExceeded``, or `PostgresError` if the counts are stored in the database.
     func countByUser(_ envelope: Envelope, _ user: SessionUser?) async throws {
         guard countsByUser, mayConcern(envelope) else { return }
         var demands: [RequestDemand] = []
@@ -82,9 +81,9 @@ final class RateLimiter: Sendable {
         try await take(demands)
     }
 
-    /// Counts the elements of a batch, or a request for a page, all in one step.
+    /// Counts all calls of a batch, or a page request, in one step.
     ///
-    /// - Throws: ``RateLimitExceeded``; `PostgresError` where the counts are in the database.
+    /// - Throws: ``RateLimitExceeded``, or `PostgresError` if the counts are stored in the database.
     func count(_ elements: [Envelope], _ user: SessionUser?) async throws {
         var demands: [RequestDemand] = []
         for element in elements where mayConcern(element) {
@@ -141,8 +140,8 @@ final class RateLimiter: Sendable {
         }
     }
 
-    /// Whether a limit may apply, judging by the method and the path's first component. Most requests cost no more than
-    /// this.
+    /// Whether a limit may apply, judging by the method and the first path component. Most requests need only this
+    /// check.
     private func mayConcern(_ envelope: Envelope) -> Bool {
         guard !envelope.origin.isInternal else { return false }
         if isUsed(by: envelope, others) { return true }
@@ -167,7 +166,7 @@ final class RateLimiter: Sendable {
             && !isReadOfSDK(envelope)
     }
 
-    /// Whether an SDK reads by POST. Log-ins don't count, since they do the same by GET and by POST.
+    /// Whether an SDK sent a read as POST. Excludes logins, which do the same by GET and POST.
     private static func isReadOfSDK(_ envelope: Envelope) -> Bool {
         guard envelope.method == .get, let first = envelope.path.first else { return false }
         return ClientVersion.sendsReadsAsPost(envelope.credentials.clientVersion)
@@ -192,7 +191,7 @@ final class RateLimiter: Sendable {
     }
 }
 
-/// The limits on requests that cloud code declares, which may change while the server runs.
+/// The rate limits declared by cloud code, which may change while the server runs.
 final class DeclaredLimits: Sendable {
     private struct State {
         var changes = 0
@@ -205,10 +204,6 @@ final class DeclaredLimits: Sendable {
     private let meters: LimitMeters
     private let state = Mutex(State())
 
-    /// - Parameters:
-    ///   - configuration: Where it is counted.
-    ///   - store: Where the counts are kept that all processes share.
-    ///   - meters: What counts refused requests.
     init(of cloud: CloudEngine, _ configuration: Configuration, _ store: ObjectStore, meters: LimitMeters) {
         self.meters = meters
         self.cloud = cloud
@@ -216,7 +211,7 @@ final class DeclaredLimits: Sendable {
         self.store = store
     }
 
-    /// What counts for the limits that are in force; nil where there are none, which costs next to nothing to find out.
+    /// The limiter of the current limits, or nil if none are declared.
     var limiter: RateLimiter? {
         let changes = cloud.rateLimitChanges
         guard changes != 0 else { return nil }
@@ -230,17 +225,17 @@ final class DeclaredLimits: Sendable {
     }
 }
 
-/// The other paths of what has two: a limit on one holds for both.
+/// Alternative paths of routes. A limit on one path applies to both.
 struct PathAliases {
-    /// Path components of the folder of pages that mails link to.
+    /// The path components of the pages folder.
     private let pages: [String]
 
-    /// - Parameter pages: The folder of the pages, without slashes at its ends.
+    /// - Parameter pages: The pages folder, without leading and trailing slashes.
     init(pages: String) {
         self.pages = pages.split(separator: "/").map(String.init)
     }
 
-    /// The other path of what has two; nil for what has one.
+    /// Returns the alternative path, or nil if the route has only one path.
     func alias(of path: [String]) -> [String]? {
         guard let first = path.first else { return nil }
         if isResendForm(path) { return [Self.resend.text] }
@@ -252,14 +247,14 @@ struct PathAliases {
         return [ClassPath.classes.text, className.text] + path.dropFirst()
     }
 
-    /// The first component of the other path, in small letters; nil for what has one path.
+    /// Returns the first component of the alternative path in lower case, or nil if the route has only one path.
     func firstName(of path: [String]) -> Name? {
         guard let first = path.first else { return nil }
         if isResendForm(path) { return Name(Self.resend.text.asciiLowercased) }
         return Self.firstName(of: Name(first.asciiLowercased), path)
     }
 
-    /// Whether a path is the form that sends a link again, as an API route does.
+    /// Whether a path is the form that resends a verification mail, which is also an API route.
     private func isResendForm(_ path: [String]) -> Bool {
         path.count == pages.count + 2 && path.last?.hasSameBytes(as: "resend_verification_email") == true
             && zip(path, pages).allSatisfy { $0.hasSameBytes(as: $1) }

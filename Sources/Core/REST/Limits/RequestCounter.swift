@@ -6,7 +6,7 @@ import Tasks
 
 package struct RequestDemand: Sendable {
     let limit: Int
-    /// Who sent them; empty for everybody.
+    /// The key of the sender, or empty for a global limit.
     let sender: [UInt8]
     var amount: Int
 
@@ -18,26 +18,26 @@ package struct RequestDemand: Sendable {
 }
 
 package struct RequestCount: Sendable {
-    /// How many requests there were since the count began, those just counted included.
+    /// The number of requests in the current window, including those just counted.
     package let requests: Int
-    /// In how many milliseconds the count begins anew.
+    /// The number of milliseconds until the window ends.
     package let remaining: Int
 }
 
-/// Keeps how many requests there were.
+/// Counts requests per limit and sender.
 protocol RequestCounter: Sendable {
-    /// Counts requests.
+    /// Adds requests to the counts.
     ///
-    /// - Parameter demands: No two of one limit and sender.
-    /// - Returns: A count for each.
+    /// - Parameter demands: At most one per limit and sender.
+    /// - Returns: One count per demand, in order.
     func take(_ demands: [RequestDemand]) async throws -> [RequestCount]
 }
 
-/// Counts in the memory of this process.
+/// Counts requests in the memory of this process.
 ///
-/// A client with many addresses could make any number of counts. There are at most so many: beyond those, the smallest
-/// are forgotten, half of all. Who sent few requests has nothing to lose by that, and who sent many is not forgotten
-/// for others that sent one each.
+/// Limits the number of counts, because a client with many addresses could create any number of them. At capacity, it
+/// drops the smallest counts until half of the capacity is free: senders of few requests lose nothing, and senders of
+/// many can't hide behind many new addresses.
 package final class MemoryCounter: RequestCounter {
     private struct Key: Hashable {
         let limit: Int
@@ -49,14 +49,14 @@ package final class MemoryCounter: RequestCounter {
         var end: ContinuousClock.Instant
     }
 
-    /// In milliseconds, for each limit.
+    /// The window of each limit, in milliseconds.
     private let windows: [Int]
     private let capacity: Int
     private let counts = Mutex<[Key: Count]>([:])
 
     /// - Parameters:
-    ///   - windows: How long counts last, in milliseconds, for each limit.
-    ///   - capacity: How many counts there are at most.
+    ///   - windows: The window of each limit, in milliseconds.
+    ///   - capacity: The maximum number of counts.
     package init(windows: [Int], capacity: Int = 100_000) {
         self.windows = windows
         self.capacity = max(2, capacity)
@@ -81,8 +81,7 @@ package final class MemoryCounter: RequestCounter {
 
     package var size: Int { counts.withLock { $0.count } }
 
-    /// Drops expired counts, then the smallest, until half of the slots are free. It runs again only when that half is
-    /// used up, whatever clients send.
+    /// Drops expired counts, then the smallest, until half of the capacity is free, so that it rarely runs.
     private static func makeRoom(in counts: inout [Key: Count], below capacity: Int, at now: ContinuousClock.Instant) {
         counts = counts.filter { $0.value.end > now }
         var smallest = 1
@@ -98,22 +97,22 @@ package final class MemoryCounter: RequestCounter {
     }
 }
 
-/// Counts in PostgreSQL, for all processes over the database.
+/// Counts requests in PostgreSQL for all processes of the database.
 ///
-/// A caller that has gone beyond a limit is refused until the count is over without asking the database again: a flood
-/// of requests costs it nothing.
+/// Once a sender exceeds its limit, it is rejected without further queries until the window ends, so that a flood of
+/// requests costs the database nothing.
 final class DatabaseCounter: RequestCounter {
     private let store: ObjectStore
     private let limits: [RateLimit]
     private let prefixes: [String]
-    /// Until when a key is over its limit.
+    /// The time until which each key is over its limit.
     private let exhausted = Mutex(BoundedTable<String, ContinuousClock.Instant>(capacity: 10_000))
 
     init(limits: [RateLimit], store: ObjectStore) {
         self.store = store
         self.limits = limits
         var occurrences: [String: Int] = [:]
-        // Limits that say the same count each for itself.
+        // Limits with equal settings are counted separately.
         prefixes = limits.map { limit in
             occurrences[limit.identity, default: 0] += 1
             return "\(limit.identity) \(occurrences[limit.identity] ?? 1) "
@@ -137,7 +136,7 @@ final class DatabaseCounter: RequestCounter {
         return counts.map { RequestCount(requests: $0.requests, remaining: $0.remaining) }
     }
 
-    /// The answer without a database query if one of the keys is known to be over its limit.
+    /// Returns counts without a query if one of the keys is known to be over its limit.
     private func refusals(of keys: [String], _ demands: [RequestDemand]) -> [RequestCount]? {
         let now = ContinuousClock.now
         let ends = exhausted.withLock { exhausted in keys.map { exhausted.value(of: $0) } }

@@ -19,24 +19,24 @@ extension RouteTable {
     ]
 }
 
-/// The answers to who watches the server: its metrics, whether its process works, whether it should get requests.
+/// Serves metrics, liveness and readiness.
 package final class MonitoringRoutes: Sendable {
     private let readiness: Readiness
     private let page: @Sendable (Exposition.Format) -> Exposition
     private let isLive: @Sendable () -> Bool
     private let beginProbing: @Sendable () async -> Void
     private let key: String?
-    /// Whether the metrics are shown beside the interface.
+    /// Whether the main port serves `/metrics`.
     let isOnMainPort: Bool
     private let start = ContinuousClock.now
     private let isReading = Atomic(false)
 
     /// - Parameters:
-    ///   - page: The metrics.
-    ///   - isLive: Whether all event loops work.
-    ///   - beginProbing: Has the probes look, and waits for their first result where they have none yet.
-    ///   - key: What a reader of the metrics has to bring where a key is needed.
-    ///   - isOnMainPort: Whether the metrics are shown beside the interface.
+    ///   - page: Renders the metrics.
+    ///   - isLive: Whether all event loops respond.
+    ///   - beginProbing: Starts the readiness probes and waits for their first results.
+    ///   - key: The key for reading metrics, if required.
+    ///   - isOnMainPort: Whether the main port serves `/metrics`.
     package init(
         readiness: Readiness, page: @escaping @Sendable (Exposition.Format) -> Exposition,
         isLive: @escaping @Sendable () -> Bool, beginProbing: @escaping @Sendable () async -> Void, key: String?,
@@ -50,9 +50,9 @@ package final class MonitoringRoutes: Sendable {
         self.isOnMainPort = isOnMainPort
     }
 
-    /// The metrics, for one reader at a time.
+    /// Returns the metrics. Concurrent requests get 503.
     ///
-    /// - Parameter needsKey: Whether the reader has to bring the key.
+    /// - Parameter needsKey: Whether the request must contain the metrics key.
     package func metrics(_ request: IncomingRequest, needsKey: Bool) -> Reply {
         request.record.keepQuiet()
         if needsKey, !hasKey(request) {
@@ -82,13 +82,13 @@ package final class MonitoringRoutes: Sendable {
 
     private static let vary = "Accept, Accept-Encoding"
 
-    /// A header that only these routes read, so it isn't among the indexed names.
+    /// Reads a header field that isn't indexed, because only these routes use it.
     private static func field(_ name: String, _ request: IncomingRequest) -> String? {
         let values = request.headers.all.filter { $0.name.asciiLowercased == name }.map(\.value)
         return values.isEmpty ? nil : values.joined(separator: ",")
     }
 
-    /// Whether the process works; it says nothing of the database, whose end restarts no process.
+    /// Reports whether the process works. Ignores the database, because a restart wouldn't repair it.
     package func live(_ request: IncomingRequest) -> Reply {
         request.record.keepQuiet()
         let seconds = (Double((ContinuousClock.now - start).wholeNanoseconds) / 1e8).rounded() / 10
@@ -97,9 +97,9 @@ package final class MonitoringRoutes: Sendable {
             ["status": .string(isLive ? "live" : "stuck"), "uptime": .number(seconds)], status: isLive ? 200 : 503)
     }
 
-    /// Whether requests should be sent here.
+    /// Reports whether the process should receive requests.
     ///
-    /// - Parameter showsReasons: Whether the answer says why something is down.
+    /// - Parameter showsReasons: Whether the response includes the reasons of failed checks.
     package func ready(_ request: IncomingRequest, showsReasons: Bool) async -> Reply {
         request.record.keepQuiet()
         let answer = await findings(showsReasons: showsReasons)
@@ -109,7 +109,7 @@ package final class MonitoringRoutes: Sendable {
         return reply
     }
 
-    /// Returns what the probes found last, or waits for their first results.
+    /// Returns the latest probe results. Waits for the first ones if necessary.
     package func findings(showsReasons: Bool) async -> JSONObject {
         if !readiness.isKnown { await beginProbing() }
         let (status, phase, found) = readiness.summary
@@ -141,12 +141,12 @@ package final class MonitoringRoutes: Sendable {
     private static let plainText = "text/plain; charset=utf-8"
 }
 
-/// Answers `/metrics`, `/live` and `/ready` on a port of their own.
+/// Serves `/metrics`, `/live` and `/ready` on a separate port.
 package struct MonitoringHandler: HTTPHandler {
     private let routes: MonitoringRoutes
     private let needsKey: Bool
 
-    /// - Parameter needsKey: Whether readers of the metrics have to bring the key.
+    /// - Parameter needsKey: Whether reading the metrics requires the key.
     package init(_ routes: MonitoringRoutes, needsKey: Bool) {
         self.routes = routes
         self.needsKey = needsKey

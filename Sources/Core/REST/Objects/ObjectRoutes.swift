@@ -3,12 +3,12 @@ import JSON
 import Operations
 import Rules
 
-/// `/classes/<Class>` and the routes that are other names for it.
+/// `/classes/<Class>` and the short paths of system classes, such as `/users`.
 extension RouteTable {
     static let objects =
         classRoutes("classes/:class", [.idempotent]) { $0[0] }
         + [
-            // Before the objects of these classes: `me` is no id.
+            // These come before the object routes of their classes, because `me` isn't an object id.
             Route(.get, "users/me", [.batchable, .transactional, .aboutSession]) { routes, call in
                 .json(try await routes.backend.ownRecords.me(call.context))
             },
@@ -24,12 +24,13 @@ extension RouteTable {
         ClassPath.own(of: className).map { path in classRoutes(path.text, traits) { _ in className.text } } ?? []
     }
 
-    /// The five routes of a class.
+    /// Returns the five routes of a class.
     ///
     /// - Parameters:
-    ///   - path: Where the class is.
-    ///   - traits: What else its writes are.
-    ///   - className: The class that a call is about.
+    ///   - path: The path of the class.
+    ///   - traits: Additional traits of creates and updates.
+    ///   - shared: The traits of all five routes.
+    ///   - className: Returns the class of a call.
     static func classRoutes(
         _ path: String, _ traits: Route.Traits = [], _ shared: Route.Traits = [.batchable, .transactional],
         _ className: @escaping @Sendable (RouteCall) -> String
@@ -72,10 +73,9 @@ extension RouteTable {
 }
 
 extension RouteCall {
-    /// The last component of the path of an object.
     var objectId: String { arguments[arguments.count - 1] }
 
-    /// What the console asks for besides; nil for the requests of clients.
+    /// The console's additions to the request, or nil for client requests.
     var console: ConsoleRequest? { envelope.console }
 }
 

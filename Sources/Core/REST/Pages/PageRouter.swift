@@ -6,17 +6,17 @@ import ParseModel
 import Rules
 import ServerConfiguration
 
-/// Answers a request below the folder of the pages: with a page, or with a redirect to one, as parse-server did up to
-/// version 8.
+/// Responds to a request below the pages folder with a page, or with a redirect to it like parse-server up to version
+/// 8.
 struct PageRouter {
     private let routes: PageRoutes
     private let request: PageRequest
     private let context: RequestContext
 
     private enum Outcome {
-        /// The link that confirms an address lacks something.
+        /// The verification link lacks a parameter.
         case incompleteLink
-        /// The form that sends a link once more lacks something.
+        /// The form that resends a verification link lacks a field.
         case incompleteForm
         case verified(username: String?)
         case notVerified(username: String?, token: String, isExpired: Bool)
@@ -39,7 +39,7 @@ struct PageRouter {
     /// Links up to preset 7 name the user.
     private var namesUser: Bool { configuration.preset < 8 }
 
-    /// Answers the request; nil for what needs keys as every other route does.
+    /// Responds to the request, or returns nil to leave it to the API routes.
     func reply() async throws -> Reply? {
         let path = request.path
         if path.count == 2, ["verify_email", "resend_verification_email", "request_password_reset"].contains(path[1]) {
@@ -169,9 +169,7 @@ struct PageRouter {
         ])
     }
 
-    /// The response that shows a page.
-    ///
-    /// - Parameter answersPost: Whether the page itself answers a form, instead of a redirect to it.
+    /// - Parameter answersPost: Whether the response to a POST is the page itself instead of a redirect to it.
     private func show(
         _ page: BuiltInPage, _ own: [(PageParameters.Key, String?)] = [], answersPost: Bool = false
     ) -> Reply {
@@ -189,7 +187,7 @@ struct PageRouter {
         return routes.html(rendered, headers)
     }
 
-    /// A file below the folder. Pages show the query's values.
+    /// Serves a file of the pages folder. HTML pages show the query's values.
     private func shownFile(_ path: [String]) -> Reply {
         if path == ["choose_password"] {
             guard isOwn(request.queried("appId") ?? request.queried("id")) else { return PageRoutes.unauthorized }
@@ -215,7 +213,7 @@ struct PageRouter {
         switch outcome {
         case .incompleteLink, .invalidReset: return redirect(.invalidLink)
         case .incompleteForm:
-            // A name that is sent twice is no user's.
+            // A username sent twice can't match a user.
             return redirect(request.isRepeated("username") ? .linkSendFail : .invalidLink)
         case .verified(let username): return redirect(.verifyEmailSuccess, [("username", username)])
         case .notVerified(let username, let token, _):
@@ -255,7 +253,7 @@ struct PageRouter {
         }
     }
 
-    /// A page after a redirect, which shows the values in its address.
+    /// Serves the target page of a redirect, with the values from its address.
     private func redirectedFile(_ file: String) -> Reply? {
         if file == "choose_password" {
             guard isOwn(request.queried("id") ?? request.queried("appId")) else { return PageRoutes.unauthorized }

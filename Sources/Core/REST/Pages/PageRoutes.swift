@@ -8,10 +8,9 @@ import ParseModel
 import Rules
 public import ServerConfiguration
 
-/// The pages that links in mails lead to: `/apps/…`. They need no keys, and answer people, not programs.
+/// The pages that links in mails open, below `/apps`. They need no keys and are meant for people, not programs.
 ///
-/// From preset 9 on, and where `pages.enableRouter` is set, they are answered as pages; before that as redirects to
-/// them.
+/// From preset 9, or with `pages.enableRouter`, a link responds with the page itself; otherwise with a redirect to it.
 public final class PageRoutes: Sendable {
     let backend: Backend
     private let limits: RateLimiter?
@@ -19,8 +18,8 @@ public final class PageRoutes: Sendable {
     let site: PageSite
     private let endpoint: [String]
 
-    /// - Parameter routes: Those of programs, with which the pages share the backend and what is counted of requests.
-    /// - Throws: `ConfigurationError` for pages that cannot be read.
+    /// - Parameter routes: The API routes, which share their backend and rate limits.
+    /// - Throws: `ConfigurationError` if the pages can't be read.
     public init(beside routes: ParseRoutes) throws(ConfigurationError) {
         backend = routes.backend
         limits = routes.limits
@@ -31,15 +30,15 @@ public final class PageRoutes: Sendable {
 
     private static let largestForm = 16 * 1024
 
-    /// Whether links lead here: their address is configured. Without, the pages of parse-server's redirects are shown
-    /// all the same, and a wrong application is refused.
+    /// Whether mail links lead here, because their address is configured. Otherwise only the target pages of
+    /// parse-server's redirects are served.
     var hasLinks: Bool {
         configuration.linkURL != nil && (!configuration.pages.enableRouter || configuration.accountMail.appName != nil)
     }
 
     var now: ParseDate { backend.clock.now }
 
-    /// The components of a path below the folder of the pages; nil for another path.
+    /// Returns the path components below the pages folder, or nil for other paths.
     func path(_ components: [Substring]) -> ArraySlice<Substring>? {
         guard components.count > endpoint.count,
             zip(components, endpoint).allSatisfy({ $0.utf8.elementsEqual($1.utf8) })
@@ -47,7 +46,7 @@ public final class PageRoutes: Sendable {
         return components.dropFirst(endpoint.count)
     }
 
-    /// Answers a request; nil when it is for none of the pages.
+    /// Responds to a request, or returns nil if it isn't for a page.
     func respond(
         to request: IncomingRequest, _ target: RequestTarget, below path: ArraySlice<Substring>,
         from client: ClientAddress, _ context: RequestContext
@@ -64,7 +63,7 @@ public final class PageRoutes: Sendable {
         return try await PageRouter(routes: self, request: page, context).reply()
     }
 
-    /// The routes that take tokens or send mails. Mere display is not counted.
+    /// Routes that accept tokens or send mails, and are therefore rate-limited.
     private static let counted: Set<Name> = ["verify_email", "resend_verification_email", "request_password_reset"]
 
     private func count(_ page: PageRequest, _ client: ClientAddress) async throws {
@@ -101,7 +100,7 @@ public final class PageRoutes: Sendable {
             body: .text(page.html, contentType: "text/html; charset=utf-8"))
     }
 
-    /// A file that is no page.
+    /// The response for a file other than an HTML page.
     func asset(_ asset: (bytes: [UInt8], type: String)) -> Reply {
         let bytes = asset.bytes
         return Reply(
@@ -110,15 +109,15 @@ public final class PageRoutes: Sendable {
                 Reply.ByteStream(length: bytes.count, isInMemory: true) { try await $0(ByteBuffer(bytes: bytes)) }))
     }
 
-    /// A redirect; what is loaded from where it leads does not get the address, which may have a token in it.
+    /// Redirects with a policy that sends no referrer, because the page's address may contain a token.
     func redirect(_ url: String, status: Int, _ headers: [(String, String)] = []) -> Reply {
         Reply(
             status: status, headers: headers + [("Location", url)] + Self.guards,
             body: .text("Found. Redirecting to \(url)", contentType: "text/plain; charset=utf-8"))
     }
 
-    /// Security headers of pages. If the deployment shows pages in a frame, the policy allows it, and the older field,
-    /// which cannot, is omitted.
+    /// Security headers of pages. If the deployment shows pages in a frame, `X-Frame-Options` is omitted, because it
+    /// can't name the allowed site as the content security policy does.
     private var pageGuards: [(String, String)] {
         configuration.customPages.parseFrameURL == nil ? Self.guards : Self.guards.filter { $0.0 != "X-Frame-Options" }
     }
@@ -128,31 +127,30 @@ public final class PageRoutes: Sendable {
         ("X-Frame-Options", "DENY"),
     ]
 
-    /// The answer to a request that names another application.
+    /// The response to a request that names another application.
     static let unauthorized = Reply.object(["error": "unauthorized"], status: 403)
 
     static let notFound = Reply(
         status: 404, headers: guards, body: .text("Not found.", contentType: "text/html; charset=utf-8"))
 
-    /// The answer to a script.
+    /// The error response for scripts.
     func json(_ error: ParseError) -> Reply {
         .object(["code": .number(Double(error.code)), "error": .string(error.message)], status: 400)
     }
 }
 
-/// A request below the folder of the pages. It needs no keys, and its body is a form.
+/// A request below the pages folder. Needs no keys and has a form as its body.
 struct PageRequest {
     let method: String
-    /// The decoded path below the folder.
+    /// The decoded path below the pages folder.
     let path: [String]
     private let query: JSONObject
     private let form: JSONObject
-    /// Whether a script sent it, which wants JSON.
+    /// Whether a script sent the request and expects JSON.
     let isFromScript: Bool
     private let localeField: String?
 
-    /// - Parameters:
-    ///   - body: The body; it counts where its type is that of a form.
+    /// - Parameter body: Ignored unless its content type is a URL-encoded form.
     init(_ request: IncomingRequest, target: RequestTarget, path: [String], body: [UInt8]) {
         method = request.method
         self.path = path
@@ -164,7 +162,7 @@ struct PageRequest {
         localeField = request.headers[.pageLocale]
     }
 
-    /// A field of the form or of the query; nil where it is missing, empty, repeated, or has a NUL in it.
+    /// A field of the form or the query, or nil if it is missing, empty, repeated or contains NUL.
     func field(_ name: Name) -> String? {
         for fields in [form, query] {
             if let value = fields[name] { return value.stringValue.flatMap { Self.isUsable($0) ? $0 : nil } }
@@ -172,7 +170,7 @@ struct PageRequest {
         return nil
     }
 
-    /// Whether a field came more than once.
+    /// Whether the form contains a field more than once.
     func isRepeated(_ name: Name) -> Bool { form[name]?.arrayValue != nil }
 
     func queried(_ name: Name) -> String? { query[name]?.stringValue.flatMap { Self.isUsable($0) ? $0 : nil } }

@@ -4,33 +4,32 @@ public import HTTP
 public import Rules
 public import ServerConfiguration
 
-/// The keys of the application, and from where each may be used.
+/// The application's keys and the addresses allowed to use them.
 public struct ApplicationKeys: Sendable {
-    /// The id of the application that this server serves.
     public var applicationID: String
-    /// The key that may do everything, or nil while an app's function gives none.
+    /// The master key, or nil if the app's key function has returned none.
     var masterKey: String? { if let renewedMasterKey { renewedMasterKey.value } else { fixedMasterKey } }
     private let fixedMasterKey: String
     private let renewedMasterKey: RenewedKey?
-    /// The key that may see everything; nil when there is none.
+    /// The key that allows reading everything, or nil if not configured.
     public var readOnlyMasterKey: String?
-    /// The key that may write internal fields; nil when there is none.
+    /// The key that allows writing internal fields, or nil if not configured.
     public var maintenanceKey: String?
-    /// The SHA-256 of keys that may do what the master key may, by who has them.
+    /// SHA-256 hashes of keys with the rights of the master key, by administrator name.
     public var adminKeys: [String: [UInt8]]
-    /// The keys of client applications. When one of them is set, a client must bring one that matches.
+    /// The keys of client applications. If one of the four is set, a client must send a matching key.
     public var clientKey: String?
     public var javascriptKey: String?
     public var dotNetKey: String?
     public var restAPIKey: String?
-    /// Addresses allowed the master key.
+    /// Addresses allowed to use the master key.
     public var masterKeyAddresses: AddressList
-    /// Addresses allowed the read-only key.
+    /// Addresses allowed to use the read-only master key.
     public var readOnlyMasterKeyAddresses: AddressList
-    /// Addresses allowed the maintenance key.
+    /// Addresses allowed to use the maintenance key.
     public var maintenanceKeyAddresses: AddressList
 
-    /// - Throws: The first address that is none.
+    /// - Throws: The first invalid address in the configuration.
     public init(_ configuration: Configuration) throws(AddressList.InvalidEntry) {
         applicationID = configuration.appId
         fixedMasterKey = configuration.masterKey
@@ -62,14 +61,11 @@ public struct ApplicationKeys: Sendable {
 }
 
 extension ApplicationKeys {
-    /// Decides what the keys of a request are worth. Keys are compared in constant time.
+    /// Returns the rights that a request's keys grant. Compares keys in constant time.
     ///
-    /// - Parameters:
-    ///   - credentials: The keys that the request brings.
-    ///   - address: The client's IP address.
-    /// - Returns: What the caller may be.
-    /// - Throws: ``HTTPError/unauthorized`` when the application is not this one, when a right key comes from a wrong
-    ///   address, or when client keys are demanded and none is right.
+    /// - Parameter address: The client's IP address.
+    /// - Throws: ``HTTPError/unauthorized`` for another application, for a valid master key from an address that isn't
+    ///   allowed, or for a missing or wrong client key.
     public func power(of credentials: Credentials, address: String) throws(HTTPError) -> Caller.Power {
         guard serves(credentials.applicationID) else { throw .unauthorized }
         if Self.matches(credentials.maintenanceKey, maintenanceKey), maintenanceKeyAddresses.contains(address) {
@@ -89,12 +85,12 @@ extension ApplicationKeys {
 
     static let masterKeyName = "masterKey"
 
-    /// The name of the key that an audit entry is about, or nil for clients.
+    /// The key name for an audit entry, or nil for clients.
     func auditName(of envelope: Envelope) -> String? {
         envelope.power == .maintenance ? "maintenanceKey" : administrator(with: envelope.credentials.masterKey)
     }
 
-    /// Who has a key that may do everything: `masterKey`, or the name of an administrator's key; nil for other keys.
+    /// The owner of a key with full rights: `masterKey` or an administrator's name, or nil for other keys.
     func administrator(with key: String?) -> String? {
         if Self.matches(key, masterKey) { return Self.masterKeyName }
         guard let key, !adminKeys.isEmpty else { return nil }
@@ -102,7 +98,7 @@ extension ApplicationKeys {
         return adminKeys.first { digest == $0.value }?.key
     }
 
-    /// Whether a key is the right one. An empty key never is.
+    /// Compares a key in constant time. A missing or empty key never matches.
     static func matches(_ given: String?, _ right: String?) -> Bool {
         guard let given, let right else { return false }
         return ConstantTime.areEqual(given, right)

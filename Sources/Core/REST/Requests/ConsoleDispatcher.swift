@@ -6,27 +6,26 @@ package import Rules
 package import ServerConfiguration
 import Tasks
 
-/// The way of the console to the routes of the interface: the same routes and answers, with the power of a session in the
-/// place of keys.
+/// Passes the console's requests to the REST routes, with the rights of a console session instead of keys.
 package struct ConsoleDispatcher: Sendable {
     private let routes: ParseRoutes
     private let files: FileRoutes?
     private let opener: EnvelopeOpener
     private let queue = RequestQueue()
 
-    /// - Throws: The first address of the configuration that is none.
+    /// - Throws: The first invalid address in the configuration.
     package init(_ routes: ParseRoutes, files: FileRoutes?) throws(AddressList.InvalidEntry) {
         self.routes = routes
         self.files = files
         opener = try EnvelopeOpener(routes.configuration)
     }
 
-    /// Answers a request to the routes.
+    /// Responds to a request for a REST route.
     ///
     /// - Parameters:
     ///   - target: The path below the mount, and the query.
-    ///   - around: What is done before and after the routes answer. It is given the request, and what answers it.
-    /// - Throws: What the routes throw.
+    ///   - around: Wraps the routes. Receives the request and a closure that returns the routes' response.
+    /// - Throws: The errors of the routes.
     package func answer(
         _ request: IncomingRequest, _ target: RequestTarget, _ power: Caller.Power, _ console: ConsoleRequest,
         around: (Envelope, _ answer: () async throws -> Reply) async throws -> Reply
@@ -53,26 +52,27 @@ package struct ConsoleDispatcher: Sendable {
         }
     }
 
-    /// The calls of a batch; the request itself where it is none.
+    /// Returns the calls of a batch, or the request itself if it isn't a batch.
     ///
-    /// - Throws: `ParseError` when one leads nowhere.
+    /// - Throws: `ParseError` if a path is unknown.
     package func calls(of envelope: Envelope) throws -> [Envelope] {
         guard envelope.path.count == 1, envelope.path[0].asciiLowercased == "batch" else { return [envelope] }
         return try routes.elements(envelope.body["requests"]?.arrayValue ?? [], of: envelope)
     }
 
-    /// The body of a request that is none of the interface's.
+    /// Reads the body of a request to the console's own routes.
     ///
-    /// - Throws: ``HTTPError`` for what is no JSON object, or is larger than `limit`.
+    /// - Throws: ``HTTPError`` if the body isn't a JSON object or is larger than `limit` bytes.
     package func body(of request: IncomingRequest, upTo limit: Int) async throws -> JSONObject {
         let bytes = try await bytes(of: request, upTo: limit)
         return try await HeavyWork.makeValues(of: bytes.count) { try Self.parse(bytes) }
     }
 
-    /// Carries out a request that is none of the interface's, and whose body may be large: as requests of that are, when
-    /// there is room for it, and away from the event loop.
+    /// Handles a request to the console's own routes whose body may be large. Like REST requests, it waits for free
+    /// memory and runs off the event loop.
     ///
-    /// - Throws: What `work` throws; ``HTTPError`` for a body that is no JSON object, or is larger than `limit`.
+    /// - Throws: The errors of `work`, or ``HTTPError`` if the body isn't a JSON object or is larger than `limit`
+    ///   bytes.
     package func carryOut<R: Sendable>(
         _ request: IncomingRequest, upTo limit: Int, _ work: (JSONObject) async throws -> R
     ) async throws -> R {
@@ -90,20 +90,21 @@ package struct ConsoleDispatcher: Sendable {
         bytes.isEmpty ? [:] : try JSONBody.parse(bytes, contentType: "application/json")
     }
 
-    /// Whether a request changes nothing. A password that is tried counts for the lock of its account.
+    /// Whether a request changes nothing. Verifying a password counts as a change, because failures count towards the
+    /// account lockout.
     package static func onlyReads(_ envelope: Envelope) -> Bool {
         guard envelope.method == .get, let first = envelope.path.first?.asciiLowercased, first != "verifypassword"
         else { return false }
         return RouteTable.match(envelope.method, envelope.path)?.onlyReads ?? true
     }
 
-    /// A path with the names of routes as parse-server writes them.
+    /// Returns a path with its route names in parse-server's spelling.
     package static func canonical(_ path: [String]) -> [String] { RouteTable.canonical(path) }
 
-    /// The functions, triggers and jobs of cloud code, and its hosts.
+    /// An overview of cloud code: functions, triggers, jobs and hosts.
     package var cloudCode: JSONObject { routes.cloud?.overview ?? [:] }
 
-    /// The context of a call that is none of the interface's, with the server's own rights but for some secrets.
+    /// Returns the context for calls of the console's own routes, with the server's rights except for some secrets.
     package func context(of request: IncomingRequest, _ now: ParseDate, hiding secrets: Caller.HiddenSecrets)
         -> RequestContext
     {
@@ -113,11 +114,11 @@ package struct ConsoleDispatcher: Sendable {
             caller: caller, mountURL: opener.mountURL(of: request), now: now, address: opener.address(of: request).text)
     }
 
-    /// The address of a client, as far as proxies are believed.
+    /// The client's address, as reported by trusted proxies.
     package func address(of request: IncomingRequest) -> ClientAddress { opener.address(of: request) }
 
-    /// What a key is worth at an address, and the name of the administrator whose key it is, where it is not the master
-    /// key; nil for a wrong one.
+    /// Returns the rights of a key used from an address, or nil for an invalid key. The administrator's name is nil for
+    /// the master key itself.
     package func power(ofKey key: String, from client: ClientAddress) -> (power: Caller.Power, administrator: String?)?
     {
         var credentials = Credentials()

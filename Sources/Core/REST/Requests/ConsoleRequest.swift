@@ -3,24 +3,24 @@ import HTTP
 import ParseModel
 public import Rules
 
-/// What the console asks for with a request besides what the REST interface has. Only the console's dispatcher makes
-/// one: no header field of a client becomes any of it.
+/// The console's additions to a REST request. Only the console's dispatcher creates them; client headers can't set
+/// them.
 public final class ConsoleRequest: Sendable {
-    /// With whose eyes a read is answered.
+    /// The caller whose view a read shows.
     public enum ViewAs: Sendable, Hashable {
-        /// As a user sees it, who need not be logged in.
+        /// A user, who doesn't have to be signed in.
         case user(id: String)
-        /// As a client without a user sees it.
+        /// A client without a user.
         case anonymous
     }
 
-    /// With whose eyes a read is answered, or a function of cloud code is called; nil with those of the operator's role.
+    /// The caller as whom a read or cloud function runs, or nil for the rights of the operator's role.
     public let viewAs: ViewAs?
-    /// When the object that is changed or removed was changed last, as far as the operator saw; nil for at any time.
+    /// The object's update time as last seen by the operator, or nil to write without this check.
     public let ifUpdatedAt: ParseDate?
-    /// From how many bytes on values are shortened; nil for never.
+    /// The size in bytes from which values are shortened, or nil to return them whole.
     public let shorten: Int?
-    /// The operator's name, under which the trash keeps what is removed; nil where removals are final.
+    /// The operator's name, stored with objects moved to the trash, or nil if deletions are final.
     public let operatorName: String?
     /// Secrets that the operator's role doesn't see.
     let hiddenSecrets: Caller.HiddenSecrets
@@ -36,15 +36,16 @@ public final class ConsoleRequest: Sendable {
         self.hiddenSecrets = hiddenSecrets
     }
 
-    /// The refusal of a write with the eyes of another.
+    /// The error for writes while viewing as another user.
     static let viewsOnly = HTTPError(status: 400, message: "Read-only while viewing as a user.")
 
-    /// Whether a path is that of a function, which may be called as another: what it does is the code's to allow.
+    /// Whether a path calls a cloud function. Functions may run as another user, because their code decides what to
+    /// allow.
     package static func isFunction(_ path: [some StringProtocol]) -> Bool {
         path.count == 2 && String(path[0]).asciiLowercased == "functions"
     }
 
-    /// What holds for each call of a batch: not the date, which is that of one object.
+    /// The additions for each call of a batch. Leaves out the update time, which belongs to one object.
     var ofElements: ConsoleRequest {
         ConsoleRequest(viewAs: viewAs, shorten: shorten, operatorName: operatorName, hiddenSecrets: hiddenSecrets)
     }

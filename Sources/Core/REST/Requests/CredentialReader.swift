@@ -3,23 +3,22 @@ import HTTP
 public import JSON
 import ParseModel
 
-/// Finds the credentials of a request: in the headers, in HTTP Basic authentication, or, when those do not name this
-/// application, in the reserved keys of the JSON body.
+/// Reads a request's credentials from the headers, HTTP Basic authentication or, if those don't name this application,
+/// the reserved keys of the JSON body.
 struct CredentialReader: Sendable {
-    /// The keys that are right; only the application id matters here.
     let keys: ApplicationKeys
 
     private static let maximumContextDepth = 200
 
-    /// What a body said besides the credentials.
+    /// Request properties other than credentials that a body contains.
     struct BodyFindings {
         var contentType: String?
     }
 
-    /// Reads the headers; throws `ParseError` 107 when the context is not a JSON object.
+    /// Reads the credentials in the headers. Throws `ParseError` 107 if the context isn't a JSON object.
     func read(headers: RequestHeaders) throws -> Credentials {
         var credentials = Credentials()
-        // A field that comes twice counts as one with a comma in it, which no key has.
+        // The values of a repeated field are joined by a comma, which no key contains.
         credentials.applicationID = headers[.parseApplicationID]
         credentials.sessionToken = headers[.parseSessionToken]
         credentials.masterKey = headers[.parseMasterKey]
@@ -36,12 +35,13 @@ struct CredentialReader: Sendable {
         return credentials
     }
 
-    /// Completes the credentials from a JSON body if the headers did not name this application, and takes them out of
-    /// the body. A body beside valid headers only loses what no class can have as a field and no route reads.
+    /// Completes the credentials from a JSON body if the headers don't name this application, and removes them from the
+    /// body. Otherwise it removes only reserved keys, which can't be fields of a class.
     ///
-    /// - Returns: What else the body said about the request.
-    /// - Throws: ``HTTPError/unauthorized`` when the body does not name the application either or a credential is not a
-    ///   string; `ParseError` 209 for a session token that is none, 107 when the context is not a JSON object.
+    /// - Returns: Other request properties found in the body.
+    /// - Throws: ``HTTPError/unauthorized`` if the body doesn't name the application either, the header's master key is
+    ///   wrong or a credential isn't a string; `ParseError` 209 if the session token isn't a string, or 107 if the
+    ///   context isn't a JSON object.
     @discardableResult
     func complete(_ credentials: inout Credentials, from body: inout JSONObject) throws -> BodyFindings {
         let isNamed = keys.serves(credentials.applicationID)
@@ -70,7 +70,7 @@ struct CredentialReader: Sendable {
         return BodyFindings(contentType: try Self.take("_ContentType", from: &body))
     }
 
-    /// Removes a credential from a body. One that is false in JavaScript is neither used nor removed.
+    /// Removes a credential from a body. Ignores and keeps values that are falsy in JavaScript.
     private static func take(_ key: String, from body: inout JSONObject) throws -> String? {
         guard let value = body[key], !value.isFalsy else { return nil }
         guard case .string(let text) = value else { throw HTTPError.unauthorized }
@@ -78,7 +78,7 @@ struct CredentialReader: Sendable {
         return text
     }
 
-    /// Takes a credential from a body. Without one, the header's stays.
+    /// Moves a credential from a body. Keeps the header's value if the body has none.
     private static func move(_ key: String, from body: inout JSONObject, to credential: inout String?) throws {
         if let text = try take(key, from: &body) { credential = text }
     }
@@ -99,8 +99,8 @@ struct CredentialReader: Sendable {
 
     private static let malformedContext = ParseError(ParseError.invalidJSON, "Invalid object for context.")
 
-    /// The first `Basic` header: the user is the application id, the password the master key or `javascript-key=` and
-    /// that key.
+    /// Reads the first `Basic` credentials: the user is the application id, the password is the master key, or
+    /// `javascript-key=` followed by that key.
     private func readBasic(_ authorization: String, into credentials: inout Credentials) {
         let parts = authorization.utf8.prefix { $0 != UInt8(ascii: ",") }.split(
             separator: UInt8(ascii: " "), maxSplits: 1)
@@ -122,7 +122,7 @@ struct CredentialReader: Sendable {
 }
 
 extension JSONValue {
-    /// Whether JavaScript takes the value for false.
+    /// Whether the value is falsy in JavaScript.
     var isFalsy: Bool {
         switch self {
         case .null, .bool(false): true
@@ -133,35 +133,27 @@ extension JSONValue {
     }
 }
 
-/// What a request says about who is calling: keys, tokens and ids, as they came, none of them verified.
+/// The keys, tokens and ids that a request contains, not yet verified.
 ///
-/// They come from headers, from HTTP Basic authentication, or from the reserved `_…` keys of a JSON body.
+/// They come from headers, HTTP Basic authentication or the reserved `_…` keys of a JSON body.
 public struct Credentials: Sendable, Equatable {
-    /// The application that the caller wants to reach.
     public var applicationID: String?
-    /// The token of a user's session.
     public var sessionToken: String?
-    /// The master key, or the read-only master key: both come in the same place.
+    /// The master key or the read-only master key, which share a header field.
     public var masterKey: String?
-    /// The maintenance key.
     public var maintenanceKey: String?
-    /// The installation (device) that the caller runs on.
+    /// The id of the caller's installation (device).
     public var installationID: String?
-    /// The client key.
     public var clientKey: String?
-    /// The JavaScript key.
     public var javascriptKey: String?
-    /// The .NET key.
     public var dotNetKey: String?
-    /// The REST API key.
     public var restAPIKey: String?
-    /// The SDK and its version, for instance `i1.19.2`.
+    /// The SDK and its version, for example `i1.19.2`.
     public var clientVersion: String?
-    /// What the caller hands to triggers.
+    /// The context that the caller passes to triggers.
     public var context: JSONObject?
     /// The caller's own id for the request (`X-Parse-Request-Id`).
     public var requestID: String?
 
-    /// Credentials that say nothing.
     public init() {}
 }

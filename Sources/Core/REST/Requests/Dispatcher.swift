@@ -9,7 +9,7 @@ package import ServerConfiguration
 import Tasks
 internal import Telemetry
 
-/// Finds out what a request wants, and who answers it.
+/// Routes requests to the API, the files, the pages, monitoring, the console or the app.
 package struct Dispatcher: HTTPHandler {
     private let mount: String
     private let handler: any RequestHandler
@@ -24,16 +24,15 @@ package struct Dispatcher: HTTPHandler {
     private let queue = RequestQueue()
 
     /// - Parameters:
-    ///   - configuration: Keys, addresses and limits.
-    ///   - handler: Answers the requests of the interface.
-    ///   - files: Answers the requests below `/files`; nil for none.
-    ///   - pages: Answers the requests for pages; nil for none.
-    ///   - monitoring: Answers who watches the server; nil for the word of `/health` alone.
-    ///   - console: Answers the requests of the console; nil for none.
-    ///   - app: Answers the requests outside of the mount path; nil for none.
-    ///   - audit: Keeps what keys of the server change; nil for nothing.
-    ///   - logger: Gets what callers do not get of an error.
-    /// - Throws: The first address of the configuration that is none.
+    ///   - handler: Handles API requests.
+    ///   - files: Handles requests below `/files`, or nil without a file store.
+    ///   - pages: Handles requests for pages, or nil without pages.
+    ///   - monitoring: Handles metrics and probes, or nil to serve only `/health`.
+    ///   - console: Handles the console's requests, or nil without a console.
+    ///   - app: Handles requests outside the mount path, or nil without an app.
+    ///   - audit: Audits changes made with server keys, or nil if audits are off.
+    ///   - logger: Records error details that callers don't see.
+    /// - Throws: The first invalid address in the configuration.
     package init(
         _ configuration: Configuration, handler: some RequestHandler, files: FileRoutes?, pages: PageRoutes? = nil,
         monitoring: MonitoringRoutes? = nil, console: (any ConsoleHandler)? = nil, app: AppProxy? = nil,
@@ -51,30 +50,30 @@ package struct Dispatcher: HTTPHandler {
         opener = try EnvelopeOpener(configuration)
     }
 
-    /// Where the client of a WebSocket connection is, as far as the proxies before the server are believed.
+    /// The client's address of a WebSocket connection, as reported by trusted proxies.
     package func address(of request: WebSocketRequest) -> ClientAddress {
         ClientAddress(peer: request.peer, forwardedFor: request.forwardedFor, trust: opener.trustProxy)
     }
 
-    /// The address under which the client of a WebSocket connection sees the mount path.
+    /// The URL of the mount path, as seen by the client of a WebSocket connection.
     package func mountURL(of request: WebSocketRequest) -> String { opener.mountURL(of: request) }
 
-    /// Whether a client that asks before it sends a body may send it.
+    /// Whether a client that sent `Expect: 100-continue` may send its body.
     package func mayTake(_ body: IncomingBody, headers: RequestHeaders) -> Bool {
         guard let length = body.declaredLength, headers[.parseFileMaximumUploadSize] == nil else { return true }
         return length <= opener.maximumBodySize
     }
 
-    /// Whether the other end of a connection is a proxy that is believed about a request's id.
+    /// Whether the peer is a trusted proxy, whose request ids are accepted.
     package func believes(peer: String) -> Bool { opener.trustProxy.trusts(peer: peer) }
 
-    /// The template of the paths that are counted in a row of the metrics.
+    /// The path template of a metrics row.
     package func route(ofRow number: Int) -> String? { MeasuredRoutes.route(ofRow: number) }
 
-    /// The answer for which there is no memory.
+    /// The response if there is not enough memory.
     package var overloaded: Reply { errors.reply(to: HTTPError.overloaded, requestID: RequestID(0)) }
 
-    /// Answers a request; errors become answers, too.
+    /// Responds to a request. Errors become error responses.
     package func answer(_ request: IncomingRequest) async -> Reply {
         do {
             return try await route(request)
@@ -111,7 +110,7 @@ package struct Dispatcher: HTTPHandler {
         }
     }
 
-    // These aren't inlined: the memory of an async function lasts as long as the request.
+    // Not inlined, because the frame of an async function stays in memory as long as the request.
 
     @inline(never)
     private func answer(_ request: IncomingRequest, by app: AppProxy) async throws -> Reply {
@@ -125,7 +124,7 @@ package struct Dispatcher: HTTPHandler {
     private func answerUnread(_ request: IncomingRequest, _ target: RequestTarget, _ route: Route) async throws
         -> Reply?
     {
-        // A route of every method has one row, that of GET.
+        // A route for every method has one metrics row, that of GET.
         if Method(name: request.method) == route.method { request.record.note(row: route.row) }
         let unread = UnreadRequest(
             request: request, target: target, opener: opener, queue: queue, files: files, monitoring: monitoring)
@@ -148,22 +147,21 @@ package struct Dispatcher: HTTPHandler {
     }
 }
 
-/// Answers the requests of the console, which lies beside the interface.
+/// Handles the console's requests.
 package protocol ConsoleHandler: Sendable {
-    /// Whether a request may be one of the console's. Every request of the server is asked for this.
+    /// Whether a request may be for the console. Called for every request of the server.
     func concerns(_ target: String) -> Bool
 
-    /// Answers a request; nil for one that is answered as if there were no console.
+    /// Responds to a request, or returns nil to leave it to the other routes.
     func answer(_ request: IncomingRequest) async -> Reply?
 }
 
-/// Answers requests. The transport turns bytes into an ``Envelope``, and the ``Reply`` into bytes.
+/// Handles requests. The transport parses bytes into an ``Envelope`` and writes the ``Reply``.
 public protocol RequestHandler: Sendable {
-    /// Answers one request.
+    /// Handles a request.
     ///
-    /// - Parameter envelope: The request; its keys have been checked.
-    /// - Returns: The answer.
-    /// - Throws: `ParseError` or ``HTTPError``, which become the error answers of the REST interface; anything else
-    ///   becomes an internal error, whose details only the log shows.
+    /// - Parameter envelope: The request, whose keys have been checked.
+    /// - Throws: `ParseError` or ``HTTPError``, which become error responses of the REST interface. Other errors become
+    ///   an internal error, with details only in the log.
     func respond(to envelope: Envelope) async throws -> Reply
 }

@@ -3,33 +3,33 @@ public import JSON
 public import OrderedCollections
 import Rules
 
-/// One request as the routes see it: the method after an override, the path below the mount, the credentials taken
-/// out of wherever they were, and the body as JSON.
+/// A request as the routes see it: the method after an override, the path below the mount, the credentials and the JSON
+/// body.
 public struct Envelope: Sendable {
-    /// Who sent it.
+    /// The sender of the request.
     public let origin: RequestOrigin
-    /// The method, after `_method` in the body.
+    /// The method, after an override by `_method` in the body.
     public var method: Method
-    /// The method's name in capitals, such as `PATCH`, for messages.
+    /// The method's upper-case name, such as `PATCH`, for messages.
     public var methodName: String
-    /// The components below the mount path, percent-decoded; empty ones (double and trailing slashes) are dropped.
+    /// The percent-decoded path components below the mount path, without empty components.
     public var path: [String]
-    /// The path below the mount as it came, for messages.
+    /// The path below the mount as sent, for messages.
     public var rawPath: String
-    /// The query string: each value as JSON if it parses, else as a string; a repeated name gives an array.
+    /// The query string. A value is parsed as JSON if possible, otherwise it is a string. A repeated name becomes an
+    /// array.
     public var query: JSONObject
-    /// The query string as it came; empty when there was none.
+    /// The raw query string, or empty if the request has none.
     public var queryString: String
-    /// The JSON body without the credentials that were taken from it. An array counts as an object with the keys
-    /// `0`, `1`, ...; no body as an empty object.
+    /// The JSON body without credentials. An array becomes an object with the keys `0`, `1`, …; a missing body becomes
+    /// an empty object.
     public var body: JSONObject
-    /// The files of a form (`multipart/form-data`), by the names of their parts; the body holds its other parts.
+    /// The files of a form (`multipart/form-data`), by part name. The other parts are in the body.
     public var uploads: [Name: FormFile]
-    /// Whether this is one element of a batch.
     public var isBatchElement: Bool
-    /// Whether it came as a POST that says in its body to be something else.
+    /// Whether the request is a POST that overrides its method in the body.
     public var isOverridden = false
-    /// What the console asks for besides; nil for the requests of clients.
+    /// The console's additions, or nil for client requests.
     public var console: ConsoleRequest?
 
     public init(
@@ -49,22 +49,21 @@ public struct Envelope: Sendable {
         self.isBatchElement = isBatchElement
     }
 
-    /// A short id under which the log speaks about this request.
+    /// The short request id used in the log.
     public var id: RequestID { origin.requestID }
-    /// Who the caller says it is.
+    /// The caller's credentials, not yet verified.
     public var credentials: Credentials { origin.credentials }
-    /// What the caller's keys are worth.
+    /// The rights that the caller's keys grant.
     public var power: Caller.Power { origin.power }
-    /// `scheme://host/mount`, for links to this server; `publicServerURL` if that is configured.
+    /// `scheme://host/mount`, for links to this server, or `publicServerURL` if configured.
     public var mountURL: String { origin.mountURL }
 
-    /// Body and query string as one object. The query string wins where both have a key.
+    /// The body and the query string merged. The query string takes precedence.
     public var parameters: JSONObject {
         if query.isEmpty { return body }
         return body.isEmpty ? query : body.merging(query) { _, fromQuery in fromQuery }
     }
 
-    /// The query string with every value as the string that was sent: for values that are never JSON, such as a
-    /// password.
+    /// The query string with all values as strings, for values that are never JSON, such as passwords.
     public var queryText: JSONObject { FormEncoding.strings(queryString) }
 }

@@ -9,19 +9,19 @@ struct EnvelopeOpener: Sendable {
     let keys: ApplicationKeys
     let trustProxy: Configuration.TrustProxy
     let maximumBodySize: Int
-    /// Who sends the requests, where a session of the console says it and no key of theirs counts.
+    /// The rights of a console session, or nil for client requests. If set, keys in the request are ignored.
     var authority: Authority?
     private let credentialReader: CredentialReader
     private let mountURLs: MountURLs
     private let applicationScan: ApplicationScan
 
-    /// What a session of the console gives a request.
+    /// The rights and additions that a console session gives a request.
     struct Authority: Sendable {
         let power: Caller.Power
         let console: ConsoleRequest
     }
 
-    /// - Throws: The first address of the keys that is none.
+    /// - Throws: The first invalid address in the configuration.
     init(_ configuration: Configuration) throws(AddressList.InvalidEntry) {
         keys = try ApplicationKeys(configuration)
         trustProxy = configuration.trustProxy
@@ -31,10 +31,10 @@ struct EnvelopeOpener: Sendable {
         applicationScan = ApplicationScan(applicationID: keys.applicationID)
     }
 
-    /// Takes the method override and the credentials out of the body, and checks the keys.
+    /// Parses the body, extracts the method override and the credentials from it, and checks the keys.
     ///
-    /// - Throws: ``HTTPError`` when the body makes no sense, the keys are not good enough, or no such method exists;
-    ///   `ParseError` when the context or a form is malformed.
+    /// - Throws: ``HTTPError`` if the body, the keys or the method are invalid, or `ParseError` if the context or a
+    ///   form is malformed.
     @inline(never)  // Inlined, it adds 20 KB to the memory of every request that is being answered.
     func open(_ request: IncomingRequest, body bytes: [UInt8], target: RequestTarget) throws -> Envelope {
         var (body, uploads) = try Self.parse(bytes, of: request, target: target)
@@ -48,9 +48,9 @@ struct EnvelopeOpener: Sendable {
         return envelope
     }
 
-    /// The envelope of a request whose sender is known.
+    /// Creates the envelope of a request with a known sender.
     ///
-    /// - Throws: ``HTTPError`` when no such method exists, or the path or the query string makes no sense.
+    /// - Throws: ``HTTPError`` if the method, the path or the query string is invalid.
     static func envelope(
         from origin: RequestOrigin, _ methodName: String, _ target: RequestTarget, _ body: JSONObject,
         _ uploads: [Name: FormFile] = [:]
@@ -70,7 +70,7 @@ struct EnvelopeOpener: Sendable {
         return envelope
     }
 
-    /// The credentials in the header fields; throws `ParseError` 107 when the context is not a JSON object.
+    /// Reads the credentials in the header fields. Throws `ParseError` 107 if the context isn't a JSON object.
     func credentials(of headers: RequestHeaders) throws -> Credentials {
         guard authority != nil else { return try credentialReader.read(headers: headers) }
         var credentials = Credentials()
@@ -78,10 +78,10 @@ struct EnvelopeOpener: Sendable {
         return credentials
     }
 
-    /// Completes the credentials from a body, and takes them out of it.
+    /// Completes the credentials from a body, and removes them from it.
     ///
-    /// - Returns: What else the body said about the request.
-    /// - Throws: What ``CredentialReader`` throws.
+    /// - Returns: Other request properties found in the body.
+    /// - Throws: The errors of ``CredentialReader``.
     @discardableResult
     func complete(_ credentials: inout Credentials, from body: inout JSONObject) throws
         -> CredentialReader.BodyFindings
@@ -89,23 +89,23 @@ struct EnvelopeOpener: Sendable {
         try authority == nil ? credentialReader.complete(&credentials, from: &body) : .init()
     }
 
-    /// The address under which clients see the mount path.
+    /// The URL of the mount path, as clients see it.
     func mountURL(of request: IncomingRequest) -> String { mountURLs.url(for: request) }
 
-    /// The scheme and the host that the client called, as far as proxies are believed.
+    /// The scheme and host that the client used, as reported by trusted proxies.
     func clientView(of request: IncomingRequest) -> (scheme: String, host: String) { mountURLs.clientView(of: request) }
 
-    /// The same for a WebSocket connection.
+    /// The URL of the mount path, as seen by the client of a WebSocket connection.
     func mountURL(of request: WebSocketRequest) -> String { mountURLs.url(for: request) }
 
-    /// The IP address that a request comes from, as far as proxies are believed.
+    /// The client's IP address, as reported by trusted proxies.
     func address(of request: IncomingRequest) -> ClientAddress {
         ClientAddress(peer: request.peer, forwardedFor: request.headers[.forwardedFor], trust: trustProxy)
     }
 
-    /// Who sent a request, by the credentials that were found in it; its address as far as proxies are believed.
+    /// Creates the origin of a request with the given credentials.
     ///
-    /// - Throws: ``HTTPError`` when the keys are not good enough.
+    /// - Throws: ``HTTPError`` if the keys are invalid.
     func origin(of request: IncomingRequest, _ credentials: consuming Credentials) throws(HTTPError) -> RequestOrigin {
         let address = address(of: request)
         let power =
@@ -116,7 +116,7 @@ struct EnvelopeOpener: Sendable {
             span: request.span, isInternal: authority != nil)
     }
 
-    /// The sender of a request that needs no credentials, and has none.
+    /// Creates the origin of a request without credentials.
     func anonymousOrigin(of request: IncomingRequest) -> RequestOrigin {
         RequestOrigin(
             requestID: request.id, credentials: Credentials(), power: .client, address: address(of: request),
@@ -124,9 +124,9 @@ struct EnvelopeOpener: Sendable {
             span: request.span, isInternal: false)
     }
 
-    /// A component of the path without percent-encoding.
+    /// Percent-decodes a path component.
     ///
-    /// - Throws: ``HTTPError`` 400 when it is not encoded properly or holds a NUL character.
+    /// - Throws: ``HTTPError`` 400 if its encoding is invalid or it contains NUL.
     static func decodeComponent(_ component: Substring) throws(HTTPError) -> String {
         guard let decoded = PercentEncoding.decode(component), !decoded.utf8.contains(where: { $0 == 0 }) else {
             throw HTTPError(status: 400, message: "Failed to decode param '\(component)'")
@@ -134,11 +134,11 @@ struct EnvelopeOpener: Sendable {
         return decoded
     }
 
-    /// Reads the body; empty when the request has none. Of a body that is not small, the keys in the header fields are
-    /// checked before.
+    /// Reads the body, which is empty if the request has none. Checks the keys in the header fields first if the body
+    /// may be large.
     ///
-    /// - Throws: ``HTTPError`` when it is too large, compressed, or does not arrive, or the keys are not good enough; 116 for
-    ///   a form that is too large.
+    /// - Throws: ``HTTPError`` if the body is too large, compressed or incomplete, or the keys are invalid; 116 if a
+    ///   form is too large.
     func readBody(of request: IncomingRequest, _ target: RequestTarget) async throws -> [UInt8] {
         guard !request.body.isComplete else { return [] }
         try Self.refuseEncodings(request.headers)
@@ -150,14 +150,13 @@ struct EnvelopeOpener: Sendable {
         }
     }
 
-    /// Checks the header's keys if they name the application: then no body overrides them.
+    /// Checks the header's keys if they name the application, because then the body can't override them.
     private func checkKeys(of request: IncomingRequest) throws {
         let credentials = try credentials(of: request.headers)
         if keys.serves(credentials.applicationID) { _ = try origin(of: request, credentials) }
     }
 
-    /// Refuses a large body of a request whose header fields do not name the application, when the body cannot do it
-    /// either.
+    /// Rejects a large body if neither the header fields nor the body can name the application.
     ///
     /// - Throws: ``HTTPError/unauthorized``.
     @inline(never)
@@ -190,7 +189,7 @@ struct EnvelopeOpener: Sendable {
         }
     }
 
-    /// Whether the body is a form for a route that takes files from forms. Everywhere else a body is JSON.
+    /// Whether the body is a form for a route that accepts forms. All other bodies are JSON.
     private static func isForm(_ request: IncomingRequest, _ target: RequestTarget) -> Bool {
         guard let contentType = request.headers[.contentType],
             MediaType(contentType)?.essence == "multipart/form-data", let method = Method(name: request.method),
@@ -199,10 +198,9 @@ struct EnvelopeOpener: Sendable {
         return RouteTable.match(method, path)?.traits.contains(.form) == true
     }
 
-    /// Rejects character sets other than UTF-8: nothing here converts them, and reading them as UTF-8 would change the
-    /// text.
+    /// Rejects character sets other than UTF-8, because decoding them as UTF-8 would change the text.
     private static func refuseCharset(_ contentType: String?) throws(HTTPError) {
-        // Nearly every type says nothing of a character set, or `utf-8`.
+        // Nearly all content types have no character set, or `utf-8`.
         guard let contentType, contentType.utf8.contains(UInt8(ascii: ";")),
             let charset = HeaderParameters(contentType.utf8)?.parameters["charset"]?.asciiLowercased,
             charset != "utf-8", charset != "utf8"
@@ -210,16 +208,16 @@ struct EnvelopeOpener: Sendable {
         throw HTTPError(status: 415, message: "unsupported charset \"\(charset.asciiUppercased)\"")
     }
 
-    /// Refuses compressed bodies: nothing here unpacks them.
+    /// Rejects compressed bodies, which are not supported.
     static func refuseEncodings(_ headers: RequestHeaders) throws(HTTPError) {
         guard let encoding = headers[.contentEncoding]?.asciiLowercased, encoding != "identity" else { return }
         throw HTTPError(status: 415, message: "unsupported content encoding \"\(encoding)\"")
     }
 }
 
-/// The method that a request means: SDKs send most things as `POST` with `_method` in the body.
+/// The method override: SDKs send most requests as `POST` with `_method` in the body.
 enum MethodOverride {
-    /// The method's name after an override, upper-cased; the override is removed from the body.
+    /// Returns the method's name after an override, in upper case, and removes the override from the body.
     ///
     /// Only a real `POST` can be overridden, and an empty `_method` is an ordinary key.
     static func apply(to name: String, body: inout JSONObject) -> String {
@@ -230,19 +228,19 @@ enum MethodOverride {
     }
 }
 
-/// Finds out whether a large body can name the application, before it is read as JSON.
+/// Checks whether a large body can name the application, before parsing it as JSON.
 ///
-/// SDKs that send their credentials in the body write `"_ApplicationId":"…"`, as a rule at its end. To look for that takes
-/// a hundredth of the time that reading takes.
+/// SDKs that send their credentials in the body write `"_ApplicationId":"…"`, usually at the end. Searching for it
+/// takes a hundredth of the time of parsing.
 struct ApplicationScan: Sendable {
     private let applicationID: [UInt8]
-    /// Whether all clients write the id the same way, unescaped.
+    /// Whether the id has only characters that every client writes unescaped.
     private let isPlain: Bool
 
     private static let key = Array("_ApplicationId".utf8)
     /// Bytes allowed between key and id, in JSON and in a form.
     private static let betweenMarks = Array("\":= \t\r\n".utf8)
-    /// Maximum bytes between them.
+    /// The maximum number of bytes between key and id.
     private static let mostBetween = 64
 
     init(applicationID: String) {
@@ -250,7 +248,8 @@ struct ApplicationScan: Sendable {
         isPlain = applicationID.utf8.allSatisfy { $0.isASCIIAlphanumeric || "-_.".utf8.contains($0) }
     }
 
-    /// Whether the id stands behind the key somewhere in the bytes. It takes time in proportion to their number.
+    /// Whether the bytes contain the key followed by the id, or just the key if the id may be escaped. Takes linear
+    /// time.
     func mayName(_ bytes: [UInt8]) -> Bool {
         var rest = bytes[...]
         while let mark = rest.firstIndex(of: UInt8(ascii: "_")) {

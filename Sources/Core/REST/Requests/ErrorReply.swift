@@ -6,20 +6,20 @@ import ParseModel
 import ParseStorage
 import Postgres
 
-/// Turns errors into the answers that clients understand.
+/// Converts errors to REST error responses.
 package struct ErrorReply: Sendable {
-    /// Whether errors about permissions have a generic text.
+    /// Whether permission errors get a generic text.
     let sanitizes: Bool
     let logger: Logger
 
     private struct Description {
         var status: Int
         var object: JSONObject
-        /// After how many seconds the client may try again.
+        /// The number of seconds after which the client may retry.
         var retryAfter: Int?
     }
 
-    /// The answer for an error. What the caller does not get goes to the log, under the request's id.
+    /// Returns the response for an error. Details that the caller doesn't see are logged with the request id.
     package func reply(to error: any Error, requestID: RequestID) -> Reply {
         let description = describe(error, requestID)
         var reply = Reply.object(description.object, status: description.status)
@@ -28,9 +28,9 @@ package struct ErrorReply: Sendable {
         return reply
     }
 
-    /// The element of a list of answers for a call of a batch, or a row of an import, that failed.
+    /// Returns the response element of a failed batch call or import row.
     ///
-    /// - Throws: The error itself when the whole request was given up.
+    /// - Throws: The error itself if the whole request was cancelled.
     func element(for error: any Error, requestID: RequestID) throws -> [UInt8] {
         if Self.isGivenUp(error) { throw error }
         var object = describe(error, requestID).object
@@ -68,10 +68,10 @@ package struct ErrorReply: Sendable {
         case let error as PostgresError where error.kind == .busy:
             return describe(ObjectStore.tooBusy, requestID)
         case _ where Self.isGivenUp(error):
-            // The client has left, or the server shuts down: no answer can reach it.
+            // The client has left or the server is shutting down, so no response can reach it.
             logger.debug("request given up", metadata: ["id": "\(requestID)"])
         case let error as PostgresError:
-            // The words of PostgreSQL quote what clients sent.
+            // PostgreSQL's messages may quote client data.
             logger.error(
                 "request failed",
                 metadata: [
@@ -86,7 +86,7 @@ package struct ErrorReply: Sendable {
         return Description(status: 500, object: ["code": 1, "message": text, "error": text])
     }
 
-    /// Whether an error only means that the client has left.
+    /// Whether the request was cancelled because the client left or the server is shutting down.
     private static func isGivenUp(_ error: any Error) -> Bool {
         error is CancellationError || (error as? PostgresError)?.kind == .cancelled
     }

@@ -4,7 +4,7 @@ import JSON
 import ServerConfiguration
 import Synchronization
 
-/// Finds out under which address clients see the mount path.
+/// Determines the URL of the mount path as clients see it.
 final class MountURLs: Sendable {
     private struct Origin: Equatable {
         var isSecure: Bool
@@ -20,7 +20,7 @@ final class MountURLs: Sendable {
     private let mount: String
     private let trustProxy: Configuration.TrustProxy
     private let speaksTLS: Bool
-    /// The latest result. Nearly all clients use the same host.
+    /// The latest result, cached because nearly all clients use the same host.
     private let last = Mutex<(origin: Origin, url: String)?>(nil)
 
     init(_ configuration: Configuration) {
@@ -31,14 +31,13 @@ final class MountURLs: Sendable {
         speaksTLS = configuration.https != nil
     }
 
-    /// The configured address, or else `scheme://host/mount` by what the request says, without a trailing slash.
+    /// The configured URL, or `scheme://host/mount` from the request, without a trailing slash.
     func url(for request: IncomingRequest) -> String {
         url(
             host: request.authority, peer: request.peer, forwardedHost: request.headers[.forwardedHost],
             forwardedProtocol: request.headers[.forwardedProtocol])
     }
 
-    /// The same of a WebSocket connection.
     func url(for request: WebSocketRequest) -> String {
         url(
             host: request.host, peer: request.peer, forwardedHost: request.forwardedHost,
@@ -70,19 +69,19 @@ final class MountURLs: Sendable {
         return origin
     }
 
-    /// The scheme and the host that the client called, as far as proxies are believed.
+    /// The scheme and host that the client used, as reported by trusted proxies.
     func clientView(of request: IncomingRequest) -> (scheme: String, host: String) {
         let origin = origin(
             request.authority, request.peer, request.headers[.forwardedHost], request.headers[.forwardedProtocol])
         return (origin.isSecure ? "https" : "http", origin.host)
     }
 
-    /// The first entry of a list; proxies append theirs.
+    /// The first entry of a comma-separated list. Proxies append theirs.
     private static func first(_ list: String) -> String {
         String(list.prefix { $0 != "," }.trimmingSpaces())
     }
 
-    /// Whether client text is valid as a URL's host and port.
+    /// Whether text sent by a client has only characters allowed in a URL's host and port.
     private static func isHost(_ text: String) -> Bool {
         text.utf8.allSatisfy { $0.isASCIIAlphanumeric || ".-_:[]".utf8.contains($0) }
     }

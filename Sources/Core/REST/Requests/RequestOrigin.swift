@@ -6,32 +6,32 @@ public import Rules
 public import ServerConfiguration
 public import Telemetry
 
-/// Who sent a request, and how it came. The calls of a batch have one origin.
+/// The sender and transport details of a request. All calls of a batch share one origin.
 public final class RequestOrigin: Sendable {
-    /// A short id under which the log speaks about the request.
+    /// The short request id used in the log.
     public let requestID: RequestID
-    /// Who the caller says it is.
+    /// The caller's credentials, not yet verified.
     public let credentials: Credentials
-    /// What the caller's keys are worth.
+    /// The rights that the caller's keys grant.
     public let power: Caller.Power
-    /// The client's IP address; the one that trusted proxies report, if there are such.
+    /// The client's IP address, as reported by trusted proxies.
     public let address: String
-    /// The address that address lists and local exemptions are checked against.
+    /// The client address that is compared with address lists and local exemptions.
     let vouchedAddress: String
-    /// `scheme://host/mount`, for links to this server; `publicServerURL` if that is configured.
+    /// `scheme://host/mount`, for links to this server, or `publicServerURL` if configured.
     public let mountURL: String
     /// The raw header fields, or nil for a request that didn't come by HTTP.
     private let headers: RequestHeaders?
-    /// What is found out about the request; nil for one that did not come by HTTP.
+    /// The data collected for logs and metrics, or nil for a request that didn't come by HTTP.
     let record: RequestRecord?
     /// The span of the request, or nil if it isn't recorded.
     public let span: RequestSpan?
     /// The context of the calling cloud code, or nil for a client's request.
     private let parent: InternalRequest.Parent?
-    /// Whether cloud code makes the request inside of this server, or the console: limits of clients do not concern it.
+    /// Whether cloud code inside this server or the console made the request. Client limits don't apply to it.
     package let isInternal: Bool
 
-    /// The header field `Accept-Language`; nil without one.
+    /// The header field `Accept-Language`, or nil if it is missing.
     public var languages: String? { headers?[.acceptLanguage].map { String($0) } }
 
     public convenience init(
@@ -43,7 +43,7 @@ public final class RequestOrigin: Sendable {
             mountURL: mountURL, headers: nil)
     }
 
-    /// Puts together what is known of a request that came by HTTP, or of one that cloud code makes.
+    /// Creates the origin of a request that came by HTTP or from cloud code.
     package init(
         requestID: RequestID, credentials: Credentials, power: Caller.Power, address: ClientAddress, mountURL: String,
         headers: RequestHeaders?, record: RequestRecord? = nil, span: RequestSpan? = nil,
@@ -63,9 +63,9 @@ public final class RequestOrigin: Sendable {
     }
 }
 
-/// What cloud code gets of the request.
+/// The request facts that cloud code can read.
 extension RequestOrigin: RequestFacts {
-    /// Withheld from hosts of cloud code, which need no keys or passwords.
+    /// Header fields withheld from cloud code, which needs no keys or passwords.
     private static let kept: Set<Name> = [
         "x-parse-master-key", "x-parse-maintenance-key", "authorization", "cookie", "proxy-authorization",
         "x-roost-console",
@@ -92,24 +92,25 @@ extension RequestOrigin: RequestFacts {
 
     public var logID: String { parent?.requestID ?? "\(requestID)" }
 
-    /// Servers of webhooks that hand the field on with their own requests say how deep they stand in one another. A
-    /// client that makes it up has its own request refused as too deep, and gains nothing.
+    /// The nesting depth of the request in cloud-code calls. Webhook servers report it by forwarding the header field.
+    /// A client that fakes it only gets its own request rejected as too deep.
     public var cloudDepth: Int {
         if let parent { return parent.depth }
         guard let text = headers?[.parseCloudDepth], let depth = Int(text) else { return 0 }
         return min(max(depth, 0), 1_000)
     }
 
-    /// A key distinguishes servers of webhooks from clients: a trusted request does not wait for the slots of others.
+    /// Whether cloud code may have made the request. Webhook servers are recognized by a key. Their requests don't wait
+    /// for slots that other requests hold.
     public var isOfCloudCode: Bool { parent != nil || power != .client }
 
-    /// In how many calls of cloud code the request stands, as far as that is known: what clients say does not count.
+    /// The trusted nesting depth in cloud-code calls, which is 0 for clients.
     var memoryDepth: Int { isOfCloudCode ? cloudDepth : 0 }
 }
 
-/// What a client says of its SDK: `js1.10.0`, `i1.19.2`, `php1.6.0`.
+/// The SDK and version that a client reports, such as `js1.10.0`, `i1.19.2` or `php1.6.0`.
 package enum ClientVersion {
-    /// Whether a client is one of Parse's SDKs that send finds as POST with `_method` in the body.
+    /// Whether a client is a Parse SDK that sends reads as POST with `_method` in the body.
     static func sendsReadsAsPost(_ text: String?) -> Bool {
         guard let text = text?.asciiLowercased else { return false }
         return ["js", "i", "osx", "apple-tv", "apple-watch", "swift"].contains { sdk in
@@ -117,8 +118,8 @@ package enum ClientVersion {
         }
     }
 
-    /// Whether a client takes `{"__op":"Delete"}` in an answer for a field that is gone: those that name no SDK, and
-    /// JavaScript's from 1.9 on. Others would keep the operation as the value of the field.
+    /// Whether a client understands `{"__op":"Delete"}` as the value of a deleted field in a response: clients without
+    /// an SDK, and the JavaScript SDK since 1.9. Others would store the operation as the field's value.
     package static func takesDeletions(_ text: String?) -> Bool {
         guard let text = text?.asciiLowercased else { return true }
         let isOfName = { (character: Character) in character.isASCII && character.isLetter || character == "-" }

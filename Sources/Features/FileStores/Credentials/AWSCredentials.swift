@@ -4,12 +4,12 @@
     import Foundation
 #endif
 
-/// What requests are signed with.
+/// Credentials for signing AWS requests.
 package struct AWSCredentials: StoreCredentials {
     package var accessKeyId: String
     var secretAccessKey: String
     var sessionToken: String?
-    /// When they end; nil for never.
+    /// The time at which they expire, or nil if they don't.
     package var expiration: Date?
 
     package init(accessKeyId: String, secretAccessKey: String, sessionToken: String? = nil, expiration: Date? = nil) {
@@ -20,5 +20,5 @@ package struct AWSCredentials: StoreCredentials {
     }
 }
 
-/// Where credentials for Amazon's services come from.
+/// A source of AWS credentials.
 package protocol AWSCredentialProvider: CredentialProvider where Credentials == AWSCredentials {}

@@ -9,11 +9,11 @@ import ServerConfiguration
     import Foundation
 #endif
 
-/// Finds where the credentials are, in the order of Amazon's own clients.
+/// Finds AWS credentials, in the order of Amazon's own clients.
 package enum CredentialChain {
-    /// The first place that has a key and its secret.
+    /// Returns the first provider that is configured.
     ///
-    /// - Throws: `ConfigurationError` for a place that is named and cannot be used.
+    /// - Throws: `ConfigurationError` if a configured provider can't be used.
     package static func provider(
         _ key: Configuration.S3.Key?, region: String, _ variables: [String: String], _ outgoing: Configuration.Outgoing
     ) throws -> any AWSCredentialProvider {
@@ -47,7 +47,7 @@ package enum CredentialChain {
         return try InstanceCredentials(variables, outgoing)
     }
 
-    /// A caller for addresses of the machine and its cloud, which no proxy reaches.
+    /// Returns a client without a proxy, for addresses on the machine and in its cloud.
     static func localCaller(_ outgoing: Configuration.Outgoing) throws -> HTTPCaller {
         var settings = outgoing
         settings.proxy = nil
@@ -63,7 +63,7 @@ struct FixedCredentials: AWSCredentialProvider {
     func credentials() async throws -> AWSCredentials { value }
 }
 
-/// The files of Amazon's own clients in the home folder.
+/// The configuration files of Amazon's own clients in the home folder.
 enum SharedProfile {
     static func provider(
         _ variables: [String: String], region: String, _ outgoing: Configuration.Outgoing
@@ -100,7 +100,7 @@ enum SharedProfile {
         return nil
     }
 
-    /// The values of a section, `name = value` each on its line.
+    /// Returns the values in a section, which has one `name = value` per line.
     static func section(_ name: String, of text: String) -> [String: String] {
         var values: [String: String] = [:]
         var isInside = false

@@ -7,24 +7,24 @@ import Synchronization
     import Foundation
 #endif
 
-/// By what a store knows who asks.
+/// Credentials that a file store accepts.
 package protocol StoreCredentials: Sendable, Equatable {
-    /// When they end; nil for never.
+    /// The time at which they expire, or nil if they don't.
     var expiration: Date? { get }
 }
 
-/// Why there are no credentials. Holds nothing secret.
+/// The reason why no credentials are available. Contains no secrets.
 struct CredentialFailure: Error, CustomStringConvertible {
     let description: String
 }
 
 package protocol CredentialProvider<Credentials>: Sendable {
     associatedtype Credentials: StoreCredentials
-    /// What it is called in the log.
+    /// The provider's name in the log.
     var name: String { get }
-    /// Gets credentials; throws `CredentialFailure`, `HTTPCallFailure`.
+    /// Fetches credentials. Throws `CredentialFailure` or `HTTPCallFailure`.
     func credentials() async throws -> Credentials
-    /// Closes what it has open.
+    /// Closes the provider's connections.
     func shutdown() async
 }
 
@@ -32,11 +32,11 @@ extension CredentialProvider {
     package func shutdown() async {}
 }
 
-/// Credentials, renewed in time: while new ones come, the old ones serve.
+/// Caches credentials and renews them before they expire. The old ones stay in use during a renewal.
 package final class CredentialSource<Credentials: StoreCredentials>: Sendable {
     private struct State {
         var latest: Credentials?
-        /// From when on new ones are fetched.
+        /// The time from which a renewal is due.
         var renewsAt: Date?
         var renewal: Task<Credentials, any Error>?
         var fetchedAt: ContinuousClock.Instant?
@@ -47,7 +47,7 @@ package final class CredentialSource<Credentials: StoreCredentials>: Sendable {
     private let logger: Logger
     private let now: @Sendable () -> Date
 
-    /// - Parameter now: The clock by which credentials end.
+    /// - Parameter now: The clock that determines whether credentials have expired.
     package init(
         _ provider: some CredentialProvider<Credentials>, logger: Logger,
         now: @escaping @Sendable () -> Date = { Date() }
@@ -57,13 +57,12 @@ package final class CredentialSource<Credentials: StoreCredentials>: Sendable {
         self.now = now
     }
 
-    /// Closes what the provider has open.
     func shutdown() async {
         state.withLock { $0.renewal }?.cancel()
         await provider.shutdown()
     }
 
-    /// The credentials of now; throws `CredentialFailure` when there are none.
+    /// Returns valid credentials, fetched if necessary. Throws `CredentialFailure` if that fails.
     package func current() async throws -> Credentials {
         let (known, pending) = look()
         if let known { return known }
@@ -77,7 +76,7 @@ package final class CredentialSource<Credentials: StoreCredentials>: Sendable {
         }
     }
 
-    /// The credentials of now, without waiting; nil while there are none.
+    /// The current credentials without waiting, or nil if none have been fetched.
     var known: Credentials? { look().known }
 
     /// The known credentials. Starts a renewal if it's due.
@@ -91,12 +90,12 @@ package final class CredentialSource<Credentials: StoreCredentials>: Sendable {
         }
     }
 
-    /// Fetches new ones because the store has refused those of a moment. Of many requests that were refused one fetches.
+    /// Fetches new credentials because the store rejected those used at a given time. Concurrent calls share one fetch.
     ///
-    /// - Returns: Whether there are others now.
+    /// - Returns: Whether other credentials are available.
     package func renew(those moment: ContinuousClock.Instant) async -> Bool {
         let (before, task) = state.withLock { state in
-            // They came while the request was under way.
+            // Newer credentials arrived while the request was in progress.
             (state.latest, state.fetchedAt.map { $0 > moment } ?? false ? nil : renewal(&state))
         }
         guard let task else { return true }
@@ -104,7 +103,7 @@ package final class CredentialSource<Credentials: StoreCredentials>: Sendable {
         return after != before
     }
 
-    /// One renewal, shared by waiters.
+    /// Starts a renewal, or returns the one in progress.
     private func renewal(_ state: inout State) -> Task<Credentials, any Error> {
         if let renewal = state.renewal { return renewal }
         let task = Task { [self] in
@@ -115,7 +114,7 @@ package final class CredentialSource<Credentials: StoreCredentials>: Sendable {
             } catch {
                 self.state.withLock { state in
                     state.renewal = nil
-                    // The old ones serve on; the next try is not at once.
+                    // The old credentials stay in use. The next attempt is at least five seconds later.
                     state.renewsAt = now().addingTimeInterval(5)
                 }
                 logger.error(
@@ -133,7 +132,8 @@ package final class CredentialSource<Credentials: StoreCredentials>: Sendable {
                 state.latest = fetched
                 state.fetchedAt = .now
                 state.renewal = nil
-                // Five minutes before the end, or a third of a short life, and not all servers at once.
+                // Five minutes before they expire, or a third of a short lifetime. The random factor spreads the
+                // renewals of several servers.
                 state.renewsAt = fetched.expiration.map { end in
                     let life = end.timeIntervalSince(now())
                     let before = min(300, life / 3)

@@ -9,7 +9,7 @@ import ServerConfiguration
     import Foundation
 #endif
 
-/// Credentials for the identity that a cluster gives its containers, in a file, by AWS STS.
+/// Credentials from AWS STS, in exchange for the identity token that a cluster writes to a file in its containers.
 struct WebIdentity: AWSCredentialProvider {
     let name = "AWS_WEB_IDENTITY_TOKEN_FILE"
     private let file: String
@@ -31,7 +31,7 @@ struct WebIdentity: AWSCredentialProvider {
     }
 
     func credentials() async throws -> AWSCredentials {
-        // The cluster writes it anew from time to time.
+        // The cluster rewrites the file from time to time.
         guard let token = try? String(contentsOfFile: file, encoding: .utf8) else {
             throw CredentialFailure(description: "the file \(file) cannot be read")
         }
@@ -56,7 +56,7 @@ struct WebIdentity: AWSCredentialProvider {
     func shutdown() async { await caller.shutdown() }
 }
 
-/// Credentials of a container, from the address that its host names.
+/// Credentials of a container, from the URL that its host sets.
 struct ContainerCredentials: AWSCredentialProvider {
     let name = "AWS_CONTAINER_CREDENTIALS"
     private let url: String
@@ -64,7 +64,7 @@ struct ContainerCredentials: AWSCredentialProvider {
     private let tokenFile: String?
     private let caller: HTTPCaller
 
-    /// Nil where no address is named.
+    /// Returns nil if the variables contain no URL.
     init?(_ variables: [String: String], _ outgoing: Configuration.Outgoing) throws {
         if let path = variables["AWS_CONTAINER_CREDENTIALS_RELATIVE_URI"] {
             url = "http://169.254.170.2\(path)"
@@ -83,7 +83,7 @@ struct ContainerCredentials: AWSCredentialProvider {
         caller = try CredentialChain.localCaller(outgoing)
     }
 
-    /// Whether credentials are taken from an address: what answers there chooses the account that files go to.
+    /// Whether a URL may supply credentials. Its server chooses the account that receives the files.
     static func isTrusted(_ url: String) -> Bool {
         if url.hasPrefix("https://") { return true }
         guard url.hasPrefix("http://") else { return false }

@@ -6,7 +6,7 @@ import Encoding
     import Foundation
 #endif
 
-/// Sends an access token of Google's with each request. Cloud Storage speaks S3's language then, with names of its own.
+/// Sends a Google access token with each request. Cloud Storage then accepts S3 requests, with header names of its own.
 struct GoogleSigner: StoreSigner {
     let tokens: CredentialSource<GoogleToken>
 
@@ -19,7 +19,7 @@ struct GoogleSigner: StoreSigner {
             let name = name.asciiLowercased
             return (name: name.hasPrefix("x-amz-") ? "x-goog-" + name.dropFirst("x-amz-".count) : name, value: value)
         }
-        // Else what another program stored compressed would come unpacked, without a length or ranges.
+        // Otherwise Cloud Storage decompresses files stored with gzip, and omits their length and ranges.
         if request.method == "GET" || request.method == "HEAD" { headers.append(("accept-encoding", "gzip")) }
         headers.append(("authorization", "Bearer \(try await tokens.current().text)"))
         return headers

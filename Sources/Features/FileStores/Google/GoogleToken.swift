@@ -24,8 +24,8 @@ struct AccountTokens: CredentialProvider {
     private let account: ServiceAccount
     private let caller: HTTPCaller
 
-    /// - Parameter name: Where the account was found.
-    /// - Throws: `ConfigurationError` for an account that cannot be used.
+    /// - Parameter name: The option or variable that contains the account.
+    /// - Throws: `ConfigurationError` if the account can't be used.
     init(
         _ account: JSONValue, from name: String, in folder: String, _ outgoing: Configuration.Outgoing
     ) throws {
@@ -45,7 +45,7 @@ struct AccountTokens: CredentialProvider {
     func shutdown() async { await caller.shutdown() }
 }
 
-/// Tokens for the service account of a machine of Google's, from its metadata server.
+/// Tokens for the service account of a Google virtual machine, from its metadata server.
 struct MachineTokens: CredentialProvider {
     let name = "the service account of this machine"
     private let address: String
@@ -72,9 +72,10 @@ struct MachineTokens: CredentialProvider {
 }
 
 extension CredentialSource<GoogleToken> {
-    /// Tokens of the first place that has an account: the options, `GOOGLE_APPLICATION_CREDENTIALS`, the machine.
+    /// Creates a source of tokens for the first account found: in the options, in `GOOGLE_APPLICATION_CREDENTIALS` or
+    /// on the machine.
     ///
-    /// - Throws: `ConfigurationError` for an account that cannot be used.
+    /// - Throws: `ConfigurationError` if the account can't be used.
     convenience init(
         _ store: Configuration.GoogleStorage, _ configuration: Configuration, logger: Logger
     ) throws {

@@ -7,20 +7,20 @@ public import ServerConfiguration
     import Foundation
 #endif
 
-/// `roost files check`: whether a store does all that the server asks of it, with a file of its own that is removed again.
+/// `roost files check`: tests every operation that the server needs, using a temporary file.
 public struct FileCheck: Sendable {
-    /// One thing that was asked.
+    /// The result of one operation.
     public struct Step: Sendable {
-        /// What, with the right that a provider wants for it.
+        /// The operation, with the permission that the provider requires for it.
         public let name: String
-        /// Why not; nil when it was done.
+        /// The reason of the failure, or nil if the operation succeeded.
         public let failure: String?
     }
 
     private let storage: any FileStorage
     private let rights: Rights
 
-    /// A provider's permission names; empty if it has none.
+    /// The provider's permission names, or empty strings if it has none.
     private struct Rights {
         var (store, read, list, delete) = ("", "", "", "")
 
@@ -37,18 +37,16 @@ public struct FileCheck: Sendable {
         }
     }
 
-    /// Checks a storage.
-    ///
-    /// - Parameter store: What the configuration says of it.
+    /// - Parameter store: The configuration of the storage, which determines the names of permissions.
     public init(_ storage: any FileStorage, of store: Configuration.FileStore = .disk) {
         self.storage = storage
         rights = Rights(store)
     }
 
-    /// Asks for everything, also after something failed.
+    /// Tests all operations, even after a failure.
     ///
-    /// - Parameter report: Gets each step when it is done.
-    /// - Returns: Whether all was done.
+    /// - Parameter report: Receives each result.
+    /// - Returns: Whether all operations succeeded.
     public func run(_ report: (Step) -> Void) async -> Bool {
         let name = "roost-check-\(UUID().uuidString).txt"
         let bytes = Array("0123456789".utf8)

@@ -1,22 +1,21 @@
 import Crypto
 public import FileStorage
 
-/// `roost files copy`: all files of a store into another, each byte for byte as it is stored, several at a time.
+/// `roost files copy`: copies all files to another store, byte for byte as they are stored, several at a time.
 ///
-/// A file that the other store has in the same size, and not of an earlier second, is left as it is, so that a copy that
-/// was stopped goes on. So is one that was stored there later than here, also while it is copied: while a server runs,
-/// clients replace files in the new store, and delete them.
+/// Skips files that the target already has, judging by the size and the second of the last change, so that an
+/// interrupted copy can continue. Also skips files that clients of a running server have replaced in the target or
+/// deleted, even during the copy.
 public struct FileCopy: Sendable {
-    /// What was done.
+    /// The result, or the progress so far.
     public struct Report: Sendable, Equatable {
         public var copied = 0
         public var bytes: Int64 = 0
-        /// Files that were there.
+        /// The number of files that didn't have to be copied.
         public var skipped = 0
-        /// The names of files that could not be copied, and why.
+        /// The names of files that couldn't be copied, with the reasons.
         public var failed: [String] = []
 
-        /// Nothing yet.
         public init() {}
     }
 
@@ -27,12 +26,10 @@ public struct FileCopy: Sendable {
     private let verifies: Bool
     private let progress: @Sendable (Report) -> Void
 
-    /// Prepares a copy.
-    ///
     /// - Parameters:
-    ///   - jobs: How many files are copied at a time.
-    ///   - verifies: Whether files that are in both are read and compared, too.
-    ///   - progress: Gets what was done so far after each file.
+    ///   - jobs: The number of files copied at a time.
+    ///   - verifies: Whether to read each file from both stores and compare it.
+    ///   - progress: Receives the report after each file.
     public init(
         from source: any FileStorage, to target: any FileStorage, jobs: Int, isDryRun: Bool, verifies: Bool,
         progress: @escaping @Sendable (Report) -> Void
@@ -51,15 +48,15 @@ public struct FileCopy: Sendable {
         case failed(String)
     }
 
-    /// Copies. A file that cannot be copied keeps no other from it.
+    /// Copies the files. A failed file doesn't stop the others.
     ///
-    /// - Parameter prefix: What names of files begin with that are copied.
-    /// - Throws: What keeps the source from being listed; `CancellationError`.
+    /// - Parameter prefix: The prefix of the names of files to copy.
+    /// - Throws: The error of listing the source, or `CancellationError`.
     public func run(prefix: String = "") async throws -> Report {
         try await Self.visit(source, prefix: prefix, jobs: jobs, progress, copy)
     }
 
-    /// Does something with each file of a store, several at a time.
+    /// Runs `work` for each file of a store, several at a time.
     static func visit(
         _ source: any FileStorage, prefix: String, jobs: Int, _ progress: (Report) -> Void,
         _ work: @escaping @Sendable (ListedFile) async throws -> Outcome
@@ -112,7 +109,7 @@ public struct FileCopy: Sendable {
     private func copy(_ listed: ListedFile) async throws -> Outcome {
         let known = try await target.open(name: listed.name, for: FileWish(isHeadOnly: true))
         if let known {
-            // What was stored here since is another file, whatever its size.
+            // The source has a newer file, whatever its size.
             let isOlder = known.modified.seconds < listed.modified.seconds
             if verifies || !isOlder, try await isEqual(known, listed) { return .skipped }
             if known.modified.isLater(than: listed.modified) {
@@ -120,7 +117,7 @@ public struct FileCopy: Sendable {
             }
         }
         if isDryRun { return .copied(listed.size) }
-        // It was deleted since it was listed.
+        // The file was deleted after it was listed.
         guard let file = try await source.open(name: listed.name) else { return .skipped }
         let details = if let known = file.details { known } else { try await source.details(name: listed.name) }
         let contents = CheckedContents(contents: FilePieces(file: file)) { [source, target] in

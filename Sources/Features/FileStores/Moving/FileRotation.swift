@@ -1,21 +1,19 @@
 public import FileStorage
 
-/// `roost files rotate`: encrypts each file of a store anew, with the key and in the form of now.
+/// `roost files rotate`: re-encrypts each file of a store with the current key and format.
 ///
-/// A file that is so already is left as it is, so that a run that was stopped goes on. Servers that know both keys read
-/// each file all the time.
+/// Skips files that already have both, so that an interrupted run can continue. Servers that know both keys can read
+/// every file meanwhile.
 public struct FileRotation: Sendable {
     private let files: EncryptedStorage
     private let stored: any FileStorage
     private let jobs: Int
     private let isDryRun: Bool
 
-    /// Prepares a rotation.
-    ///
     /// - Parameters:
-    ///   - stored: The store.
-    ///   - files: The same in clear.
-    ///   - jobs: How many files are encrypted at a time.
+    ///   - stored: The store with its encrypted files.
+    ///   - files: The same store, with its files decrypted and encrypted on the fly.
+    ///   - jobs: The number of files encrypted at a time.
     public init(_ stored: any FileStorage, _ files: EncryptedStorage, jobs: Int, isDryRun: Bool) {
         self.stored = stored
         self.files = files
@@ -23,11 +21,11 @@ public struct FileRotation: Sendable {
         self.isDryRun = isDryRun
     }
 
-    /// Encrypts. A file that cannot be read keeps no other from it.
+    /// Re-encrypts the files. A failed file doesn't stop the others.
     ///
-    /// - Parameter progress: Gets what was done so far after each file.
-    /// - Returns: What was done; a file that was encrypted anew counts as copied.
-    /// - Throws: What keeps the store from being listed; `CancellationError`.
+    /// - Parameter progress: Receives the report after each file.
+    /// - Returns: The report, in which re-encrypted files count as copied.
+    /// - Throws: The error of listing the store, or `CancellationError`.
     public func run(_ progress: (FileCopy.Report) -> Void) async throws -> FileCopy.Report {
         try await FileCopy.visit(stored, prefix: "", jobs: jobs, progress) { [files, isDryRun] listed in
             try await files.encryptAnew(name: listed.name, isDryRun: isDryRun).map { .copied($0) } ?? .skipped

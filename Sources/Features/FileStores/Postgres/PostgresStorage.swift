@@ -7,9 +7,9 @@ import ParseStorage
 import Postgres
 import ServerConfiguration
 
-/// Uploaded files in the database, for small set-ups: one thing to run, one thing to back up.
+/// Stores uploaded files in the database, for small deployments with one system to run and to back up.
 ///
-/// It has connections of its own, so that files keep no query waiting.
+/// Uses connections of its own, so that files don't delay queries.
 public struct PostgresStorage: FileStorage {
     package let rows: FileRows
     private let client: PostgresClient
@@ -18,10 +18,11 @@ public struct PostgresStorage: FileStorage {
     private let onlyReads: Bool
     private let logger: Logger
 
-    /// Bytes per row. A megabyte would be a large write, for which all uploads share one connection.
+    /// The number of bytes per row. From a megabyte, a write would count as large, and large writes share one
+    /// connection.
     private var chunkSize: Int { min(options.chunkSize, 1_000_000) }
 
-    /// Seconds for which replaced and deleted files stay readable.
+    /// The number of seconds for which replaced and deleted files stay readable.
     private static let grace = 3600.0
 
     init(
@@ -34,7 +35,7 @@ public struct PostgresStorage: FileStorage {
         var database = PostgresConfiguration(connectionString: inSchema(connectionString))
         database.sharedConnections = 2
         database.exclusiveConnections = 2
-        // It is reached as the server's own client reaches it. Commands beside the server have the address behind a pooler.
+        // The server's own client uses the pooler, too. Commands that run without the server get the direct address.
         if configuration.databaseURI != nil, database.connectionString != direct {
             let pooler = configuration.databaseOptions.transactionPooler
             database.isBehindTransactionPooler = pooler != .none
@@ -50,13 +51,13 @@ public struct PostgresStorage: FileStorage {
         rows = FileRows(client: client)
     }
 
-    /// Makes the tables.
+    /// Connects and creates the tables.
     public func prepare() async throws {
         try await client.start()
         if !onlyReads { try await rows.prepare() }
     }
 
-    /// Removes what was replaced, deleted or cut off, now and then.
+    /// Removes replaced, deleted and incomplete files every ten minutes.
     public func tend() async {
         while !onlyReads, !Task.isCancelled {
             do {
@@ -68,10 +69,8 @@ public struct PostgresStorage: FileStorage {
         }
     }
 
-    /// Closes the connections.
     public func shutdown() async { await client.shutdown() }
 
-    /// Stores a file, replacing one of the same name.
     public func write<Contents: AsyncSequence>(
         name: String, details: FileDetails, contents: Contents
     ) async throws where Contents.Element == ByteBuffer {
@@ -102,7 +101,7 @@ public struct PostgresStorage: FileStorage {
                 }
             }
             if pending.readableBytes > 0 { try await send() }
-            // Others have stored files meanwhile; of those that are being written the earlier ones come first.
+            // Other files were stored meanwhile. Of concurrent uploads, the earlier ones get the space first.
             before = try await occupied(before: id)
             try checkRoom(before + size)
             let tag = "\"\(hash.finalize().prefix(16).hexadecimal)\""
@@ -111,13 +110,13 @@ public struct PostgresStorage: FileStorage {
                 throw FileStorageError.unavailable(retryAfter: 1)
             }
         } catch {
-            // Also when the task was cancelled. What cannot be removed now is swept later.
+            // Runs even if the task was cancelled. If it fails, a later sweep removes the bytes.
             await Task { [rows] in try? await rows.abandon(id) }.value
             throw error
         }
     }
 
-    /// Stored bytes, or zero without a limit.
+    /// The number of stored bytes, or 0 if the total isn't limited.
     private func occupied(before id: Int64) async throws -> Int64 {
         guard options.maximumTotal != nil else { return 0 }
         return try await Self.passing { try await rows.total(before: id) }
@@ -128,25 +127,21 @@ public struct PostgresStorage: FileStorage {
         throw FileStorageError.detailsNotKept("The store of files is full.")
     }
 
-    /// Opens a file.
     public func open(name: String, for wish: FileWish) async throws -> (any StoredFile)? {
         guard Self.isUsable(name), let row = try await Self.passing({ try await rows.find(name) }) else { return nil }
         return PostgresFile(rows: rows, row: row)
     }
 
-    /// What the client said about a file when it was stored.
     public func details(name: String) async throws -> FileDetails {
         try await open(name: name)?.details ?? FileDetails()
     }
 
-    /// Removes a file.
     public func delete(name: String) async throws {
         guard Self.isUsable(name), try await Self.passing({ try await rows.delete(name) }) else {
             throw FileStorageError.notFound
         }
     }
 
-    /// Gives the files whose names begin with a text, by the bytes of their names.
     public func visit(prefix: String, _ use: (ListedFile) async throws -> Void) async throws {
         var last = ""
         while true {
@@ -165,7 +160,7 @@ public struct PostgresStorage: FileStorage {
         !name.isEmpty && !name.hasPrefix(".") && name.utf8.count <= 1024 && !name.utf8.contains(0)
     }
 
-    /// Runs a statement. That the database is out of reach or busy is said in the words of storages.
+    /// Runs a statement. Throws ``FileStorageError/unavailable(retryAfter:)`` if the database is unreachable or busy.
     static func passing<R>(_ body: () async throws -> R) async throws -> R {
         do {
             return try await body()
@@ -175,7 +170,7 @@ public struct PostgresStorage: FileStorage {
     }
 }
 
-/// A file of the database, as it was when it was opened.
+/// A file in the database, as it was when opened.
 package struct PostgresFile: StoredFile {
     let rows: FileRows
     let row: FileRows.Row
@@ -185,10 +180,10 @@ package struct PostgresFile: StoredFile {
     package var entityTag: String { row.tag }
     package var details: FileDetails? { FileDetails(parsing: Array(row.details.utf8)) }
     package var isInMemory: Bool { false }
-    /// The row that the client takes, and the next.
+    /// The memory for two rows: the one being sent, and the next.
     package var mostHeld: Int { 2 * Int(row.chunk) }
 
-    /// The file was removed while it was read, long after it was replaced or deleted.
+    /// The error for a file that was removed while it was read, long after it was replaced or deleted.
     package struct Cut: Error {}
 
     package func give(_ range: Range<Int64>, to sink: (ByteBuffer) async throws -> Void) async throws {
@@ -198,7 +193,7 @@ package struct PostgresFile: StoredFile {
         var piece = try await read(number, of: range)
         while number < last {
             let next = number + 1
-            // The next one comes while the client takes this one.
+            // Reads the next row while the client receives this one.
             async let ahead = read(next, of: range)
             try await sink(piece)
             piece = try await ahead

@@ -1,7 +1,7 @@
 import Tasks
 
-/// Slots for files that are being read from a bucket. Each has a connection to the store for as long as its client takes;
-/// one sender leaves some to the others.
+/// Slots for concurrent downloads from a bucket. Each holds a connection to the store until its client has finished. A
+/// sender can't take all of them.
 package struct DownloadSlots: Sendable {
     package static let count = 1024
 
@@ -9,6 +9,6 @@ package struct DownloadSlots: Sendable {
 
     package init() {}
 
-    /// Takes a slot, which is free again when it is let go; nil where none is free for the sender.
+    /// Acquires a slot until the returned value is released, or returns nil if no slot is free for the sender.
     package func take(of sender: Sender = .current) -> GatePlace? { GatePlace.take(in: gate, of: sender) }
 }

@@ -1,13 +1,13 @@
 import Outgoing
 import ServerConfiguration
 
-/// Where a bucket is: the host and the path of each key, to the byte as they are signed and sent.
+/// The host and paths of a bucket, exactly as they are signed and sent.
 package struct S3Address: Sendable {
     /// `https` or `http`.
     let scheme: String
-    /// The host, with a port that is not the scheme's own.
+    /// The host, with the port unless it is the scheme's default.
     let host: String
-    /// What stands before the key in paths; empty, or a slash and more.
+    /// The path before the key: empty, or with a leading slash.
     let path: String
 
     package init(_ bucket: Configuration.S3) {

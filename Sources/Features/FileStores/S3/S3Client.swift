@@ -16,17 +16,17 @@ import Telemetry
 
 package struct S3Request: Sendable {
     var method: String
-    /// The object; nil for the bucket.
+    /// The key of the object, or nil for a request to the bucket.
     var key: String?
-    /// The parameters, encoded, `name=value`.
+    /// The encoded parameters, each `name=value`.
     var query: [String] = []
     var headers: [(name: String, value: String)] = []
     var content: ByteBuffer?
-    /// The SHA-256 of the content.
+    /// The SHA-256 of the content, in hexadecimal.
     var digest = S3Request.emptyDigest
-    /// How long it may take until the head of the answer is there.
+    /// The time limit for the head of the response.
     var limit = Duration.seconds(10)
-    /// Whether a client reads the answer, as slowly as it likes.
+    /// Whether a client reads the response at its own speed.
     var isDownload = false
 
     package init(_ method: String, _ key: String?, query: [String] = [], headers: [(name: String, value: String)] = [])
@@ -42,7 +42,7 @@ package struct S3Request: Sendable {
         digest = SHA256.hash(data: bytes).hexadecimal
     }
 
-    /// What metrics call it.
+    /// The operation under which metrics count the request.
     var operation: FileStoreMeters.Operation {
         switch method {
         case "GET": key == nil ? .list : .get
@@ -55,7 +55,7 @@ package struct S3Request: Sendable {
     static let emptyDigest = "e3b0c44298fc1c149afbf4c8996fb92427ae41e4649b934ca495991b7852b855"
 }
 
-/// Sends signed requests to a bucket, again where that makes sense, and says what the answers mean.
+/// Sends signed requests to a bucket, retries them and interprets the responses.
 package final class S3Client: Sendable {
     package let bucket: Configuration.S3
     let address: S3Address
@@ -63,7 +63,7 @@ package final class S3Client: Sendable {
     let logger: Logger
     let downloads = DownloadSlots()
     private let caller: HTTPCaller
-    /// Used for downloads, on connections of their own.
+    /// The client for downloads, with separate connections.
     private let reader: HTTPCaller
     private let signer: any StoreSigner
     private let meters: FileStoreMeters
@@ -85,7 +85,7 @@ package final class S3Client: Sendable {
         breaker = StoreBreaker(name: bucket.bucket, logger: logger)
     }
 
-    /// What requests are signed with, as far as it is known without waiting.
+    /// The current AWS credentials without waiting, or nil if none have been fetched.
     var knownCredentials: AWSCredentials? { (signer as? AWSSigner)?.credentials.known }
 
     var now: Date { Date().addingTimeInterval(Double(clockOffset.withLock { $0 })) }
@@ -98,10 +98,10 @@ package final class S3Client: Sendable {
         await signer.shutdown()
     }
 
-    /// Sends a request and gives an answer of success, whose body is not read yet.
+    /// Sends a request and returns the successful response, whose body hasn't been read.
     ///
-    /// - Parameter accepts: Statuses that are no success and are given all the same.
-    /// - Throws: `S3Failure`; ``FileStorageError/unavailable(retryAfter:)``; `CancellationError`.
+    /// - Parameter accepts: Other statuses that count as success.
+    /// - Throws: `S3Failure`, ``FileStorageError/unavailable(retryAfter:)`` or `CancellationError`.
     func open(_ request: S3Request, accepts: Set<Int> = []) async throws -> HTTPStream {
         var attempt = 1
         var isCorrected = false
@@ -135,7 +135,7 @@ package final class S3Client: Sendable {
                 breaker.failed("\(failure)", for: request.key)
                 (reason, wait) = (failure, failure.retryAfter)
             } catch let failure as HTTPCallFailure where failure.kind == .busy {
-                // All connections are taken here, which says nothing of the store.
+                // All local connections are busy, which doesn't mean that the store is down.
                 breaker.abandoned()
                 log(failure, request)
                 throw FileStorageError.unavailable(retryAfter: 1)
@@ -161,9 +161,9 @@ package final class S3Client: Sendable {
         }
     }
 
-    /// Sends a request and reads the answer of success.
+    /// Sends a request and returns the successful response with its body.
     ///
-    /// - Throws: `S3Failure`; ``FileStorageError/unavailable(retryAfter:)``; `CancellationError`.
+    /// - Throws: `S3Failure`, ``FileStorageError/unavailable(retryAfter:)`` or `CancellationError`.
     package func exchange(_ request: S3Request) async throws -> (answer: HTTPStream, body: [UInt8]) {
         let answer = try await open(request)
         guard request.method != "HEAD" else { return (answer, []) }
@@ -175,7 +175,7 @@ package final class S3Client: Sendable {
         }
     }
 
-    /// What callers of the storage get of an answer that is no success; returns the error to throw.
+    /// Logs an error response and returns the error for callers of the storage.
     func refusal(_ failure: any Error, _ request: String) -> any Error {
         guard let failure = failure as? S3Failure else { return failure }
         logger.error(
@@ -184,7 +184,7 @@ package final class S3Client: Sendable {
         return FileStorageError.refused
     }
 
-    /// - Parameter moment: When the request was signed, after credentials were fetched if necessary.
+    /// - Parameter moment: Set to the time of signing, after any fetch of credentials.
     private func send(_ request: S3Request, signed moment: inout ContinuousClock.Instant) async throws -> HTTPStream {
         let path = address.path(request.key)
         var call = HTTPCall(

@@ -10,10 +10,10 @@ import Rules
     import Foundation
 #endif
 
-/// What is said about a file, as header fields of its object.
+/// Converts between file details and the header fields of an object.
 ///
-/// S3 keeps texts under names in small letters, at most 2 KB altogether. What fits is a field of its own, so that other
-/// tools read it; the rest is JSON in one more field.
+/// S3 allows only lower-case names and 2 KB in total. Details that fit are separate fields, so that other tools can
+/// read them; the rest is JSON in one more field.
 enum S3Details {
     private static let prefix = "x-amz-meta-"
     private static let googlePrefix = "x-goog-meta-"
@@ -22,9 +22,9 @@ enum S3Details {
     private static let mostBytes = 2048
     private static let mostTags = 10
 
-    /// The fields of an upload: the type, how browsers show it, the metadata and the tags.
+    /// Returns the header fields of an upload: content type, disposition, metadata and tags.
     ///
-    /// - Throws: ``FileStorageError/detailsNotKept(_:)`` for what S3 has no room for.
+    /// - Throws: ``FileStorageError/detailsNotKept(_:)`` if S3 can't store all of them.
     static func headers(_ details: FileDetails, name: String, storesTags: Bool) throws -> [(
         name: String, value: String
     )] {
@@ -59,11 +59,11 @@ enum S3Details {
         return headers
     }
 
-    /// What is said about an object.
+    /// Returns the details in a response.
     ///
     /// - Parameters:
-    ///   - name: The name or the key.
-    ///   - tags: Those that were asked for.
+    ///   - name: The name or key of the object.
+    ///   - tags: The tags, if they were fetched.
     static func details(_ answer: HTTPStream, name: String, tags: JSONObject = [:]) -> FileDetails {
         var details = FileDetails()
         for (field, value) in answer.headers {
@@ -79,7 +79,7 @@ enum S3Details {
             details.tags = others.tags
             details.contentType = others.contentType
         } else {
-            // An object of another tool's, or one of which nothing was said. A known extension says enough.
+            // Another tool stored the object, or the upload had no details. A known extension is enough.
             details.contentType = answer.header("Content-Type").flatMap {
                 NameParts(name).fileExtension.flatMap { FileTypes.type(forExtension: $0) } != nil
                     || $0 == "application/octet-stream" ? nil : $0
@@ -89,7 +89,7 @@ enum S3Details {
         return details
     }
 
-    /// The tags in an answer to `?tagging`.
+    /// Parses the response to `?tagging`.
     static func tags(_ body: [UInt8]) -> JSONObject {
         var tags: JSONObject = [:]
         for tag in XMLText(body).elements("Tag") {

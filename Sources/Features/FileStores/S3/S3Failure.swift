@@ -1,21 +1,21 @@
 import Outgoing
 
-/// What a store answered in place of what was asked for.
+/// An error response, or another unusable response of a store.
 package struct S3Failure: Error, CustomStringConvertible {
     let status: Int
-    /// The code, such as `NoSuchKey`; empty where the answer had none.
+    /// The error code, such as `NoSuchKey`, or empty if the response has none.
     let code: String
     let message: String
-    /// By which the operator of the store finds the request.
+    /// The id under which the store's operator can find the request.
     let requestID: String?
-    /// Where the bucket is, when the request asked elsewhere.
+    /// The region of the bucket, if the request went to another region.
     let region: String?
     let date: String?
     let retryAfter: Double?
-    /// Whether HEAD was asked, whose answers have no code.
+    /// Whether the request was HEAD, whose responses have no error code.
     var isOfHead = false
 
-    /// - Parameter reason: What is wrong with an answer that is no error of the store's.
+    /// - Parameter reason: The reason why a response without an error is unusable.
     init(_ answer: HTTPStream, body: [UInt8], reason: String? = nil) {
         self.init(
             status: answer.status, body: body, reason: reason,
@@ -28,7 +28,7 @@ package struct S3Failure: Error, CustomStringConvertible {
         status: Int, body: [UInt8], reason: String? = nil, requestID: String? = nil, region: String? = nil,
         date: String? = nil, retryAfter: Double? = nil
     ) {
-        // It is logged: what answers may be no store, and as long as it likes.
+        // Shortened for the log, because the response may come from any server and have any length.
         func short(_ text: String, _ most: Int = 100) -> String {
             text.utf8.count <= most ? text : String(decoding: text.utf8.prefix(most), as: UTF8.self)
         }
@@ -39,21 +39,20 @@ package struct S3Failure: Error, CustomStringConvertible {
         self.requestID = (requestID ?? error["RequestId"]).map { short($0) }
         self.region = (region ?? error["Region"]).map { short($0) }
         self.date = date
-        // Neither NaN nor an infinite time.
+        // Excludes NaN and infinity.
         self.retryAfter = retryAfter.flatMap { (0...3600).contains($0) ? $0 : nil }
     }
 
-    /// Whether a further try may succeed.
+    /// Whether a retry may succeed.
     var mayPass: Bool {
         [408, 429].contains(status) || status >= 500 && status != 501
             || ["RequestTimeout", "SlowDown", "InternalError", "ServiceUnavailable"].contains(code)
     }
 
-    /// Whether there is no such object. A 404 without a code is, say, a proxy's before the store: an outage must not
-    /// look like a loss.
+    /// Whether the object doesn't exist. A bare 404 may come from a proxy, so it doesn't count.
     var isAbsence: Bool { status == 404 && (code == "NoSuchKey" || isOfHead) }
 
-    /// For the log: nothing of the request but what the store says of it, and no address.
+    /// The text for the log, without the URL.
     package var description: String {
         var text = "\(status) \(code.isEmpty ? "without a code" : code)"
         switch code {

@@ -10,7 +10,7 @@ import Synchronization
     import Foundation
 #endif
 
-/// The addresses of objects for clients, made while rows are written: nothing is waited for.
+/// Creates direct URLs of objects. Never waits, because URLs are created while rows are encoded.
 final class S3Links: Sendable {
     /// Signing state reused for a while, so that clients' caches find the same URLs.
     private struct Moment {
@@ -27,7 +27,7 @@ final class S3Links: Sendable {
     private let preservesNames: Bool
     private let moment = Mutex<Moment?>(nil)
 
-    /// Nil where clients reach no file without the server.
+    /// Returns nil if clients must download files from the server.
     init?(_ client: S3Client, preservesNames: Bool) {
         guard let direct = client.bucket.direct else { return nil }
         self.direct = direct
@@ -55,7 +55,7 @@ final class S3Links: Sendable {
         return "\(base)/\(end)\(parameters)"
     }
 
-    /// The signature for now, renewed each quarter lifetime.
+    /// The signature to use now. It changes every quarter of the lifetime.
     private func query(lifetime: Int) -> PresignedQuery? {
         guard let credentials = client.knownCredentials else { return nil }
         let step = max(1, lifetime / 4)

@@ -4,7 +4,7 @@ import Outgoing
 import Synchronization
 import Tasks
 
-/// An object of a bucket, opened by one request, whose answer may bring the bytes that are wanted.
+/// An object opened by one request, whose response may already contain the wanted bytes.
 package final class S3Object: StoredFile {
     package let size: Int64
     package let modified: FileTime
@@ -20,16 +20,16 @@ package final class S3Object: StoredFile {
 
     /// A response that is read in order.
     private struct Answer {
-        /// The bytes that it still brings.
+        /// The range of bytes that haven't been passed on.
         var range: Range<Int64>
         let body: HTTPPieces
-        /// Those of them that are here.
+        /// The bytes of this range that have been received.
         var piece = ByteBuffer()
     }
 
     /// - Parameters:
-    ///   - size: The size, where the answer does not say it.
-    ///   - range: The bytes that the answer brings; nil for none.
+    ///   - size: The size of the whole object.
+    ///   - range: The byte range in the response, or nil if it has no body.
     init(
         _ client: S3Client, key: String, answer: HTTPStream, size: Int64, range: Range<Int64>?,
         place: GatePlace? = nil
@@ -41,7 +41,7 @@ package final class S3Object: StoredFile {
         modified = FileTime(seconds: answer.header("Last-Modified").flatMap { StoreDate.seconds(ofHTTPDate: $0) } ?? 0)
         entityTag = answer.header("ETag") ?? ""
         let tagged = answer.header("x-amz-tagging-count").flatMap { Int($0) } ?? 0
-        // Tags need one more request, which is made for those who ask.
+        // Tags need another request, which is made on demand.
         details = tagged > 0 ? nil : S3Details.details(answer, name: key)
         pending = Mutex(range.map { Answer(range: $0, body: answer.body) })
     }
@@ -71,7 +71,7 @@ package final class S3Object: StoredFile {
         keep(answer)
     }
 
-    /// The file ended before its size.
+    /// The error for a file that ended early or was replaced while it was read.
     package struct Cut: Error, CustomStringConvertible {
         let reason: String
         package var description: String { "the file store has cut a file short: \(reason)" }
@@ -91,7 +91,7 @@ package final class S3Object: StoredFile {
         if !answer.range.isEmpty { pending.withLock { $0 = answer } }
     }
 
-    /// Repeats the request for this version.
+    /// Requests a range of the same version again.
     private func second(_ range: Range<Int64>) async throws -> Answer {
         var request = S3Request("GET", key)
         request.isDownload = true

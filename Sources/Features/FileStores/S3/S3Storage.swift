@@ -12,14 +12,14 @@ import ServerConfiguration
     import Foundation
 #endif
 
-/// Uploaded files as objects of a bucket, which Amazon or another service keeps that speaks S3.
+/// Stores uploaded files as objects in a bucket of Amazon S3 or a compatible service.
 public struct S3Storage: FileStorage {
     package let client: S3Client
     private let links: S3Links?
 
-    /// The longest key.
+    /// The maximum length of a key, in bytes.
     private static let mostBytes = 1024
-    /// Age in seconds at which an upload counts as aborted.
+    /// The age in seconds from which an incomplete upload counts as abandoned.
     private static let grace: TimeInterval = 24 * 3600
 
     init(_ client: S3Client, preservesNames: Bool) {
@@ -27,22 +27,22 @@ public struct S3Storage: FileStorage {
         links = S3Links(client, preservesNames: preservesNames)
     }
 
-    /// Addresses at the store, where the options say so.
+    /// Direct URLs of files, or nil if the options don't allow them.
     public var location: (@Sendable (_ name: String) -> String?)? {
         guard let links else { return nil }
         return { links.url($0) }
     }
 
-    /// Two parts: one on its way, one that is filled.
+    /// The memory for two parts: one being sent, and one being filled.
     public var memoryOfWrites: Int { 2 * S3Upload.partSize }
 
-    /// Nothing: the bucket is there or not, and is asked beside the start.
+    /// Does nothing, because ``tend()`` checks the bucket without delaying the start.
     public func prepare() async throws {}
 
-    /// Says in the log whether the bucket can be used, and removes once a day what uploads left that were cut off.
+    /// Logs an error if the bucket can't be used, then aborts abandoned uploads once a day.
     public func tend() async {
         do {
-            // To look at a bucket is a right of its own at Google; to list it is needed anyway.
+            // Google requires a separate permission for this HEAD request. The permission to list is needed anyway.
             _ = try await client.exchange(
                 client.isForGoogle
                     ? S3Request("GET", nil, query: ["list-type=2", "max-keys=1"]) : S3Request("HEAD", nil))
@@ -66,16 +66,12 @@ public struct S3Storage: FileStorage {
         }
     }
 
-    /// Closes the connections.
     public func shutdown() async { await client.shutdown() }
 
-    /// Refuses while the store does not answer.
     public func checkAvailable() throws { try client.breaker.check() }
 
-    /// Whether requests are kept from it, or were until now.
     public var isOutOfReach: Bool { client.breaker.isClosed }
 
-    /// Stores a file, replacing one of the same name.
     public func write<Contents: AsyncSequence>(
         name: String, details: FileDetails, contents: Contents
     ) async throws where Contents.Element == ByteBuffer {
@@ -92,26 +88,26 @@ public struct S3Storage: FileStorage {
         try await S3Upload(client: client, key: key, headers: headers).run(contents)
     }
 
-    /// Opens a file by one request.
+    /// Opens a file with a single request.
     public func open(name: String, for wish: FileWish) async throws -> (any StoredFile)? {
         guard let key = key(of: name) else { return nil }
         if wish.isHeadOnly { return try await head(key) }
         guard let place = client.downloads.take() else { throw FileStorageError.unavailable(retryAfter: 1) }
         var request = S3Request("GET", key)
         request.isDownload = true
-        // Several parts at once are answered with the whole file.
+        // Requests for several ranges get the whole file.
         if let range = wish.range, !range.contains(",") { request.headers.append(("Range", range)) }
         if let versions = wish.knownVersions { request.headers.append(("If-None-Match", versions)) }
         do {
             let answer = try await client.open(request, accepts: [304])
             if answer.status == 304 {
-                // A store may take for the same what this server does not, and has no bytes for it then.
+                // If the store matched a version that this server doesn't, the response has no bytes to send.
                 guard Self.holds(wish.knownVersions ?? "", answer.header("ETag") ?? "") else {
                     return try await head(key)
                 }
                 return S3Object(client, key: key, answer: answer, size: 0, range: nil)
             }
-            // Without its length an empty file is like any other, and a part without its place like the whole.
+            // Without a length, any response could be an empty file. Without its range, a part could be the whole file.
             guard let length = answer.header("Content-Length").flatMap({ Int($0) }), length >= 0,
                 let given = Self.range(answer, length), given.range.count == length,
                 answer.status != 206 || answer.header("Content-Range") != nil
@@ -126,7 +122,6 @@ public struct S3Storage: FileStorage {
         }
     }
 
-    /// What the client said about a file when it was stored.
     public func details(name: String) async throws -> FileDetails {
         guard let key = key(of: name) else { return FileDetails() }
         do {
@@ -143,7 +138,7 @@ public struct S3Storage: FileStorage {
         }
     }
 
-    /// Removes a file. The store does not say whether there was one.
+    /// Deletes a file. Succeeds even if it doesn't exist, because S3 doesn't report that.
     public func delete(name: String) async throws {
         guard let key = key(of: name) else { throw FileStorageError.notFound }
         do {
@@ -155,7 +150,6 @@ public struct S3Storage: FileStorage {
         }
     }
 
-    /// Gives the files whose names begin with a text, by the bytes of their names.
     public func visit(prefix: String, _ use: (ListedFile) async throws -> Void) async throws {
         let whole = client.bucket.prefix + prefix
         var token: String?
@@ -163,7 +157,7 @@ public struct S3Storage: FileStorage {
             var query = [
                 "list-type=2", "max-keys=1000", "prefix=\(AWSSignature.encode(whole, keepingSlashes: false))",
             ]
-            // Google does not say whether it encodes.
+            // Google doesn't report whether keys are encoded.
             if !client.isForGoogle { query.insert("encoding-type=url", at: 0) }
             if let token { query.append("continuation-token=\(AWSSignature.encode(token, keepingSlashes: false))") }
             let body: [UInt8]
@@ -172,7 +166,7 @@ public struct S3Storage: FileStorage {
             } catch {
                 throw client.refusal(error, "ListObjectsV2")
             }
-            // A list that ends too early would be taken for all files.
+            // A list that ends too early would look complete.
             guard let page = XMLText(body).elements("ListBucketResult").first else {
                 throw client.refusal(S3Failure(status: 200, body: [], reason: "this is no list"), "ListObjectsV2")
             }
@@ -183,12 +177,12 @@ public struct S3Storage: FileStorage {
                     key.utf8.starts(with: client.bucket.prefix.utf8),
                     let size = entry["Size"].flatMap({ Int64($0) }), (0...Self.largestListed).contains(size)
                 else { continue }
-                // A file whose time is not known is no old one, which might be removed.
+                // Without a known time, the file must not look old, because old files may be removed.
                 let modified =
                     entry["LastModified"].flatMap { StoreDate.seconds(ofISODate: $0) }
                     ?? Int(Date().timeIntervalSince1970)
                 let name = String(decoding: key.utf8.dropFirst(client.bucket.prefix.utf8.count), as: UTF8.self)
-                // Folders that consoles make are no files.
+                // Folder markers created by web consoles aren't files.
                 guard self.key(of: name) != nil else { continue }
                 try await use(ListedFile(name: name, size: size, modified: FileTime(seconds: modified)))
             }
@@ -211,8 +205,8 @@ public struct S3Storage: FileStorage {
         return known == ["*"] || known.contains(opaque(version))
     }
 
-    /// The key of a name; nil for one that no upload gives. Names come from the database too, where imports bring what they
-    /// like, and some services take `..` for the folder above.
+    /// Returns the key of a file name, or nil if no upload could have created the name. Imported names may be anything,
+    /// and some services resolve `..` to the parent folder.
     package func key(of name: String) -> String? { Self.key(of: name, prefix: client.bucket.prefix) }
 
     /// Limits listed sizes far above any store's, so that sums don't overflow.
@@ -227,7 +221,8 @@ public struct S3Storage: FileStorage {
         return key.utf8.count <= mostBytes ? key : nil
     }
 
-    /// The bytes that an answer brings, by its fields and not by its status, and the size of the whole.
+    /// Returns the byte range of a response and the size of the whole object, judging by the header fields instead of
+    /// the status. Returns nil if they are inconsistent.
     static func range(_ answer: HTTPStream, _ length: Int) -> (range: Range<Int64>, size: Int64)? {
         guard let text = answer.header("Content-Range") else { return (0..<Int64(length), Int64(length)) }
         let numbers = text.split { " -/".contains($0) }.dropFirst().map { Int64($0) }

@@ -5,23 +5,23 @@ import Logging
 import NIOCore
 import Outgoing
 
-/// One upload: a request for a short file; for a longer one parts of one size, of which one is on its way while the next is
-/// filled.
+/// Uploads a file: a short one with a single request, a longer one in parts of equal size. One part is sent while the
+/// next is filled.
 ///
-/// A client that sends slowly holds no connection to the store, and a part can be sent again.
+/// A slow client occupies no connection to the store, and a part can be sent again.
 package struct S3Upload {
-    /// The bytes of each part but the last. A file of up to so many is sent at once.
+    /// The size of each part but the last, in bytes. A file up to this size is sent with a single request.
     package static let partSize = 8 * 1024 * 1024
     private static let mostParts = 10_000
-    /// Bytes of a part filled only after the previous part is stored. They leave room for both connections' buffers, so
-    /// an upload never takes more than two parts.
+    /// The number of bytes of a part that are filled only after the previous part is stored. They leave room for the
+    /// buffers of both connections, so that an upload never takes more memory than two parts.
     private static let reserve = 2 * 1024 * 1024
 
     let client: S3Client
     let key: String
     let headers: [(name: String, value: String)]
 
-    /// Stores what comes. When it throws, nothing is stored.
+    /// Stores the contents. If it throws, nothing is stored.
     func run<Contents: AsyncSequence>(_ contents: Contents) async throws where Contents.Element == ByteBuffer {
         var part = Part()
         var started: String?
@@ -66,7 +66,7 @@ package struct S3Upload {
         }
     }
 
-    /// Time limit for a body: 30 seconds, and a second per 256 KiB.
+    /// The time limit for a body: 30 seconds plus one second per 256 KiB.
     private static func limit(_ size: Int) -> Duration { .seconds(30 + size / (256 * 1024)) }
 
     private func sendWhole(_ part: Part.Full) async throws {
@@ -74,15 +74,14 @@ package struct S3Upload {
         (request.content, request.digest, request.limit) = (
             part.bytes, part.digest, Self.limit(part.bytes.readableBytes)
         )
-        // An empty body has a length too.
         let (answer, body) = try await client.exchange(request)
-        // What answers everything with a success, such as a page to log in, stores nothing.
+        // Without an ETag, the response is not the store's, but for example a login page, and nothing was stored.
         guard answer.header("ETag") != nil else {
             throw S3Failure(answer, body: body, reason: "the answer names no version of the file")
         }
     }
 
-    /// - Returns: The id, and the start by the store's clock.
+    /// - Returns: The upload id, and the start time by the store's clock.
     private func begin() async throws -> (id: String, time: Int?) {
         let request = S3Request("POST", key, query: ["uploads="], headers: headers)
         let answer = try await client.exchange(request)
@@ -114,7 +113,7 @@ package struct S3Upload {
         request.limit = .seconds(60)
         do {
             let (answer, body) = try await client.exchange(request)
-            // The status is sent before the work is done: what went wrong stands in the body.
+            // The store sends the status before it has finished, so errors are in the body.
             let text = XMLText(body)
             guard text.elements("Error").isEmpty else { throw S3Failure(answer, body: body) }
             if !text.elements("CompleteMultipartUploadResult").isEmpty { return }
@@ -137,7 +136,7 @@ package struct S3Upload {
         guard let begun, let time = answer.header("Last-Modified").flatMap({ StoreDate.seconds(ofHTTPDate: $0) }) else {
             return true
         }
-        // Both are the store's, of whose machines each has a clock.
+        // Both times are the store's, but each of its machines has its own clock.
         return time >= begun - 60
     }
 
@@ -148,9 +147,9 @@ package struct S3Upload {
     }
 }
 
-/// A part being filled. Its checksum grows with it, so that none is left for the end.
+/// A part that is being filled. Its checksum is updated along the way, so that none is computed at the end.
 private struct Part {
-    /// A part that is sent.
+    /// A part that is ready to send.
     struct Full: Sendable {
         let bytes: ByteBuffer
         let digest: String
@@ -161,14 +160,14 @@ private struct Part {
 
     var size: Int { bytes.readableBytes }
 
-    /// Takes as many bytes as there is room for.
+    /// Moves bytes from the chunk until the part is full.
     mutating func fill(_ chunk: inout ByteBuffer) {
         guard let piece = chunk.readSlice(length: min(chunk.readableBytes, S3Upload.partSize - size)) else { return }
         bytes.writeImmutableBuffer(piece)
         piece.readableBytesView.withUnsafeBytes { hash.update(bufferPointer: $0) }
     }
 
-    /// What it holds; it is empty then.
+    /// Returns the contents and resets the part.
     mutating func take() -> Full {
         defer { self = Part() }
         return Full(bytes: bytes, digest: hash.finalize().hexadecimal)
@@ -176,10 +175,10 @@ private struct Part {
 }
 
 extension S3Storage {
-    /// Gives up uploads that were begun before a time and never ended: the process was killed, or the store out of reach.
-    /// The parts of each cost money until then.
+    /// Aborts uploads that started before a Unix time and were never completed, because the process ended or the store
+    /// was unreachable. Their parts cost money until then.
     ///
-    /// Several servers may give them up at a time: the second finds nothing.
+    /// Several servers may do this at the same time.
     package func giveUpUploads(before seconds: Int) async throws {
         var marker: [String] = []
         var former: [String] = []

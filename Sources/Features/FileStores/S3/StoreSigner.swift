@@ -7,27 +7,27 @@ import Outgoing
     import Foundation
 #endif
 
-/// How a store that speaks S3's language knows who asks.
+/// Authenticates requests to an S3-compatible store.
 protocol StoreSigner: Sendable {
-    /// Whether the store is Google's, whose own header fields have other names.
+    /// Whether the store is Google's, which uses other header names.
     var isForGoogle: Bool { get }
 
-    /// The header fields of a request as they are sent; throws `CredentialFailure` when there are no credentials.
+    /// Returns all header fields of a request. Throws `CredentialFailure` if no credentials are available.
     func headers(for request: S3Request, host: String, path: String, at date: Date) async throws -> [(
         name: String, value: String
     )]
 
-    /// Gets other credentials where an answer refuses those of the request.
+    /// Fetches other credentials if a response rejected those of the request.
     ///
-    /// - Parameter moment: When the request was signed.
-    /// - Returns: Whether there are others now.
+    /// - Parameter moment: The time at which the request was signed.
+    /// - Returns: Whether other credentials are available.
     func renew(after failure: S3Failure, signed moment: ContinuousClock.Instant) async -> Bool
 
-    /// Closes what it has open.
+    /// Closes the signer's connections.
     func shutdown() async
 }
 
-/// Signs requests as Amazon's services want it.
+/// Signs requests for AWS.
 struct AWSSigner: StoreSigner {
     let region: String
     let credentials: CredentialSource<AWSCredentials>
@@ -41,7 +41,7 @@ struct AWSSigner: StoreSigner {
         let signature = AWSSignature(
             accessKeyId: known.accessKeyId, secretAccessKey: known.secretAccessKey, sessionToken: known.sessionToken,
             region: region, service: "s3")
-        // Only what the store must see unchanged is signed: proxies touch other fields.
+        // Signs only fields that must reach the store unchanged, because proxies change others.
         let (signed, others) = (
             request.headers.filter { Self.isSigned($0.name) }, request.headers.filter { !Self.isSigned($0.name) }
         )

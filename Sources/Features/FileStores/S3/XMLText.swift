@@ -1,7 +1,7 @@
 import Encoding
 
-/// The answers of S3, as far as they are read: elements by their names. There are no attributes that matter, and entities
-/// beside those of XML itself are not resolved.
+/// Reads the elements of S3 responses by name. Ignores attributes, and resolves only character references and the
+/// entities predefined in XML.
 package struct XMLText {
     private let text: Substring
 
@@ -9,7 +9,7 @@ package struct XMLText {
 
     private init(_ text: Substring) { self.text = text }
 
-    /// Elements with a name, in order.
+    /// Returns the elements with a name, in order.
     package func elements(_ name: String) -> [XMLText] {
         var result: [XMLText] = []
         var rest = text.utf8[...]
@@ -17,7 +17,7 @@ package struct XMLText {
         while let opening = rest.firstRange(of: start) {
             rest = rest[opening.upperBound...]
             guard let next = rest.first else { break }
-            // Another element whose name begins alike.
+            // The name of another element may begin with this name.
             guard next == UInt8(ascii: ">") || next <= UInt8(ascii: " ") || next == UInt8(ascii: "/") else { continue }
             guard let bracket = rest.firstIndex(of: UInt8(ascii: ">")) else { break }
             let isEmpty = rest[..<bracket].last == UInt8(ascii: "/")
@@ -33,7 +33,7 @@ package struct XMLText {
         return result
     }
 
-    /// The text of the first element of a name; nil without one.
+    /// The text of the first element with a name, or nil if it doesn't exist.
     subscript(name: String) -> String? { elements(name).first?.plain }
 
     private var plain: String {
@@ -65,7 +65,7 @@ package struct XMLText {
         }
     }
 
-    /// Writes a text between tags.
+    /// Escapes a text for use between tags.
     static func escaped(_ text: String) -> String {
         text.replacing("&", with: "&amp;").replacing("<", with: "&lt;").replacing(">", with: "&gt;")
             .replacing("\"", with: "&quot;")

@@ -1,11 +1,11 @@
-/// A buffer before a source, in which one can look ahead.
+/// Buffers a source and allows looking ahead.
 final class ByteReader {
-    /// What a reading is called in errors.
+    /// The name of the source in errors.
     let place: String
     private let source: any ByteSource
-    /// The bytes read. Those before ``start`` are consumed.
+    /// The bytes read. Those before ``start`` have been consumed.
     private(set) var buffer: [UInt8] = []
-    /// Position of the next byte in ``buffer``.
+    /// The index of the next byte in ``buffer``.
     private(set) var start = 0
     private var dropped: Int64 = 0
     private var isAtEnd = false
@@ -17,22 +17,22 @@ final class ByteReader {
         self.place = place
     }
 
-    /// How many bytes of the file have been read.
+    /// The number of bytes read from the underlying file.
     var bytesRead: Int64 { source.bytesRead }
 
-    /// The place of the next byte, counted from the first.
+    /// The position of the next byte in the source, in bytes.
     var offset: Int64 { dropped + Int64(start) }
 
-    /// How many bytes are at hand.
+    /// The number of buffered bytes that haven't been consumed.
     var available: Int { buffer.count - start }
 
-    /// Makes sure that so many bytes are at hand, if there are so many; returns whether there are.
+    /// Reads until `count` bytes are available. Returns false if the source has fewer.
     func require(_ count: Int) throws -> Bool {
         while available < count, !isAtEnd { try readMore() }
         return available >= count
     }
 
-    /// Reads more; false at the end.
+    /// Reads more bytes. Returns false at the end of the source.
     @discardableResult
     func readMore() throws -> Bool {
         guard !isAtEnd else { return false }
@@ -47,10 +47,10 @@ final class ByteReader {
         return !isAtEnd
     }
 
-    /// Steps over bytes that are at hand.
+    /// Consumes up to `count` available bytes.
     func advance(_ count: Int) { start += min(count, available) }
 
-    /// Steps over bytes, of which more than are at hand may be skipped; throws ``SourceDamage`` when there are fewer.
+    /// Skips bytes, even if they haven't been read yet. Throws ``SourceDamage`` if the source has fewer.
     func skip(_ count: Int) throws {
         var left = count
         while left > 0 {
@@ -61,10 +61,10 @@ final class ByteReader {
         }
     }
 
-    /// The next byte, which is not taken; nil at the end.
+    /// Returns the next byte without consuming it, or nil at the end.
     func peek() throws -> UInt8? { try require(1) ? buffer[start] : nil }
 
-    /// An error at the place of the next byte.
+    /// Returns an error with the position of the next byte.
     func damage(_ reason: String) -> SourceDamage {
         SourceDamage(place: "\(place), byte \(offset)", reason: reason)
     }

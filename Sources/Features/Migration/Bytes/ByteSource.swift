@@ -1,15 +1,15 @@
-/// Bytes that come one piece after the other.
+/// A sequential source of bytes.
 protocol ByteSource: AnyObject {
-    /// How many bytes of the file behind it have been read, which shows how far an import is.
+    /// The number of bytes read from the underlying file, which shows the progress of an import.
     var bytesRead: Int64 { get }
 
-    /// The next bytes, up to a number of them; none at the end; throws ``SourceDamage`` when they cannot be read.
+    /// Returns up to `most` further bytes, or an empty array at the end. Throws ``SourceDamage`` if they can't be read.
     func read(_ most: Int) throws -> [UInt8]
 }
 
-/// What cannot be read of a source.
+/// The error for a source that can't be read.
 struct SourceDamage: Error, CustomStringConvertible {
-    /// The file, and where in it where that is known.
+    /// The file and, if known, the position in it.
     let place: String
     let reason: String
 
@@ -32,7 +32,7 @@ final class BytesInMemory: ByteSource {
 }
 
 extension ByteSource {
-    /// All bytes that are left; throws ``SourceDamage``, also for more than `limit` bytes.
+    /// Reads all remaining bytes. Throws ``SourceDamage`` if they can't be read or exceed `limit`.
     func readAll(limit: Int, of place: String) throws -> [UInt8] {
         var bytes: [UInt8] = []
         while true {

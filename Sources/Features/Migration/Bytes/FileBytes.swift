@@ -14,9 +14,9 @@ import Encoding
     import Glibc
 #endif
 
-/// The bytes of a file, or of parts of it, one part after the other.
+/// The bytes of a file, or of several ranges of it.
 ///
-/// A file that others write to meanwhile is noticed at the end: what was read of it may be of no moment at all.
+/// The last read throws if the file was changed meanwhile, because the bytes may be inconsistent.
 final class FileBytes: ByteSource {
     private let path: String
     private let descriptor: Int32
@@ -27,12 +27,12 @@ final class FileBytes: ByteSource {
     /// Opens a file.
     ///
     /// - Parameters:
-    ///   - parts: Where the bytes lie; the whole file if nothing is said.
-    ///   - version: The file as it must still be; as it is now if nothing is said.
-    /// - Throws: ``SourceDamage`` when it cannot be opened, is no file, or is another than it was.
+    ///   - parts: The byte ranges to read, or nil for the whole file.
+    ///   - version: The expected version, or nil to accept the current one.
+    /// - Throws: ``SourceDamage`` if the file can't be opened, isn't a regular file or has another version.
     init(_ path: String, parts: [Range<Int64>]? = nil, unchangedSince version: FileVersion? = nil) throws {
         self.path = path
-        // Without O_NONBLOCK a pipe of that name would be waited for.
+        // Without O_NONBLOCK, opening a pipe would block.
         descriptor = open(path, O_RDONLY | O_CLOEXEC | O_NONBLOCK)
         guard descriptor >= 0 else {
             throw SourceDamage(place: path, reason: String(cString: strerror(errno)))
@@ -62,7 +62,7 @@ final class FileBytes: ByteSource {
         guard let part = parts.first else { return [] }
         let wanted = Int(min(Int64(most), part.upperBound - part.lowerBound))
         var failure: Int32 = 0
-        // The system writes to an address: the array's own, of which no more is taken than was written.
+        // `pread` writes directly into the new array.
         let bytes = [UInt8](unsafeUninitializedCapacity: wanted) { buffer, count in
             let read = pread(descriptor, buffer.baseAddress, wanted, off_t(part.lowerBound))
             if read < 0 { failure = errno }
@@ -82,13 +82,13 @@ final class FileBytes: ByteSource {
     }
 }
 
-/// What changes of a file once something was written to it: its size, and when that was.
+/// The size and modification time of a file, which show whether it was changed.
 struct FileVersion: Sendable, Equatable {
     let size: Int64
     private let seconds: Int
     private let nanoseconds: Int
 
-    /// The version of a file as it is now; throws ``SourceDamage`` when it cannot be looked at.
+    /// Reads the current version of a file. Throws ``SourceDamage`` if that fails.
     init(of path: String) throws {
         var status = stat()
         guard stat(path, &status) == 0 else {
@@ -97,7 +97,6 @@ struct FileVersion: Sendable, Equatable {
         self.init(status)
     }
 
-    /// What the system says of a file.
     init(_ status: stat) {
         size = Int64(status.st_size)
         #if canImport(Darwin)
@@ -110,17 +109,17 @@ struct FileVersion: Sendable, Equatable {
     }
 }
 
-/// Files that hold what users wrote, or hashes of passwords: only their owner reads them.
+/// Files with user data or password hashes, which only their owner can read.
 enum PrivateFile {
-    /// Makes a file, or empties one that is there, and opens it.
+    /// Creates a file, or truncates an existing one, and opens it.
     ///
-    /// What is no file, such as a link or `/dev/stdout`, stays what it is.
+    /// Writes through links and devices such as `/dev/stdout` instead of replacing them.
     /// - Throws: ``SourceDamage``.
     static func create(_ path: String) throws -> OpenFile {
         try open(path, O_CREAT | O_TRUNC)
     }
 
-    /// Opens a file that is there, for writing; throws ``SourceDamage``.
+    /// Opens an existing file for writing. Throws ``SourceDamage``.
     static func open(_ path: String) throws -> OpenFile { try open(path, 0) }
 
     private static func open(_ path: String, _ flags: Int32) throws -> OpenFile {
@@ -131,8 +130,8 @@ enum PrivateFile {
         }
     }
 
-    /// Makes a folder for such files. Those around it, which may be missing too, are as the system makes folders: the data
-    /// folder is PostgreSQL's as well, which may run as another user.
+    /// Creates a folder for private files. Missing parent folders get default permissions, because the data folder is
+    /// shared with PostgreSQL, which may run as another user.
     static func createFolder(_ path: String) throws {
         let parent = FilePaths.folder(of: path)
         if !parent.isEmpty {
@@ -142,7 +141,7 @@ enum PrivateFile {
             atPath: path, withIntermediateDirectories: true, attributes: [.posixPermissions: 0o700])
     }
 
-    /// Writes to a file; throws ``SourceDamage``, also when the disk is full.
+    /// Writes to a file. Throws ``SourceDamage`` if that fails, for example because the disk is full.
     static func write(_ bytes: [UInt8], to file: OpenFile, _ path: String) throws {
         do {
             try file.write(bytes)

@@ -1,26 +1,25 @@
 import CZlib
 
-/// What compressed bytes become: gzip, of one member or several, or the bare form that zip files hold.
+/// Decompresses gzip with one or more members, or the raw deflate data of zip files.
 ///
-/// A few compressed bytes can become as many as one likes. More than a measure of them for each compressed byte is
-/// refused, once they are so many that no honest file comes near.
+/// A few compressed bytes can expand without limit, so large output is rejected if its ratio to the input is too high.
 final class InflatedBytes: ByteSource {
-    /// The form of the compressed bytes.
+    /// The format of the compressed bytes.
     enum Form {
         case gzip
-        /// Deflated bytes alone; how many they become, and their CRC-32.
+        /// Raw deflate data, with the expected size and CRC-32 of the output.
         case raw(size: Int64, checksum: UInt32)
     }
 
-    /// Output limit per input byte.
+    /// The maximum number of output bytes per input byte.
     private static let greatestRatio: Int64 = 400
-    /// Output before that limit applies.
+    /// The number of output bytes up to which the ratio isn't checked.
     private static let uncounted: Int64 = 64 * 1024 * 1024
 
     private let source: any ByteSource
     private let form: Form
     private let place: String
-    /// At a fixed address, which zlib stores.
+    /// Allocated separately, because zlib stores its address.
     private let stream = UnsafeMutablePointer<z_stream>.allocate(capacity: 1)
     private var input: [UInt8] = []
     private var consumed = 0
@@ -30,7 +29,7 @@ final class InflatedBytes: ByteSource {
     private var isAtEnd = false
     private var isBetweenMembers = false
 
-    /// - Parameter place: What the bytes are called in errors.
+    /// - Parameter place: The name of the source in errors.
     init(_ source: any ByteSource, _ form: Form, of place: String) throws {
         self.source = source
         self.form = form
@@ -72,7 +71,7 @@ final class InflatedBytes: ByteSource {
 
     private func inflateSome(_ most: Int) throws -> [UInt8] {
         var status = Z_OK
-        // zlib reads and writes at addresses: those of the two arrays, for the time of the call.
+        // zlib reads and writes the two arrays directly during the call.
         let output = [UInt8](unsafeUninitializedCapacity: most) { output, count in
             input.withUnsafeMutableBufferPointer { input in
                 stream.pointee.next_in = input.baseAddress.map { $0 + consumed }

@@ -7,10 +7,10 @@ import ParseModel
     import Foundation
 #endif
 
-/// Fetches all of a parse-server into a folder, in the form of an export, from which it is imported.
+/// Downloads the data of a running parse-server into a folder in export format, from which it is imported.
 ///
-/// Objects are asked for in windows by `createdAt` and `objectId`: skipping would be slower with each page, and would
-/// miss objects when others go meanwhile. A class whose file is whole is not fetched again after an interruption.
+/// Pages through objects by `createdAt` and `objectId`. Skipping would get slower with each page, and would miss
+/// objects if others are deleted meanwhile. After an interruption, completed classes aren't downloaded again.
 package struct LiveDownload: Sendable {
     private let server: LiveServer
     private let folder: String
@@ -18,12 +18,10 @@ package struct LiveDownload: Sendable {
     private let progress: ImportProgress
 
     private static let pageSize = 1000
-    /// Classes missing from class lists.
+    /// Classes that the schemas API doesn't list.
     private static let unlisted: [Name] = ["_Audience", "_JobSchedule", "_PushStatus", "_JobStatus"]
 
-    /// A download.
-    ///
-    /// - Parameter classes: The classes that are wanted; nil for all.
+    /// - Parameter classes: The classes to download, or nil for all.
     package init(_ server: LiveServer, to folder: String, classes: Set<Name>?, progress: ImportProgress) {
         self.server = server
         self.folder = folder
@@ -31,10 +29,10 @@ package struct LiveDownload: Sendable {
         self.progress = progress
     }
 
-    /// Fetches.
+    /// Downloads everything.
     ///
-    /// - Returns: Notes for the report: files that could not be fetched, and what the server does not show.
-    /// - Throws: `LiveServer.Failure`, and what keeps the folder from being written.
+    /// - Returns: Notes for the report on files that couldn't be downloaded and data that the server doesn't expose.
+    /// - Throws: `LiveServer.Failure`, or the error of writing to the folder.
     package func run() async throws -> [String] {
         try forgetOthers()
         if let notes = try fetchedNotes() { return notes }
@@ -56,7 +54,7 @@ package struct LiveDownload: Sendable {
         var files = LiveFiles(server: server, folder: folder + "/files")
         for schema in schemas {
             guard let name = schema["className"]?.nameValue, wanted?.contains(name) ?? true else { continue }
-            // The name becomes that of a file: what a server says is not believed.
+            // The name comes from the server and becomes a file name, so it isn't trusted.
             if let fault = ClassPlanner.fault(ofClass: name) {
                 notes.append("\(name.text.debugDescription) is left out: \(fault)")
                 continue
@@ -87,7 +85,7 @@ package struct LiveDownload: Sendable {
         return notes
     }
 
-    /// Discards what an earlier run fetched with other options or fewer rights.
+    /// Discards an earlier download that had other options or fewer rights.
     private func forgetOthers() throws {
         guard FileManager.default.fileExists(atPath: folder) else { return }
         let start = FileManager.default.contents(atPath: startPath).flatMap { try? JSONValue(parsing: Array($0)) }
@@ -101,7 +99,7 @@ package struct LiveDownload: Sendable {
         ]
     }
 
-    /// A marker, not a class.
+    /// A hidden file, so that it isn't imported as a class.
     private var startPath: String { "\(folder)/.fetched" }
 
     private var manifestPath: String { "\(folder)/\(SourceCatalog.manifest)" }
@@ -121,9 +119,6 @@ package struct LiveDownload: Sendable {
         try file.close()
     }
 
-    /// Fetches a class's objects and records the files that they name.
-    ///
-    /// - Parameter fileFields: The fields of type File.
     private func fetch(_ name: Name, fileFields: Set<Name>, files: inout LiveFiles) async throws {
         progress.begin("fetching \(name)", totalBytes: 0)
         let path = "\(folder)/\(name).json"
@@ -143,14 +138,14 @@ package struct LiveDownload: Sendable {
             progress.add(bytes: 0, documents: Int64(page.count))
             guard let object = page.last, let created = object["createdAt"], let id = object["objectId"] else { break }
             let date: JSONValue = ["__type": "Date", "iso": created]
-            // A server that does not go on would be asked for ever.
+            // If the server ignored the filter, this loop would never end.
             guard last.map({ $0.date != date || $0.id != id }) ?? true else {
                 throw LiveServer.Failure(description: "\(name): the server returns the same objects repeatedly")
             }
             last = (date, id)
             filter = ["$or": [["createdAt": ["$gt": date]], ["createdAt": date, "objectId": ["$gt": id]]]]
         }
-        // Objects that others put into the database may have no date.
+        // Objects that other tools inserted into the database may have no date.
         var undated: JSONObject = ["createdAt": ["$exists": false]]
         while true {
             let page = try await page(name, .object(undated), order: "objectId")
@@ -164,7 +159,7 @@ package struct LiveDownload: Sendable {
         try file.close()
     }
 
-    /// A page, smaller if objects are large.
+    /// Fetches a page. Reduces its size if the response gets too large.
     private func page(_ name: Name, _ filter: JSONValue, order: String, keys: String? = nil) async throws
         -> [JSONObject]
     {
@@ -181,14 +176,14 @@ package struct LiveDownload: Sendable {
 
     private static func exported(_ object: JSONObject, of name: Name) -> JSONObject {
         guard name == "_User", let hash = object["password"]?.stringValue else { return object }
-        // What the maintenance key sees of a password is its hash.
+        // With the maintenance key, `password` contains the hash.
         var object = object
         object["password"] = nil
         if hash.hasPrefix("$2"), object["_hashed_password"] == nil { object["_hashed_password"] = .string(hash) }
         return object
     }
 
-    /// Fetches a relation's members owner by owner, the only way to get them.
+    /// Fetches a relation's members owner by owner, because the API has no other way.
     private func fetchRelation(_ field: Name, of name: Name, to target: Name) async throws {
         let path = "\(folder)/_Join:\(field):\(name).json"
         guard !FileManager.default.fileExists(atPath: path) else { return }

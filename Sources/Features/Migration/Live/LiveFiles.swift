@@ -9,32 +9,30 @@ import Outgoing
     import Foundation
 #endif
 
-/// The uploaded files that objects name, fetched from where they lie.
+/// Downloads the uploaded files that objects name.
 ///
-/// The addresses in fields of type File are made by the old server. Whatever else looks like a file may be what a
-/// client saved in an object or a list, and can name any address for any file: it counts only where no field names the
-/// file, and its address is one of the old server's own, or begins as that of a file that a field names.
+/// The old server created the addresses in File fields. Other values that look like files may have been saved by
+/// clients in objects or arrays, and could name any address for any file. They count only if no File field names the
+/// file, and if the address is on the old server or has the same prefix as an address in a File field.
 struct LiveFiles {
     let server: LiveServer
     let folder: String
-    /// Addresses of files named by File fields.
     private var addressesOfFields: [Name: String] = [:]
-    /// Addresses of files named by other values.
     private var otherAddresses: [Name: String] = [:]
-    /// Prefixes of addresses in fields: the old server's URL or its file storage.
+    /// Address prefixes of files in File fields: the old server's URL or its file storage.
     private var bases: Set<Name> = []
-    /// Addresses on other servers of files that values name, as far as known.
+    /// Addresses on other servers, by the name of the file. They come from values other than File fields.
     private var strays: [Name: Set<Name>] = [:]
     private var strayCount = 0
     private var hasMoreStrays = false
 
-    /// Maximum bytes of a file name in a folder.
+    /// The maximum length of a file name in bytes, as limited by file systems.
     private static let longestName = 255
     /// Bounded, so that hostile objects can't fill the memory.
     private static let mostStrays = 10_000
     private static let mostBases = 100
     private static let longestAddress = 2048
-    /// Strays reported one by one.
+    /// The maximum number of strays reported one by one.
     private static let mostNotes = 100
 
     init(server: LiveServer, folder: String) {
@@ -42,9 +40,9 @@ struct LiveFiles {
         self.folder = folder
     }
 
-    /// Notes the files that an object names. Of several addresses of one file the first stays.
+    /// Records the files that an object names. The first address of a file wins.
     ///
-    /// - Parameter fileFields: The fields of its class whose type is File.
+    /// - Parameter fileFields: The File fields of the object's class.
     mutating func note(_ object: JSONObject, fileFields: Set<Name>) {
         for (field, value) in object {
             if fileFields.contains(field), let (name, url) = Self.file(value) {
@@ -90,7 +88,7 @@ struct LiveFiles {
 
     /// The address before the file's name, or nil if it doesn't end with the name.
     private static func base(of url: String, _ name: Name) -> Name? {
-        // With slashes in its name, a file could be any other below the same beginning.
+        // A file name with slashes could stand for any file with the same prefix.
         guard !name.utf8.contains(where: { $0 == UInt8(ascii: "/") || $0 == UInt8(ascii: "\\") }),
             let slash = url.utf8.lastIndex(of: UInt8(ascii: "/"))
         else { return nil }
@@ -114,7 +112,7 @@ struct LiveFiles {
             !rest.utf8.contains(where: { $0 == UInt8(ascii: "?") || $0 == UInt8(ascii: "#") }),
             let path = PercentEncoding.decode(rest), let slash = path.utf8.firstIndex(of: UInt8(ascii: "/"))
         else { return false }
-        // Steps upwards would lead anywhere on the server.
+        // A path with `..` could lead anywhere on the server.
         let steps = path.utf8.split { $0 == UInt8(ascii: "/") || $0 == UInt8(ascii: "\\") }
         let leadsUp = steps.contains { $0.elementsEqual("..".utf8) }
         return !leadsUp && path.utf8[slash...].dropFirst().elementsEqual(name.utf8)
@@ -127,7 +125,7 @@ struct LiveFiles {
         return (name, url)
     }
 
-    /// Fetches those that are not there yet; returns notes on those that could not be fetched.
+    /// Downloads files that don't exist yet. Returns notes on those that failed.
     func fetch(_ progress: ImportProgress) async throws -> [String] {
         var notes: [String] = []
         let addresses = addresses
@@ -181,7 +179,7 @@ struct LiveFiles {
     }
 }
 
-/// A file of an export while it is written. It gets its name when it is whole.
+/// A file of the export. It gets its final name when it is complete.
 struct LiveFile {
     private let path: String
     private let file: OpenFile
@@ -204,7 +202,7 @@ struct LiveFile {
         buffer.removeAll(keepingCapacity: true)
     }
 
-    /// Ends the file, and gives it its name.
+    /// Completes and renames the file.
     mutating func close() throws {
         buffer += Array("\n]}\n".utf8)
         try flush()
@@ -213,7 +211,7 @@ struct LiveFile {
         try FileManager.default.moveItem(atPath: path + ".part", toPath: path)
     }
 
-    /// Reads a file that was written.
+    /// Opens a completed file for reading.
     static func reader(_ path: String) throws -> JSONRecordReader {
         JSONRecordReader(ByteReader(try FileBytes(path), of: path))
     }

@@ -3,15 +3,15 @@ import JSON
 import Outgoing
 import ParseModel
 
-/// A parse-server that runs, as its REST interface shows it to the master key.
+/// A running parse-server, accessed through its REST interface with the master key.
 package struct LiveServer: Sendable {
-    /// The URL and its keys.
+    /// The server's URL and keys.
     package struct Address: Sendable {
-        /// The URL of its interface, without a slash at the end: `https://api.example/parse`.
+        /// The URL of the REST interface without a trailing slash, such as `https://api.example/parse`.
         package let url: String
         package let applicationID: String
         package let masterKey: String
-        /// Its maintenance key, which alone shows the hashes of passwords; nil without one.
+        /// The maintenance key, or nil. Password hashes can't be read without it.
         package let maintenanceKey: String?
 
         package init(url: String, applicationID: String, masterKey: String, maintenanceKey: String?) {
@@ -22,16 +22,15 @@ package struct LiveServer: Sendable {
         }
     }
 
-    /// Why a server cannot be read.
+    /// The error for a server that can't be read.
     package struct Failure: Error, CustomStringConvertible {
-        /// The message for the operator who imports.
+        /// The message shown to the operator.
         package let description: String
     }
 
     let address: Address
     let caller: HTTPCaller
 
-    /// A server that is asked by a caller.
     package init(_ address: Address, _ caller: HTTPCaller) {
         self.address = address
         self.caller = caller
@@ -40,9 +39,9 @@ package struct LiveServer: Sendable {
     private static let attempts = 5
     private static let largestPage = 256 * 1024 * 1024
 
-    /// Asks, and asks again where the server is busy or out of reach for a moment.
+    /// Sends a request. Tries up to five times if the server is busy or unreachable.
     ///
-    /// - Throws: ``Failure`` with the server's own words.
+    /// - Throws: ``Failure`` with the server's message.
     func ask(_ path: String, _ body: JSONObject) async throws -> JSONValue {
         var headers = [
             ("X-Parse-Application-Id", address.applicationID), ("X-Parse-Master-Key", address.masterKey),
@@ -61,7 +60,7 @@ package struct LiveServer: Sendable {
                 if reply.isSuccess, let json = reply.json { return json }
                 last =
                     "\(path): \(reply.status) \(reply.json?["error"]?.stringValue ?? "without an answer that is JSON")"
-                // Who is refused is refused again.
+                // A rejected request would be rejected again.
                 guard reply.status == 429 || reply.status >= 500 || reply.isSuccess else { break }
             } catch let failure as HTTPCallFailure {
                 last = "\(path): \(failure.description)"
@@ -70,7 +69,7 @@ package struct LiveServer: Sendable {
         throw Failure(description: "\(address.url)\(last)")
     }
 
-    /// The classes, in the form of the schemas API.
+    /// Fetches the classes in the format of the schemas API.
     func schemas() async throws -> [JSONObject] {
         guard let list = try await ask("/schemas", [:])["results"]?.arrayValue else {
             throw Failure(description: "\(address.url)/schemas: not a list of classes")

@@ -2,22 +2,22 @@ import JSON
 import ParseStorage
 import Postgres
 
-/// Loads one class or relation: reads its objects, makes rows of them, and shows them in the class.
+/// Imports a class or relation: reads its objects, converts them to rows and publishes the rows in the class.
 ///
-/// It waits for disks and for the database, and runs on a thread of its own.
+/// Blocks on disks and on the database, so it needs a thread of its own.
 struct ClassLoader {
     let collection: SourceCatalog.Collection
     let plan: RowPlan
     let isStrict: Bool
     let progress: ImportProgress
 
-    /// Objects loaded at a time. Loaded ones aren't loaded again after an interruption.
+    /// The number of objects loaded at a time. After an interruption, loaded objects aren't loaded again.
     private static let chunk: Int64 = 5000
     private static let mostRejects = 1000
     private static let legacySessions =
         "the session tokens in _User are left out: users whose session is not in _Session log in again"
 
-    /// Loads the class, from where an earlier run was interrupted; returns the record as it is then.
+    /// Loads the class, continuing an interrupted run, and returns the updated record.
     func run(_ start: ImportRecord, _ storage: ImportStorage) throws -> ImportRecord {
         var record = start
         if record.state == .loading {
@@ -43,9 +43,9 @@ struct ClassLoader {
         return record
     }
 
-    /// Reads all objects, and reports what would become of them.
+    /// Reads all objects and reports how they would be imported.
     ///
-    /// - Parameter report: Takes a line of rejects.
+    /// - Parameter report: Receives each line for the rejects file.
     func look(_ report: (String) throws -> Void) throws -> ImportReport.Class {
         let reader = try collection.open()
         var meter = Meter(progress, 0)
@@ -88,7 +88,7 @@ struct ClassLoader {
         return false
     }
 
-    /// Makes the indexes. Of objects with one id, the first stays.
+    /// Creates the indexes. If objects have the same id, keeps the first.
     private func index(_ record: ImportRecord, _ storage: ImportStorage) throws -> ImportRecord {
         var record = record
         var refused: [(name: String, reason: String)]

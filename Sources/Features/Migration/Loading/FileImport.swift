@@ -4,8 +4,7 @@ import JSON
 import NIOCore
 import NIOPosix
 
-/// Brings uploaded files: from the folder `files` of an export, and from the two collections in which MongoDB keeps
-/// them.
+/// Imports uploaded files from the `files` folder of an export and from MongoDB's two GridFS collections.
 struct FileImport: Sendable {
     let catalog: SourceCatalog
     let files: any FileStorage
@@ -26,9 +25,9 @@ struct FileImport: Sendable {
         self.progress = progress
     }
 
-    /// Stores all files. One that is there with the same size is left as it is.
+    /// Stores all files, except those that already exist with the same size.
     ///
-    /// - Returns: How many were stored, and notes on those that could not be.
+    /// - Returns: The number of stored files, and notes on files that couldn't be stored.
     func run(_ pool: NIOThreadPool) async throws -> (Int, [String]) {
         var stored = 0
         var notes: [String] = []
@@ -72,12 +71,12 @@ struct FileImport: Sendable {
     }
 }
 
-/// The bytes of one file of a source, piece by piece, read on a thread that may wait.
+/// The bytes of a source file, read in pieces on a blocking thread.
 struct FileReading: AsyncSequence, Sendable {
     let entry: SourceEntry
     let thread: ThreadExecutor
 
-    /// One reading: the file while it is open, confined to the thread.
+    /// Reads an open file, which is confined to the thread.
     actor Reader {
         private let entry: SourceEntry
         private let thread: ThreadExecutor
@@ -90,7 +89,7 @@ struct FileReading: AsyncSequence, Sendable {
 
         nonisolated var unownedExecutor: UnownedSerialExecutor { thread.asUnownedSerialExecutor() }
 
-        /// The next bytes; nil at the end.
+        /// Returns the next bytes, or nil at the end.
         func next() throws -> ByteBuffer? {
             let opened = try source ?? entry.open()
             source = opened

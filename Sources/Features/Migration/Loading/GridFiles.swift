@@ -9,13 +9,13 @@ import NIOPosix
     import Foundation
 #endif
 
-/// Files that MongoDB keeps in pieces: puts each together in a folder, and hands it on when it is whole.
+/// Assembles GridFS files from their chunks in a folder, and passes on each complete file.
 struct GridFiles: Sendable {
     let list: SourceCatalog.Collection
     let chunks: SourceCatalog.Collection
     let folder: String
 
-    /// How many files a source has in pieces.
+    /// Returns the number of GridFS files in a source.
     static func count(_ catalog: SourceCatalog, _ pool: NIOThreadPool) async throws -> Int {
         guard let list = catalog.gridFiles, catalog.gridChunks != nil else { return 0 }
         return try await pool.runIfActive {
@@ -26,12 +26,12 @@ struct GridFiles: Sendable {
         }
     }
 
-    /// Puts all files together.
+    /// Assembles all files.
     ///
     /// - Parameters:
-    ///   - thread: Where the pieces are read.
-    ///   - store: Takes a whole file by its name, where it lies and its size; says whether it was new.
-    /// - Returns: How many were new, and notes on those that are not whole.
+    ///   - thread: Runs the blocking reads.
+    ///   - store: Stores a complete file, given its name, path and size. Returns whether it was new.
+    /// - Returns: The number of new files, and notes on incomplete files.
     func run(
         _ thread: ThreadExecutor, _ progress: ImportProgress, _ store: (String, String, Int64) async throws -> Bool
     ) async throws -> (Int, [String]) {
@@ -66,14 +66,14 @@ struct GridFiles: Sendable {
     }
 }
 
-/// A reading of pieces that goes on where it was, confined to a thread.
+/// Reads the chunks in steps, confined to a thread.
 actor GridReading {
     struct File: Sendable {
         let name: String
         let size: Int64
         let pieceSize: Int64
         var received: Int64 = 0
-        /// The pieces that are there: one that is there twice counts once.
+        /// The numbers of the chunks received, because a chunk may occur twice.
         var pieces: Set<Int64> = []
         var isStored = false
     }
@@ -98,12 +98,12 @@ actor GridReading {
 
     nonisolated var unownedExecutor: UnownedSerialExecutor { thread.asUnownedSerialExecutor() }
 
-    /// Files of which pieces are missing, by name.
+    /// Files with missing chunks, sorted by name.
     var incomplete: [File] { files.values.filter { $0.size > 0 && !$0.isStored }.sorted { $0.name < $1.name } }
 
-    /// Reads the list of files, and begins with the pieces.
+    /// Reads the list of files and opens the chunks.
     ///
-    /// - Returns: The files without bytes, which are whole from the beginning.
+    /// - Returns: The empty files, which have no chunks.
     func open(_ list: SourceCatalog.Collection) throws -> [Whole] {
         let listed = try list.open()
         while let record = try listed.next() {
@@ -121,7 +121,7 @@ actor GridReading {
         }
     }
 
-    /// Reads pieces until files are whole, or for a while.
+    /// Reads up to 256 chunks. Returns the files that they complete.
     func readSome() throws -> (wholes: [Whole], isAtEnd: Bool, bytes: Int64) {
         guard let reader else { return ([], true, 0) }
         let before = reader.bytesRead

@@ -3,27 +3,27 @@ import NIOPosix
 import ParseModel
 import ParseStorage
 
-/// All that an import is to do, known before anything is written.
+/// The complete plan of an import, created before anything is written.
 struct ImportPlan: Sendable {
-    /// One class or relation.
+    /// The import of one class or relation.
     struct Job: Sendable {
         let collection: SourceCatalog.Collection
-        /// The class; nil for a relation.
+        /// The class, or nil for a relation.
         let schema: ClassSchema?
         let plan: RowPlan
 
         var name: Name { collection.name }
     }
 
-    /// What is loaded, the largest first.
+    /// The classes and relations to load, largest first.
     var jobs: [Job] = []
-    /// Classes that the source knows and that have no objects.
+    /// Classes of the source without objects.
     var emptyClasses: [ClassSchema] = []
     var notes: [String] = []
 
-    /// Makes the plan of a source.
+    /// Creates the plan of a source.
     ///
-    /// - Parameter pool: Threads that may wait.
+    /// - Parameter pool: Threads for blocking reads.
     static func make(
         _ catalog: SourceCatalog, _ options: ImportOptions, _ progress: ImportProgress, _ pool: NIOThreadPool
     ) async throws -> ImportPlan {
@@ -83,12 +83,12 @@ struct ImportPlan: Sendable {
 
     static func isJoin(_ name: Name) -> Bool { name.hasPrefix("_Join:") }
 
-    /// The relation that a collection `_Join:field:Class` belongs to.
+    /// The owner and field of a relation, from the name of its collection, `_Join:field:Class`.
     struct Relation: Hashable {
         let owner: Name
         let field: Name
 
-        /// Reads the name of a collection, or returns nil if it isn't a relation's.
+        /// Returns nil if the name isn't that of a relation.
         init?(_ name: Name) {
             let parts = name.text.parts(between: ":")
             guard isJoin(name), parts.count == 3 else { return nil }
@@ -97,7 +97,7 @@ struct ImportPlan: Sendable {
         }
     }
 
-    /// The class that a collection belongs to.
+    /// Returns the class that a collection belongs to. For a relation, this is its owner.
     static func owner(_ name: Name) -> Name { Relation(name)?.owner ?? name }
 
     private mutating func addRelation(
@@ -148,31 +148,29 @@ struct ImportPlan: Sendable {
 }
 
 package struct ImportOptions: Sendable {
-    /// Whether nothing is written: all is read, and the report says what would become of it.
+    /// Whether to read everything and report the result without writing to the database.
     package var isDryRun = false
-    /// Whether the first object that cannot be kept exactly ends the import.
+    /// Whether to stop at the first object that can't be imported exactly.
     package var isStrict = false
-    /// Whether objects come beside those that a class has.
+    /// Whether to add objects to classes that already have objects.
     package var merges = false
-    /// Classes whose objects give way.
+    /// Classes whose existing objects are replaced.
     package var replaces: Set<Name> = []
-    /// Classes that are imported; all if nothing is said.
+    /// The classes to import, or nil for all.
     package var classes: Set<Name>?
-    /// The types of fields, by class and field, where the caller knows better.
+    /// Field types that override those of the source, by class and field.
     package var types: [Name: [Name: FieldType]] = [:]
-    /// How many classes are loaded at the same time.
+    /// The number of classes loaded at the same time.
     package var jobs = 2
-    /// The file of what could not be kept exactly.
+    /// The path of the rejects file, which lists everything that couldn't be imported exactly.
     package var rejects = "roost-rejects.jsonl"
-    /// A folder for what must be unpacked or fetched before it is read.
+    /// A folder for data that must be unpacked or downloaded first.
     package var scratch = "import"
 
-    /// Makes options that ask for everything.
     package init() {}
 
-    /// Reads the type that a caller gives to a field: `Game.score=Number`, `Game.owner=Pointer<_User>`.
-    ///
-    /// - Returns: nil for what is none.
+    /// Parses the type of a field, such as `Game.score=Number` or `Game.owner=Pointer<_User>`. Returns nil if it is
+    /// invalid.
     package static func type(_ text: String) -> (className: Name, field: Name, type: FieldType)? {
         let sides = text.parts(between: "=")
         guard sides.count == 2 else { return nil }

@@ -2,44 +2,42 @@ import JSON
 import Synchronization
 
 package struct ImportReport: Sendable {
-    /// One class or relation.
+    /// The result of one class or relation.
     package struct Class: Sendable {
         package let name: String
-        /// How many objects the source has.
+        /// The number of objects in the source.
         package var documents: Int64
-        /// How many rows came of them.
+        /// The number of rows created from them.
         package var rows: Int64
-        /// How often something could not be kept exactly.
+        /// The number of rejects: values and objects that couldn't be imported exactly.
         package var rejects: Int64
-        /// Why it was not imported; nil when it was.
+        /// The reason why the class wasn't imported, or nil if it was.
         package var failure: String?
 
-        /// A class that was not imported.
         static func failed(_ name: String, _ error: any Error) -> Class {
             let reason = error is CancellationError ? "interrupted: the same command goes on" : "\(error)"
             return Class(name: name, documents: 0, rows: 0, rejects: 0, failure: reason)
         }
     }
 
-    /// The classes in the order of their names.
+    /// The classes and relations, sorted by name.
     package var classes: [Class] = []
-    /// How many uploaded files were stored.
+    /// The number of uploaded files stored. In a dry run, the number found.
     package var files = 0
     package var notes: [String] = []
-    /// The file of rejects; nil when there is nothing in it.
+    /// The path of the rejects file, or nil if nothing was rejected.
     package var rejects: String?
-    /// Whether all of it had been imported before.
+    /// Whether an earlier run had already imported everything.
     package var wasDone = false
-    /// Whether nothing was written on purpose.
     package var isDryRun = false
 
-    /// Whether everything was imported.
+    /// Whether all classes were imported.
     package var isComplete: Bool { classes.allSatisfy { $0.failure == nil } }
-    /// How often something could not be kept exactly.
+    /// The total number of rejects in all classes.
     package var rejectCount: Int64 { classes.reduce(0) { $0 + $1.rejects } }
 
-    /// What the process that imported ends with: 0 when everything was kept exactly, 2 when something was not, which
-    /// was reported or stands in the file of rejects, 1 when a class was not imported.
+    /// The exit code of the process: 0 if everything was imported exactly, 2 if there are rejects or notes, 1 if a
+    /// class wasn't imported.
     package var exitCode: Int32 {
         guard isComplete else { return 1 }
         return rejectCount > 0 || !notes.isEmpty ? 2 : 0
@@ -63,18 +61,18 @@ package struct ImportReport: Sendable {
     }
 }
 
-/// How far an import is, for the operator who watches it.
+/// The progress of an import, shown to the operator.
 package final class ImportProgress: Sendable {
-    /// The numbers at one moment.
+    /// The progress at one moment.
     package struct Figures: Sendable {
-        /// What is being done, in words.
+        /// A description of the current step.
         package var step = "reading the source"
-        /// How many bytes there are to read, and how many have been read.
+        /// The number of bytes to read in the current step, and the number read so far.
         package var totalBytes: Int64 = 0
         package var bytes: Int64 = 0
-        /// How many objects have been looked at by this process.
+        /// The number of objects that this process has read.
         package var documents: Int64 = 0
-        /// Classes that are done, each with its notes.
+        /// One line for each finished class, with its result.
         package var finished: [String] = []
     }
 
@@ -86,25 +84,22 @@ package final class ImportProgress: Sendable {
 
     private let state = Mutex(State())
 
-    /// Nothing is done yet.
     package init() {}
 
-    /// The numbers now.
     package var figures: Figures { state.withLock { $0.figures } }
 
-    /// Asks the import to end at the next place where it can go on later.
+    /// Stops the import at the next point from which it can continue later.
     package func stop() { state.withLock { $0.isStopped = true } }
 
     func check() throws {
         if state.withLock({ $0.isStopped }) { throw CancellationError() }
     }
 
-    /// Adds a note on the rows to the report, once.
+    /// Adds a note to the report unless the report already has it.
     func note(_ text: String) {
         state.withLock { if !$0.notes.contains(text) { $0.notes.append(text) } }
     }
 
-    /// The notes so far.
     var notes: [String] { state.withLock { $0.notes } }
 
     func begin(_ step: String, totalBytes: Int64) {

@@ -13,11 +13,11 @@ import Synchronization
     import Foundation
 #endif
 
-/// One import, from a source to a database.
+/// Imports a source into a database.
 package struct ImportRun: Sendable {
-    /// Why an import does not begin.
+    /// The error for an import that can't start.
     package struct Refusal: Error, CustomStringConvertible {
-        /// The message for the operator who imports.
+        /// The message shown to the operator.
         package let description: String
     }
 
@@ -26,7 +26,6 @@ package struct ImportRun: Sendable {
     let progress: ImportProgress
     let logger: Logger
 
-    /// An import of what lies at a path.
     package init(_ source: String, _ options: ImportOptions, _ progress: ImportProgress, logger: Logger) {
         self.source = source
         self.options = options
@@ -34,9 +33,9 @@ package struct ImportRun: Sendable {
         self.logger = logger
     }
 
-    /// Reads all, and reports what would become of it. Nothing is written but the file of rejects.
+    /// Reads the whole source and reports how it would be imported. Writes only the rejects file.
     ///
-    /// - Throws: When the source cannot be read.
+    /// - Throws: The error of reading the source.
     package func look() async throws -> ImportReport {
         try await withPool { pool in
             let (catalog, opened) = try await open(pool)
@@ -63,14 +62,14 @@ package struct ImportRun: Sendable {
         }
     }
 
-    /// Imports.
+    /// Imports the source.
     ///
     /// - Parameters:
-    ///   - connectionString: The database, as libpq takes it.
-    ///   - files: Where uploaded files go.
-    ///   - storedFiles: Where files go that are as the storage of another server kept them, encrypted if it did so.
-    /// - Returns: What was done. A class that could not be imported keeps no other one out.
-    /// - Throws: ``Refusal`` and errors of the source and the database before anything is loaded.
+    ///   - connectionString: The database, as a libpq connection string.
+    ///   - files: The store for uploaded files.
+    ///   - storedFiles: The store for files copied unchanged from another server's storage, which may be encrypted.
+    /// - Returns: The report. A class that fails doesn't stop the others.
+    /// - Throws: ``Refusal`` if the import can't start, or an error of the source or the database.
     package func load(
         into connectionString: String, files: any FileStorage, storedFiles: any FileStorage
     ) async throws -> ImportReport {
@@ -126,13 +125,13 @@ package struct ImportRun: Sendable {
     private func open(_ pool: NIOThreadPool) async throws -> (SourceCatalog, SourceOpener.Opened) {
         try await pool.runIfActive { [source, options, progress] in
             let opened = try SourceOpener.open(source, scratch: options.scratch)
-            // Before anything of it is believed.
+            // Checksums are verified before anything else is read.
             try SourceChecksums(of: opened.entries)?.check(progress)
             return (try SourceCatalog(opened.entries, notes: opened.notes), opened)
         }
     }
 
-    /// Prepares the database as a server start does.
+    /// Prepares the database like a server start does.
     private func prepareDatabase(_ connectionString: String) async throws
         -> (client: PostgresClient, catalog: ParseStorage.SchemaCatalog)
     {
@@ -171,7 +170,7 @@ package struct ImportRun: Sendable {
         }
     }
 
-    // MARK: What was done before
+    // MARK: Earlier runs
 
     private struct Start: Sendable {
         var records: [Name: ImportRecord]
@@ -186,8 +185,8 @@ package struct ImportRun: Sendable {
         for record in try storage.records(of: fingerprint) { records[Name(record.name)] = record }
         let areLoaded = plan.jobs.allSatisfy { records[$0.name]?.state == .done }
         if areLoaded, !plan.jobs.isEmpty {
-            // Files come after the classes: an import that was interrupted among them goes on with them. Who says so
-            // once more wants it once more.
+            // Files are imported after the classes, so an import interrupted at the files continues there. With
+            // `--merge` or `--replace`, the classes are loaded again.
             guard options.merges || !options.replaces.isEmpty else {
                 return Start(records: records, isDone: try storage.isFinished(fingerprint))
             }
@@ -200,7 +199,7 @@ package struct ImportRun: Sendable {
             if let record = records[job.name] {
                 guard record.state != .done else { continue }
                 if record.mode == mode(job), try storage.fits(record, job.plan.table) { continue }
-                // It is to be done in another way than it was begun, or with fields of other types.
+                // The mode or the field types have changed since the record was created.
                 try storage.discard(record.number)
                 records[job.name] = nil
             }
@@ -268,7 +267,7 @@ package struct ImportRun: Sendable {
         _ jobs: [ImportPlan.Job], _ pool: NIOThreadPool, _ body: @escaping @Sendable (ImportPlan.Job) -> R
     ) async -> [R] {
         await withTaskGroup(of: R?.self) { group in
-            // The threads of the pool take the jobs in the order in which they are handed in.
+            // The threads of the pool take the jobs in the order of submission.
             for job in jobs { group.addTask { try? await pool.runIfActive { body(job) } } }
             var results: [R] = []
             for await result in group { if let result { results.append(result) } }

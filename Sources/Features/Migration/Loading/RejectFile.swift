@@ -1,7 +1,7 @@
 import Encoding
 import JSON
 
-/// The file of what could not be kept exactly. It is made with its first line.
+/// The rejects file, which lists everything that couldn't be imported exactly. It is created with its first line.
 struct RejectFile {
     private let path: String
     private var file: OpenFile?
@@ -22,11 +22,11 @@ struct RejectFile {
         lines.removeAll()
     }
 
-    /// Ends the file; returns its path; nil when there is nothing in it, and so no file.
+    /// Completes the file and returns its path, or nil if nothing was written.
     mutating func close() throws -> String? {
         if !lines.isEmpty { try flush() }
         guard let file else { return nil }
-        // Not where it is a pipe or a device.
+        // Fails for a pipe or device, which doesn't matter.
         try? file.synchronize()
         try file.close()
         return path
@@ -34,7 +34,7 @@ struct RejectFile {
 }
 
 enum RejectLine {
-    /// Longer values, in bytes, are truncated.
+    /// The maximum size of a value in bytes. Larger values are truncated.
     private static let longestValue = 1024 * 1024
 
     static func text(_ className: Name, id: String?, _ loss: Loss) -> String {
@@ -56,37 +56,36 @@ enum RejectLine {
     }
 }
 
-/// The end of an import that is to be exact, at the first object that cannot be.
+/// The error that ends a strict import at the first object that can't be imported exactly.
 package struct InexactObject: Error, CustomStringConvertible {
-    /// The line that the file of rejects would have.
+    /// The line for the rejects file.
     package let line: String
-    /// The message for the operator who imports.
     package var description: String { "not exact, and --strict stops there: \(line)" }
 }
 
-/// What of one object cannot be kept exactly.
+/// A part of an object that can't be imported exactly.
 struct Loss: Sendable {
-    /// The field, with the path inside of it; nil for the whole object.
+    /// The field with the path inside it, or nil for the whole object.
     var field: String?
-    /// Why, in words.
+    /// The reason, in words.
     var reason: String
     var value: JSONValue
 }
 
-/// All that cannot be kept of one object.
+/// All losses of one object.
 struct Losses: Sendable {
     private(set) var list: [Loss] = []
-    /// Whether a user has a Parse.com session token, which the report mentions once.
+    /// Whether a user has a Parse.com session token, which the report mentions only once.
     var hasLegacySession = false
 
-    /// Losses reported per object. A list may hold a million invalid values.
+    /// The maximum number of losses per object, because an array may contain a million invalid values.
     private static let most = 1000
-    /// Bytes written of a path.
+    /// The maximum length of a path in bytes.
     private static let longestPath = 1024
 
-    /// Notes one. The last one that is written says that there are more.
+    /// Adds a loss. The first loss above the limit is replaced by a note that there are more.
     ///
-    /// - Parameter field: The field, with the path inside of it.
+    /// - Parameter field: The field with the path inside it.
     mutating func add(_ field: @autoclosure () -> String?, _ reason: String, _ value: JSONValue) {
         guard list.count < Self.most else {
             if list.count == Self.most {

@@ -2,11 +2,11 @@ import Logging
 import NIOPosix
 import ParseStorage
 
-/// One thread, on which actors run that wait for disks or the database: what they hold is confined to it.
+/// A thread for actors that block on disks or on the database.
 final class ThreadExecutor: SerialExecutor {
     private let pool = NIOThreadPool(numberOfThreads: 1)
 
-    /// Starts the thread, which ends when the executor is released.
+    /// Starts the thread, which ends with the executor.
     init() { pool.start() }
 
     deinit { pool.shutdownGracefully { _ in } }
@@ -17,7 +17,7 @@ final class ThreadExecutor: SerialExecutor {
     }
 }
 
-/// A connection that lives as long as the import, and holds its lock, on a thread of its own.
+/// A database connection on its own thread. It holds the import lock as long as the import runs.
 actor ControlThread {
     private let executor = ThreadExecutor()
     private let connectionString: String
@@ -31,7 +31,7 @@ actor ControlThread {
 
     nonisolated var unownedExecutor: UnownedSerialExecutor { executor.asUnownedSerialExecutor() }
 
-    /// Has a connection for as long as `body` runs; its end gives the lock back.
+    /// Runs `body` with a connection and closes it afterwards, which releases the lock.
     static func hold<R: Sendable>(
         _ connectionString: String, logger: Logger, _ body: (ControlThread) async throws -> R
     ) async throws -> R {
@@ -46,7 +46,7 @@ actor ControlThread {
         }
     }
 
-    /// Runs `body` on the thread, which connects when it is needed first.
+    /// Runs `body` on the thread. Connects on first use.
     func run<R: Sendable>(_ body: @Sendable (ImportStorage) throws -> R) throws -> R {
         let connected = try storage ?? ImportStorage(connectionString: connectionString, logger: logger)
         storage = connected

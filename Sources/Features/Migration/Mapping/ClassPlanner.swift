@@ -3,35 +3,34 @@ import OrderedCollections
 import ParseModel
 import ParseStorage
 
-/// Decides what the classes of a source are to be here: their fields, permissions and indexes.
+/// Plans the classes of a source: their fields, permissions and indexes.
 struct ClassPlanner {
-    /// One class or relation with the class that it becomes.
+    /// A collection with the class planned for it.
     struct Planned: Sendable {
-        /// The class or `_Join:field:Class`.
         let name: Name
-        /// What the source says of it, with what can have no place left out.
+        /// The class in the source, without parts that can't be stored.
         var schema: ClassSchema
-        /// Notes on fields that have no column; their values are reported object by object.
+        /// Notes on fields without a column. Their values are reported per object.
         var notes: [String] = []
     }
 
     /// Field types set by the caller, by class and field.
     private(set) var types: [Name: [Name: FieldType]]
 
-    /// Adds the type of a relation, which its class's rows don't contain.
+    /// Sets the type of a relation, which the objects of its class don't contain.
     mutating func add(_ type: FieldType, to relation: ImportPlan.Relation) {
         types[relation.owner, default: [:]][relation.field] = type
     }
 
-    /// Whether the types of a class's fields are to be found by a look at all of its objects.
+    /// Whether a class's field types must be inferred from its objects, because the source has no schema of it.
     func needsInference(_ name: Name, _ source: SourceSchema) -> Bool {
         guard source.classes[name] == nil else { return false }
         return !SystemClass.volatileNames.contains(name)
     }
 
-    /// The class as it is to be.
+    /// Returns the plan of a class.
     ///
-    /// - Parameter inferred: What its objects hold, where the source says nothing.
+    /// - Parameter inferred: The types found in its objects, if the source has no schema of it.
     func plan(_ name: Name, _ source: SourceSchema, _ inferred: TypeInference?) -> Planned {
         var planned = Planned(name: name, schema: ClassSchema(name: name.text))
         guard !SystemClass.volatileNames.contains(name) else { return planned }
@@ -48,7 +47,7 @@ struct ClassPlanner {
                     }
                     continue
                 }
-                // Keys that MongoDB's layout adds are no fields.
+                // Keys that only MongoDB's storage format has aren't fields.
                 if !field.hasPrefix("_") { fields[field] = Field(type) }
             }
         }
@@ -62,7 +61,7 @@ struct ClassPlanner {
                 }
                 continue
             }
-            // Default fields have their own types; options are the class's.
+            // Default fields keep their type, but take the options of the source.
             if known.type == value.type { planned.schema.fields[field] = value }
         }
         planned.schema.permissions = source.classes[name]?.permissions.map(ClassLevelPermissions.init(json:))
@@ -102,7 +101,7 @@ struct ClassPlanner {
         return kept
     }
 
-    /// Why a class cannot be; nil when it can.
+    /// Returns the reason why a class can't be created, or nil if it can.
     static func fault(ofClass name: Name) -> String? {
         if name.utf8.count > ImportTable.longestName {
             return "its name is longer than \(ImportTable.longestName) bytes"

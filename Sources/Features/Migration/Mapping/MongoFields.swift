@@ -3,9 +3,9 @@ import JSON
 import ParseModel
 import Postgres
 
-/// MongoDB's values as columns take them.
+/// Converts MongoDB values to column values.
 enum MongoFields {
-    /// An object's id; nil for what is none.
+    /// Returns the id of an object, or nil if the value can't be an id.
     static func id(_ value: BSONValue) -> String? {
         switch value {
         case .string(let text): text
@@ -15,10 +15,10 @@ enum MongoFields {
         }
     }
 
-    /// A list of texts; nil for what is none.
+    /// Returns the strings in an array, or nil if the value isn't an array.
     static func texts(_ value: BSONValue) -> [String]? { value.arrayValue?.compactMap(\.stringValue) }
 
-    /// The oldest form of an ACL: `{"id":{"r":true,"w":true}}`.
+    /// Parses the oldest ACL format, `{"id":{"r":true,"w":true}}`.
     static func acl(_ value: BSONValue) -> ACL? {
         guard let document = value.documentValue else { return nil }
         var acl = ACL()
@@ -30,7 +30,8 @@ enum MongoFields {
         return acl
     }
 
-    /// The value for a column of a type; nil for null, and for what cannot be kept, which is noted.
+    /// Returns the value for a column, or nil if it is null or can't be stored. A value that can't be stored is added
+    /// to `losses`.
     static func parameter(_ value: BSONValue, _ type: FieldType, _ field: String, _ losses: inout Losses)
         -> PostgresParameter?
     {
@@ -69,7 +70,7 @@ enum MongoFields {
                 return PlaceFields.polygon(corners, field, &losses, MongoValues.shown(value))
             }
         case (.bytes, .binary(_, let bytes)): return self.bytes(Base64.encode(bytes))
-        // What servers of the first years kept as text.
+        // Early servers stored bytes as base64 strings.
         case (.bytes, .string(let text)):
             if Base64.decode(text) != nil { return self.bytes(text) }
         case (.relation, _), (.acl, _): return nil
@@ -83,7 +84,7 @@ enum MongoFields {
         .jsonb((["__type": "Bytes", "base64": .string(base64)] as JSONObject).serialized())
     }
 
-    /// `Class$id`, or the form in which pointers stand inside of objects.
+    /// Parses a pointer, either `Class$id` or the format used inside objects.
     static func pointer(_ value: BSONValue) -> Pointer? {
         if let text = value.stringValue {
             guard let sign = text.utf8.firstIndex(of: UInt8(ascii: "$")) else { return nil }
@@ -96,7 +97,7 @@ enum MongoFields {
         return Pointer(className: className, objectId: id)
     }
 
-    /// The corners of a polygon, which GeoJSON has with the longitude before the latitude; nil for what is no polygon.
+    /// Returns the corners of a polygon, or nil if the value isn't a polygon. GeoJSON puts the longitude first.
     static func corners(_ document: BSONDocument) -> [GeoPoint]? {
         let isGeoJSON = document["type"]?.stringValue == "Polygon"
         let lists = document["coordinates"]?.arrayValue ?? []
@@ -112,9 +113,9 @@ enum MongoFields {
     }
 }
 
-/// The names that fields have in MongoDB.
+/// Maps MongoDB's field names to Parse's.
 enum MongoNames {
-    /// The field that a key of MongoDB's stands for.
+    /// Returns the field that a MongoDB key stands for.
     static func field(_ key: Name, of className: Name) -> Name {
         switch key {
         case "_id": "objectId"

@@ -8,12 +8,13 @@ import ParseModel
     import Foundation
 #endif
 
-/// MongoDB's values as Parse's REST interface writes them.
+/// Converts MongoDB values to the JSON format of Parse's REST interface.
 enum MongoValues {
-    /// The value as JSON. What JSON cannot hold becomes the nearest that it can, or null, and is noted.
+    /// Converts a value to JSON. A value that JSON can't represent becomes the nearest one or null, and is added to
+    /// `losses`.
     ///
-    /// - Parameter field: The field, with the path inside of it, for the note. It is put together only then: a list
-    ///   may have a million elements, and a key a million letters.
+    /// - Parameter field: The field with the path inside it. Evaluated only for losses, because an array may have a
+    ///   million elements, and a key a million characters.
     static func json(_ value: BSONValue, _ field: @autoclosure () -> String, _ losses: inout Losses) -> JSONValue {
         switch value {
         case .null, .undefined: return .null
@@ -53,7 +54,7 @@ enum MongoValues {
 
     private static func path(_ outer: String, _ key: Name) -> String { outer.isEmpty ? key.text : "\(outer).\(key)" }
 
-    /// A number as a double; nil for what is none in JSON.
+    /// Returns a number as a double, or nil if the value isn't a number or JSON can't represent it.
     static func number(
         _ value: BSONValue, _ field: @autoclosure () -> String, _ losses: inout Losses, isInJSON: Bool = false
     ) -> Double? {
@@ -92,19 +93,19 @@ enum MongoValues {
         return nil
     }
 
-    /// A text without NUL characters, which PostgreSQL does not hold.
+    /// Removes NUL characters, which PostgreSQL can't store.
     static func text(_ text: String, _ field: @autoclosure () -> String, _ losses: inout Losses) -> String {
         guard text.utf8.contains(0) else { return text }
         losses.add(field(), "a text with NUL characters: they are left out", .string(text))
         return String(decoding: text.utf8.filter { $0 != 0 }, as: UTF8.self)
     }
 
-    /// What JavaScript and PostgreSQL both have as dates: 4714 before Christ to the year 275760.
+    /// Whether both JavaScript and PostgreSQL support the date: from 4714 BC to the year 275760.
     static func isDate(_ milliseconds: Int64) -> Bool {
         (-210_866_803_200_000...8_640_000_000_000_000).contains(milliseconds)
     }
 
-    /// A value as the file of rejects shows it, as whole as possible.
+    /// Converts a value for the rejects file, as completely as possible.
     static func shown(_ value: BSONValue) -> JSONValue {
         switch value {
         case .int64(let number) where Double(exactly: number) == nil: ["$numberLong": .string("\(number)")]
@@ -135,10 +136,9 @@ enum MongoValues {
     }
 }
 
-/// Bytes as text of 64 characters.
 enum Base64 {
     static func encode(_ bytes: [UInt8]) -> String { Data(bytes).base64EncodedString() }
 
-    /// The bytes; nil for what is no base 64.
+    /// Returns the bytes, or nil if the text isn't valid base64.
     static func decode(_ text: String) -> [UInt8]? { Data(base64Encoded: text).map { Array($0) } }
 }

@@ -2,14 +2,15 @@ import JSON
 import ParseModel
 import Postgres
 
-/// Values of the REST interface as columns take them.
+/// Converts values of the REST interface to column values.
 enum RESTFields {
-    /// An object's id; nil for what is none.
+    /// Returns the id of an object, or nil if the value can't be an id.
     static func id(_ value: JSONValue) -> String? {
         value.stringValue ?? value.numberValue.flatMap { Int64(exactly: $0) }.map { "\($0)" }
     }
 
-    /// The value for a column of a type; nil for null, and for what cannot be kept, which is noted.
+    /// Returns the value for a column, or nil if it is null or can't be stored. A value that can't be stored is added
+    /// to `losses`.
     static func parameter(_ value: JSONValue, _ type: FieldType, _ field: String, _ losses: inout Losses)
         -> PostgresParameter?
     {
@@ -23,7 +24,7 @@ enum RESTFields {
             }
             return .double(number)
         case (.number, .object):
-            // What no JSON number is, as Roost's exports have it.
+            // Roost's exports write NaN and infinity as extended JSON.
             if case .double(let number) = ExtendedJSON.value(value), !number.isFinite { return .double(number) }
         case (.boolean, .bool(let flag)): return .bool(flag)
         case (.date, _):
@@ -55,7 +56,7 @@ enum RESTFields {
         return nil
     }
 
-    /// Removes NUL characters.
+    /// Removes NUL characters and adds them to `losses`.
     private static func clean(_ value: JSONValue, _ field: @autoclosure () -> String, _ losses: inout Losses)
         -> JSONValue
     {
@@ -75,14 +76,14 @@ enum RESTFields {
     }
 }
 
-/// GeoPoints and polygons as columns take them, from sources of all forms.
+/// Converts GeoPoints and polygons from all source formats to column values.
 ///
-/// Databases hold points that are none, with numbers such as NaN. PostgreSQL has no distance to them, so that a query
-/// for what is near would fail for all objects of the class.
+/// Databases may contain invalid points, for example with NaN. PostgreSQL can't compute distances to them, so every
+/// query for nearby objects of the class would fail.
 enum PlaceFields {
-    /// A point; nil for one that is not on earth, which is noted.
+    /// Returns a point, or nil if it isn't on earth, in which case it is added to `losses`.
     ///
-    /// - Parameter shown: The value as the source has it.
+    /// - Parameter shown: The value for the rejects file.
     static func point(_ place: GeoPoint, _ field: String, _ losses: inout Losses, _ shown: @autoclosure () -> JSONValue)
         -> PostgresParameter?
     {
@@ -93,9 +94,9 @@ enum PlaceFields {
         return .point(x: place.longitude, y: place.latitude)
     }
 
-    /// A polygon; nil for one with a corner that is not on earth, which is noted.
+    /// Returns a polygon, or nil if a corner isn't on earth, in which case it is added to `losses`.
     ///
-    /// - Parameter shown: The value as the source has it.
+    /// - Parameter shown: The value for the rejects file.
     static func polygon(
         _ corners: [GeoPoint], _ field: String, _ losses: inout Losses, _ shown: @autoclosure () -> JSONValue
     ) -> PostgresParameter? {

@@ -86,7 +86,7 @@ struct RelationTargets: Sendable {
                 reported = reader.bytesRead
                 try progress.check()
             }
-            // Of several objects with one id only the first is imported.
+            // If objects have the same id, only the first is imported.
             guard let id = id("objectId", "_id", of: record), let indexes = searches.byId[id],
                 known.insert(id).inserted
             else { continue }

@@ -6,7 +6,7 @@ import Postgres
 struct RowMapper: Sendable {
     let plan: RowPlan
 
-    /// The longest id in bytes, and the longest in a relation.
+    /// The maximum length of an object id, and of an id in a relation, in bytes.
     private static let longestId = 1000
     private static let longestJoinedId = 120
 
@@ -35,7 +35,7 @@ struct RowMapper: Sendable {
             case .principals(let place):
                 var texts = MongoFields.texts(member.value)
                 if texts == nil, member.value != .null, member.value != .undefined {
-                    // What cannot be read opens nothing.
+                    // Unreadable permissions grant no access.
                     row.losses.add(
                         member.key.text, "permissions that are no list: only keys of servers have access",
                         MongoValues.shown(member.value))
@@ -106,14 +106,14 @@ struct RowMapper: Sendable {
         }
 
         mutating func setPrincipals(_ place: Int, _ key: Name, _ texts: [String]?) {
-            // Also when there are none: then the ACL does not say it all.
+            // Set even if the list is null, because then the ACL isn't the only source of permissions.
             hasPrincipals = true
             guard let texts else { return }
             values[place] = .textArray(texts.map { MongoValues.text($0, key.text, &losses) })
         }
 
         mutating func setAuthData(_ provider: Name, _ data: JSONValue) {
-            // Null stands for a provider that was unlinked.
+            // Null means that the provider was unlinked.
             authData = authData ?? [:]
             authData?[provider] = data
         }
@@ -123,7 +123,7 @@ struct RowMapper: Sendable {
             losses.add(key.text, "the class has no such field", value)
         }
 
-        /// The row, if it can be one.
+        /// Returns the row, or a rejected record if an id is missing or invalid.
         mutating func finish(_ whole: () -> JSONValue) -> MappedRecord {
             if let authData, let place = plan.authData { values[place] = .jsonb(authData.serialized()) }
             if let acl, !hasPrincipals, let readers = plan.readers, let writers = plan.writers {

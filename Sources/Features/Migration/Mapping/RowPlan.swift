@@ -3,17 +3,17 @@ import ParseModel
 import ParseStorage
 import Postgres
 
-/// How the objects of one class become rows: which place of a row a key leads to.
+/// Maps the keys of a class's objects to the columns of a row.
 struct RowPlan: Sendable {
-    /// Where a key leads.
+    /// The target of a key. Numbers are column indexes.
     enum Route: Sendable {
         case id(Int)
         case field(Int, FieldType)
         case principals(Int)
         case acl
-        /// Data of a login provider.
+        /// The data of a login provider.
         case authData
-        /// The session token that Parse.com stored with a user.
+        /// A session token that Parse.com stored with a user.
         case legacySession
         case nothing
     }
@@ -21,18 +21,16 @@ struct RowPlan: Sendable {
     /// The class, or `_Join:field:Class`.
     let name: Name
     let table: ImportTable
-    /// A row without values.
+    /// A row of nulls.
     let empty: [PostgresParameter]
     private let routes: [Name: Route]
-    /// The positions of the lists of principals, where the class has them.
+    /// The column indexes of the principals that may read and write, or nil if the class has none.
     let readers: Int?
     let writers: Int?
-    /// The place of the login data of users.
+    /// The column index of a user's login data, or nil for other classes.
     let authData: Int?
 
-    /// Makes the plan of a class or relation.
-    ///
-    /// - Parameter schema: The class; nil for a relation.
+    /// - Parameter schema: The class, or nil for a relation.
     init(_ table: ImportTable, schema: ClassSchema?) {
         name = Name(table.name)
         self.table = table
@@ -54,7 +52,7 @@ struct RowPlan: Sendable {
             routes[column.name] = .field(place, type)
             if table.name == "_User", column.name == "authData" { authData = place }
         }
-        // What MongoDB calls otherwise, and what has no column of its own.
+        // Other names that these fields have in MongoDB.
         for (key, field): (Name, Name) in [
             ("_id", "objectId"), ("_created_at", "createdAt"), ("_updated_at", "updatedAt"),
             ("_last_used", "lastUsed"), ("times_used", "timesUsed"), ("_expiresAt", "expiresAt"),
@@ -63,7 +61,7 @@ struct RowPlan: Sendable {
         }
         if table.name == "_Session" { routes["_session_token"] = routes["sessionToken"] }
         if table.name == "_User" {
-            // Parse.com's name of it.
+            // Parse.com's name for the password hash.
             routes["bcryptPassword"] = routes["_hashed_password"]
             for key in ["sessionToken", "_session_token"] as [Name] {
                 routes[key] = routes[key] ?? .legacySession
@@ -78,7 +76,7 @@ struct RowPlan: Sendable {
             routes["ACL"] = .acl
             routes["_acl"] = .acl
         }
-        // Dashboards of old mark classes in MongoDB with it.
+        // Old dashboards add this key to classes in MongoDB.
         routes["__type"] = .nothing
         if schema != nil { routes["className"] = routes["className"] ?? .nothing }
         self.routes = routes
@@ -87,21 +85,20 @@ struct RowPlan: Sendable {
         self.authData = authData
     }
 
-    /// Where a key leads; nil for one that the class does not have.
+    /// Returns the target of a key, or nil if the class doesn't have the field.
     func route(_ key: Name) -> Route? {
         if let route = routes[key] { return route }
         return authData != nil && key.hasPrefix("_auth_data_") ? .authData : nil
     }
 }
 
-/// What became of one object.
+/// The result of mapping one object.
 enum MappedRecord: Sendable {
-    /// A row, and what could not be kept of the object.
+    /// A row, with the losses of the object.
     case row(id: String?, [PostgresParameter], Losses)
-    /// An object that has no row.
+    /// An object that can't be stored.
     case refused(id: String?, Losses)
 
-    /// What could not be kept.
     var losses: Losses {
         switch self {
         case .row(_, _, let losses), .refused(_, let losses): losses

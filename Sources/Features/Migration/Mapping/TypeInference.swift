@@ -3,12 +3,12 @@ import JSON
 import OrderedCollections
 import ParseModel
 
-/// Finds the types of the fields of a class that nothing is known of, by a look at all of its objects.
+/// Infers the field types of a class without a schema from all of its objects.
 struct TypeInference: Sendable {
-    /// Value counts by field and type.
+    /// The number of values per field and type.
     private(set) var types: OrderedDictionary<Name, [FieldType: Int]> = [:]
 
-    /// No real class has more fields. Later ones are reported as unknown.
+    /// The maximum number of fields, more than any real class has. Later fields are reported as unknown.
     private static let mostFields = 5000
 
     mutating func add(_ record: SourceRecord, of className: Name) {
@@ -35,7 +35,7 @@ struct TypeInference: Sendable {
         types[field, default: [:]][type, default: 0] += 1
     }
 
-    /// The type of a value of MongoDB's; nil for null, and for what Parse does not have.
+    /// Returns the type of a MongoDB value, or nil if it is null or Parse has no such type.
     static func type(of value: BSONValue) -> FieldType? {
         switch value {
         case .double, .int32, .int64, .decimal128: .number
@@ -56,7 +56,7 @@ struct TypeInference: Sendable {
         }
     }
 
-    /// The type of a value of the REST interface; nil for null, and for what Parse does not have.
+    /// Returns the type of a REST value, or nil if it is null or Parse has no such type.
     static func type(of value: JSONValue) -> FieldType? {
         switch value {
         case .null: return nil

@@ -2,13 +2,13 @@ import BSON
 import Encoding
 import JSON
 
-/// The collections in an archive of `mongodump --archive`, in which the parts of several are mixed.
+/// The collections in a `mongodump --archive` file, in which parts of several collections alternate.
 ///
-/// The archive is read once from beginning to end, its checksums compared, and noted where the parts of each collection lie.
+/// Reads the archive once, verifies its checksums and records the byte ranges of each collection.
 enum ArchiveEntries {
-    /// What every archive begins with.
+    /// The first bytes of every archive.
     static let magic: [UInt8] = [0x6D, 0xE2, 0x99, 0x81]
-    /// Ends a part: a length that no document has.
+    /// The end marker of a part: a length that no document has.
     private static let terminator: [UInt8] = [0xFF, 0xFF, 0xFF, 0xFF]
 
     private struct Collection {
@@ -17,9 +17,10 @@ enum ArchiveEntries {
         var isComplete = false
     }
 
-    /// Lists the collections as files of mongodump's folders: `db/collection.bson`, and `.metadata.json` beside it.
+    /// Lists the collections as files of mongodump's folder format: `db/collection.bson` and
+    /// `db/collection.metadata.json`.
     ///
-    /// - Throws: ``SourceDamage`` for an archive that is damaged or cut off.
+    /// - Throws: ``SourceDamage`` if the archive is damaged or truncated.
     static func list(_ path: String) throws -> [SourceEntry] {
         let version = try FileVersion(of: path)
         let reader = ByteReader(try FileBytes(path, unchangedSince: version), of: path)
@@ -34,7 +35,7 @@ enum ArchiveEntries {
         var collections: [Name: Collection] = [:]
         while let header = try header(reader) {
             guard let name = name(header).map({ Name($0) }) else { throw reader.damage("a part without a name") }
-            // Taken out, or its parts would be copied for each one that is added.
+            // Removed while it changes, because adding a part would otherwise copy all parts.
             var collection = collections.removeValue(forKey: name) ?? Collection()
             guard !collection.isComplete else { throw reader.damage("a part behind the end of its collection") }
             if case .bool(true)? = header["EOF"] {
@@ -83,7 +84,7 @@ enum ArchiveEntries {
         return header
     }
 
-    /// The next document, or nil after stepping over a terminator.
+    /// Returns the next document, or nil after consuming a terminator.
     private static func document(_ reader: ByteReader) throws -> BSONDocument? {
         if try isTerminator(reader) {
             reader.advance(terminator.count)
@@ -98,7 +99,7 @@ enum ArchiveEntries {
         }
     }
 
-    /// The length of the next document, which is then buffered.
+    /// Returns the length of the next document, which is buffered completely.
     private static func length(_ reader: ByteReader) throws -> Int {
         guard let length = BSONReader.length(reader.buffer, at: reader.start), length >= BSONReader.shortestDocument,
             length <= 2 * BSONRecordReader.largestDocument
@@ -119,7 +120,8 @@ enum ArchiveEntries {
     }
 }
 
-/// Names of collections as names of files, as mongodump writes them: what no file may have is percent-encoded.
+/// Converts between collection names and file names like mongodump, which percent-encodes characters not allowed in
+/// file names.
 enum PathName {
     static func encode(_ name: String) -> String {
         name.replacing("%", with: "%25").replacing("/", with: "%2F")
@@ -128,7 +130,7 @@ enum PathName {
     static func decode(_ name: String) -> String { PercentEncoding.decode(name) ?? name }
 }
 
-/// The checksum of 64 bits that archives of mongodump have (ECMA-182, bits reversed).
+/// The 64-bit checksum of mongodump archives (ECMA-182, bits reversed).
 struct CRC64 {
     private static let table: [UInt64] = (0..<256).map { byte in
         (0..<8).reduce(UInt64(byte)) { value, _ in value & 1 == 1 ? value >> 1 ^ 0xC96C_5795_D787_0F42 : value >> 1 }
@@ -136,10 +138,9 @@ struct CRC64 {
 
     private var state = UInt64.max
 
-    /// The checksum of the bytes so far.
+    /// The checksum of the bytes added so far.
     var value: UInt64 { ~state }
 
-    /// Goes on over bytes.
     mutating func add(_ bytes: ArraySlice<UInt8>) {
         var state = self.state
         for byte in bytes { state = Self.table[Int(UInt8(truncatingIfNeeded: state) ^ byte)] ^ state >> 8 }

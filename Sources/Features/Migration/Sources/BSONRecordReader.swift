@@ -1,12 +1,12 @@
 import BSON
 
-/// Reads the documents of a `.bson` file, which stand one behind the other.
+/// Reads the consecutive documents of a `.bson` file.
 final class BSONRecordReader: RecordReader {
     private let reader: ByteReader
 
-    /// MongoDB's limit for documents, and what it adds to it for its own.
+    /// MongoDB's limit for documents in bytes, including its allowance for internal documents.
     static let largestDocument = 16 * 1024 * 1024 + 16 * 1024
-    /// In bytes. A greater length means a damaged file.
+    /// The length in bytes above which the file must be damaged.
     private static let largestLength = 256 * 1024 * 1024
 
     init(_ reader: ByteReader) { self.reader = reader }
@@ -26,7 +26,7 @@ final class BSONRecordReader: RecordReader {
             let range = reader.start..<reader.start + length
             return .mongo(try BSONReader.document(reader.buffer, in: range))
         } catch {
-            // The length says where the next one begins.
+            // The next document can still be found by this document's length.
             return .unreadable(reason: "\(error.reason) in the document at byte \(offset)")
         }
     }

@@ -3,7 +3,7 @@ import Encoding
 import JSON
 import ParseModel
 
-/// MongoDB's documents as JSON text: the canonical and the relaxed form, and the one before them.
+/// Converts MongoDB's extended JSON to BSON values, in the canonical, relaxed and legacy formats.
 enum ExtendedJSON {
     static func document(_ object: JSONObject) -> BSONDocument {
         BSONDocument(object.map { BSONDocument.Member($0.key, value($0.value)) })
@@ -79,7 +79,7 @@ enum ExtendedJSON {
         return nil
     }
 
-    /// Milliseconds since 1970: a text, a number, or a number in a text.
+    /// Milliseconds since 1970, from an ISO date, a number or a `$numberLong`.
     private static func date(_ value: JSONValue) -> Int64? {
         switch value {
         case .string(let text): ParseDate(iso: text)?.milliseconds

@@ -1,8 +1,8 @@
 import BSON
 import JSON
 
-/// Reads the objects of a JSON file: one behind the other, as mongoexport writes them, in an array, or in the array
-/// `results` of an object, as Parse's exports have them. The objects are those of MongoDB when they have an `_id`.
+/// Reads the objects of a JSON file: consecutive objects as mongoexport writes them, an array, or an object with an
+/// array `results` as in Parse exports. Objects with an `_id` are in MongoDB's format.
 final class JSONRecordReader: RecordReader {
     private enum Form { case unknown, objects, array, ended }
 
@@ -12,7 +12,7 @@ final class JSONRecordReader: RecordReader {
     private var isWrapped = false
     private var isFirst = true
 
-    /// In bytes. Extended JSON takes more than BSON does.
+    /// The maximum size of an object in bytes. Extended JSON takes more space than BSON.
     private static let largestDocument = 64 * 1024 * 1024
 
     init(_ reader: ByteReader) { self.reader = reader }
@@ -67,7 +67,7 @@ final class JSONRecordReader: RecordReader {
         switch form {
         case .unknown, .ended: return false
         case .objects:
-            // Some tools put commas between the lines.
+            // Some tools put commas between the objects.
             while try reader.peek() == UInt8(ascii: ",") {
                 reader.advance(1)
                 try skipSpace()
@@ -98,7 +98,7 @@ final class JSONRecordReader: RecordReader {
         return true
     }
 
-    /// Checks what follows the list.
+    /// Checks that nothing follows the array.
     private func finish() throws {
         form = .ended
         try skipSpace()
@@ -146,13 +146,13 @@ final class JSONRecordReader: RecordReader {
     private static func isSpace(_ byte: UInt8) -> Bool { byte == 0x20 || (0x09...0x0D).contains(byte) }
 }
 
-/// Finds where a JSON object ends, without reading it.
+/// Finds the end of a JSON object without parsing it.
 struct JSONSplitter {
     private var depth = 0
     private var isInString = false
     private var isEscaped = false
 
-    /// Goes on over bytes; returns the place behind the end of the object, if it is among them.
+    /// Scans further bytes. Returns the index after the end of the object, or nil if the object continues.
     mutating func end(in bytes: [UInt8], from start: Int) -> Int? {
         var place = start
         while place < bytes.count {

@@ -2,14 +2,14 @@ import BSON
 import Encoding
 import JSON
 
-/// What is in a source: the collections, what is known of their classes, and files.
+/// The contents of a source: collections, class schemas and files.
 struct SourceCatalog: Sendable {
-    /// What names of files with objects end with.
+    /// File name suffixes of collections.
     static let dataSuffixes = [".bson.gz", ".bson", ".json.gz", ".json"]
     static let metadataSuffixes = [".metadata.json.gz", ".metadata.json"]
-    /// The list in Roost's own exports.
+    /// The name of the manifest in Roost's exports.
     static let manifest = "roost-export.json"
-    /// Bytes up to which mongodump doesn't shorten a collection's file name.
+    /// The length in bytes up to which mongodump doesn't shorten the file name of a collection.
     private static let longestStem = 200
 
     /// The objects of one class, or the pairs of one relation.
@@ -18,10 +18,10 @@ struct SourceCatalog: Sendable {
         let name: Name
         let entry: SourceEntry
 
-        /// How many bytes there are to read.
+        /// The stored size in bytes, compressed if the file is.
         var size: Int64 { entry.size }
 
-        /// Opens it at its first object.
+        /// Opens the collection at its first object.
         func open() throws -> any RecordReader {
             let reader = ByteReader(try entry.unpacked(), of: entry.path)
             let isBSON = entry.path.hasSuffix(".bson") || entry.path.hasSuffix(".bson.gz")
@@ -32,9 +32,9 @@ struct SourceCatalog: Sendable {
     private(set) var collections: [Collection] = []
     /// The classes according to `_SCHEMA`.
     private(set) var schema = SourceSchema()
-    /// Uploaded files, by their path in the file folder.
+    /// Uploaded files, with paths relative to the `files` folder.
     private(set) var files: [SourceEntry] = []
-    /// Details that clients gave for those, by the same paths.
+    /// Details that clients gave for uploaded files, by the same paths.
     private(set) var fileDetails: [Name: SourceEntry] = [:]
     private(set) var gridFiles: Collection?
     private(set) var gridChunks: Collection?
@@ -45,17 +45,17 @@ struct SourceCatalog: Sendable {
         name.hasPrefix("system.") || name == "_Idempotency" || name.hasPrefix("fs.") || name == "_SCHEMA"
     }
 
-    /// Reads what a source says of itself.
+    /// Reads the metadata, the schema and the list of collections and files.
     ///
-    /// - Parameter notes: Notes on files that were left out when they were listed.
-    /// - Throws: ``SourceDamage`` when that cannot be read, and when it is not clear what is meant.
+    /// - Parameter notes: Notes on files that were skipped while listing.
+    /// - Throws: ``SourceDamage`` if they can't be read or the source is ambiguous.
     init(_ entries: [SourceEntry], notes: [String]) throws {
         self.notes = notes
         let entries = Self.collectionsAndFiles(entries)
         let folder = try Self.folder(of: entries)
         let prefix = folder.isEmpty ? "" : folder + "/"
         var metadata: [(Name, JSONValue)] = []
-        // What the metadata call their collection, by what their own file is called.
+        // The collection name in each metadata file, by the stem of the file's name.
         var wholeNames: [Name: Name] = [:]
         var found: [Name: SourceEntry] = [:]
         for entry in entries where entry.folder == folder && entry.name != Self.manifest {
@@ -72,7 +72,7 @@ struct SourceCatalog: Sendable {
                 let suffix = Self.dataSuffixes.first(where: { entry.name.hasSuffix($0) })
             else { continue }
             let stem = entry.name.dropLast(suffix.count)
-            // Long names are cut in names of files, and stand whole in the metadata.
+            // mongodump shortens long file names. The metadata contains the full name.
             let whole = stem.utf8.count > Self.longestStem ? wholeNames[Name(stem)] : nil
             let name = whole ?? Name(PathName.decode(String(stem)))
             guard found[name] == nil else {
@@ -97,8 +97,8 @@ struct SourceCatalog: Sendable {
         }
     }
 
-    /// Leaves out what mongodump writes beside the collections: the server versions and the oplog. A collection so
-    /// named has metadata, Roost's exports have only classes, and uploaded files may have any name.
+    /// Skips files that mongodump adds to the collections: the server versions and the oplog. Files of these names are
+    /// kept if they are a collection with metadata, a class of a Roost export or an uploaded file.
     private static func collectionsAndFiles(_ entries: [SourceEntry]) -> [SourceEntry] {
         func mayBeNone(_ name: String) -> Bool {
             ["prelude.json", "oplog.bson"].contains { name == $0 || name == $0 + ".gz" }
@@ -121,7 +121,7 @@ struct SourceCatalog: Sendable {
         }
     }
 
-    /// The manifest of an export; nil where there is none. Files that clients uploaded may have its name.
+    /// Returns the manifest of an export, or nil if the source has none. Ignores uploaded files with this name.
     static func manifest(of entries: [SourceEntry]) -> SourceEntry? {
         entries.filter { $0.name == manifest && !$0.folder.split(separator: "/").contains("files") }
             .min { $0.folder.utf8.count < $1.folder.utf8.count }
@@ -131,11 +131,11 @@ struct SourceCatalog: Sendable {
         if let manifest = manifest(of: entries) { return manifest.folder }
         var folders: Set<String> = []
         for entry in entries where dataSuffixes.contains(where: { entry.name.hasSuffix($0) }) {
-            // Files that were uploaded may have any name.
+            // Uploaded files may have any name.
             let parts = entry.folder.split(separator: "/")
             if !parts.contains("files") { folders.insert(entry.folder) }
         }
-        // mongodump of a whole server: its own databases are not meant.
+        // A dump of a whole server also contains MongoDB's own databases.
         if folders.count > 1 {
             folders = folders.filter { !["admin", "config", "local"].contains(FilePaths.name(of: $0)) }
         }

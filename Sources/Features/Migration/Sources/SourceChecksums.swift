@@ -2,16 +2,15 @@ import Crypto
 import Encoding
 import JSON
 
-/// The sums of the files of an export, which `SHA256SUMS` lists as `sha256sum` does.
+/// The checksums of an export's files, listed in `SHA256SUMS` in the format of `sha256sum`.
 struct SourceChecksums: Sendable {
-    /// The name of the list.
     static let file = "SHA256SUMS"
 
     private let files: [(entry: SourceEntry, sum: String)]
 
-    /// The list of an export; nil where there is none.
+    /// Reads the list of an export, or returns nil if it has none.
     ///
-    /// - Throws: ``SourceDamage`` for what is no such list, and when a file of it is missing.
+    /// - Throws: ``SourceDamage`` if the list is malformed or one of its files is missing.
     init?(of entries: [SourceEntry]) throws {
         guard let manifest = SourceCatalog.manifest(of: entries) else { return nil }
         let prefix = manifest.folder.isEmpty ? "" : manifest.folder + "/"
@@ -34,10 +33,10 @@ struct SourceChecksums: Sendable {
         }
     }
 
-    /// How many bytes there are to read.
+    /// The number of bytes to read.
     var size: Int64 { files.reduce(0) { $0 + $1.entry.size } }
 
-    /// Reads all files of the list; throws ``SourceDamage`` for the first one whose sum is another.
+    /// Verifies all listed files. Throws ``SourceDamage`` for the first file with another checksum.
     func check(_ progress: ImportProgress) throws {
         progress.begin("comparing the sums of files", totalBytes: size)
         for (entry, expected) in files {

@@ -4,46 +4,46 @@
     import Foundation
 #endif
 
-/// One file of a source: in a folder, in a zip file, or a collection in an archive of mongodump.
+/// A file of a source: in a folder, in a zip file, or a collection in a mongodump archive.
 struct SourceEntry: Sendable {
-    /// Its path in the source, with `/` between folders.
+    /// The path in the source, with `/` between folders.
     let path: String
-    /// How many bytes it takes where it lies, packed if it is.
+    /// The stored size in bytes, compressed if the file is.
     let size: Int64
-    /// Opens it; what is packed by the container is unpacked.
+    /// Opens the file, decompressed if the container compressed it.
     let open: @Sendable () throws -> any ByteSource
 
-    /// The name without its folders.
+    /// The file name without folders.
     var name: String { path.split(separator: "/").last.map { String($0) } ?? path }
 
-    /// The folder that it lies in; empty for the outermost.
+    /// The folder of the file, or empty for the top level.
     var folder: String { path.split(separator: "/").dropLast().joined(separator: "/") }
 
-    /// The bytes, with gzip undone where the name says so.
+    /// Opens the file, decompressed if its name ends with `.gz`.
     func unpacked() throws -> any ByteSource {
         let bytes = try open()
         return path.hasSuffix(".gz") ? try InflatedBytes(bytes, .gzip, of: path) : bytes
     }
 
-    /// All bytes of a small entry.
+    /// Reads a small file completely.
     func contents(limit: Int = 64 * 1024 * 1024) throws -> [UInt8] { try unpacked().readAll(limit: limit, of: path) }
 }
 
 enum FolderEntries {
-    /// Folder levels that are searched for files.
+    /// The maximum depth of folders searched for files.
     private static let greatestDepth = 4
     private static let mostEntries = 5_000_000
 
     struct Listing {
-        /// The files, in the order of their paths.
+        /// The files, sorted by path.
         var entries: [SourceEntry] = []
-        /// What distinguishes the files from others, and from themselves once one was changed.
+        /// The paths and versions of the files, which identify the source and its state.
         var versions = ""
-        /// Notes on those that are left out.
+        /// Notes on skipped files.
         var notes: [String] = []
     }
 
-    /// Lists them. Links are not followed: they may lead anywhere.
+    /// Lists the files of a folder. Links aren't followed, because they may lead anywhere.
     static func list(_ folder: String) throws -> Listing {
         var listing = Listing()
         try list(folder, "", 0, &listing)
@@ -56,7 +56,7 @@ enum FolderEntries {
         for name in names.names.sorted().texts where !name.hasPrefix(".") || name == ".metadata" {
             let inner = path.isEmpty ? name : "\(path)/\(name)"
             let full = "\(root)/\(inner)"
-            // One that went meanwhile, or whose name is not UTF-8.
+            // The file was deleted meanwhile, or its name isn't UTF-8.
             guard let type = try? FileManager.default.attributesOfItem(atPath: full)[.type] as? FileAttributeType else {
                 listing.notes.append("\(inner) is left out: there is no file that can be reached by this name")
                 continue

@@ -6,30 +6,28 @@ import Encoding
     import Foundation
 #endif
 
-/// Finds out what a source is, and lists what is in it.
+/// Detects the format of a source and lists its files.
 enum SourceOpener {
     struct Opened: Sendable {
-        /// The files, those of a container included.
+        /// The files, including those in a container.
         var entries: [SourceEntry]
-        /// What distinguishes this source from others, and from itself once it has changed.
+        /// Identifies the source and its current state.
         var fingerprint: String
-        /// Notes on files that are left out.
+        /// Notes on skipped files.
         var notes: [String] = []
-        /// The archive that was unpacked to be read; nil where none was.
+        /// The path of the unpacked archive, or nil if the source wasn't unpacked.
         var unpacked: String?
 
-        /// Removes what was unpacked, which holds all that the archive does.
+        /// Deletes the unpacked archive, which contains all of the source's data.
         func removeUnpacked() {
             if let unpacked { try? FileManager.default.removeItem(atPath: unpacked) }
         }
     }
 
-    /// Lists the files of a folder, a zip file, an archive of mongodump, or a single file.
+    /// Lists the files of a folder, a zip file, a mongodump archive or a single file.
     ///
-    /// - Parameters:
-    ///   - path: Where the source is.
-    ///   - scratch: A folder for what must be unpacked before it can be read.
-    /// - Throws: ``SourceDamage`` for what is none of these.
+    /// - Parameter scratch: A folder for archives that must be unpacked first.
+    /// - Throws: ``SourceDamage`` if the source is missing or has another format.
     static func open(_ path: String, scratch: String) throws -> Opened {
         let path = URL(fileURLWithPath: path).standardizedFileURL.path
         guard let isFolder = FilePaths.isFolder(path) else {
@@ -59,7 +57,7 @@ enum SourceOpener {
             throw SourceDamage(
                 place: path, reason: "neither a dump of MongoDB nor an export of Parse: nothing that can be imported")
         }
-        // A gzip file is unpacked by its name.
+        // The suffix makes the entry decompress the file.
         let packed = isGzip && !suffix.hasSuffix(".gz") ? ".gz" : ""
         let entry = SourceEntry(path: name + packed, size: version.size) {
             try FileBytes(path, unchangedSince: version)
@@ -83,7 +81,7 @@ enum SourceOpener {
             }
             try file.synchronize()
         } catch {
-            // It may be what filled the disk.
+            // The partial file may have filled the disk.
             try? FileManager.default.removeItem(atPath: unfinished)
             throw error
         }
@@ -92,9 +90,9 @@ enum SourceOpener {
     }
 }
 
-/// A short text that stands for a long one.
+/// A short identifier for a long text.
 package enum SourceFingerprint {
-    /// The same for the same text, in every process.
+    /// Returns the same identifier for the same text in every process.
     package static func of(_ text: String) -> String {
         let digits = String(StableHash.of(text), radix: 16) + String(StableHash.of("again:" + text), radix: 16)
         return digits

@@ -1,25 +1,24 @@
 import BSON
 import JSON
 
-/// One object as a source holds it.
+/// One object of a source.
 enum SourceRecord: Sendable {
-    /// As parse-server keeps it in MongoDB.
+    /// An object in the format that parse-server stores in MongoDB.
     case mongo(BSONDocument)
-    /// As the REST interface writes it.
+    /// An object in the format of the REST interface.
     case rest(JSONObject)
-    /// Bytes between which objects stand that can be read.
+    /// An unreadable object. Reading can continue after it.
     case unreadable(reason: String)
 }
 
-/// Reads the objects of one class, in the order of the source.
+/// Reads the objects of a class or relation, in the order of the source.
 protocol RecordReader: AnyObject {
-    /// How many bytes of the file have been read.
+    /// The number of bytes read from the file.
     var bytesRead: Int64 { get }
 
-    /// The next object; nil behind the last; throws ``SourceDamage`` when nothing more can be read.
+    /// Returns the next object, or nil after the last. Throws ``SourceDamage`` if reading can't continue.
     func next() throws -> SourceRecord?
 
-    /// Steps over objects.
     func skip(_ count: Int) throws
 }
 

@@ -3,7 +3,7 @@ import JSON
 import OrderedCollections
 import ParseModel
 
-/// What a source says of its classes, in MongoDB's form or in that of the schemas API.
+/// The class schemas of a source, in MongoDB's format or in that of the schemas API.
 struct SourceSchema: Sendable {
     struct Class: Sendable {
         var fields: OrderedDictionary<Name, Field> = [:]
@@ -13,10 +13,9 @@ struct SourceSchema: Sendable {
 
     private(set) var classes: [Name: Class] = [:]
 
-    /// Of a source that says nothing.
     init() {}
 
-    /// Reads `_SCHEMA`; throws ``SourceDamage``: without it, types would be guessed that are known.
+    /// Reads `_SCHEMA`. Throws ``SourceDamage`` if an entry is unreadable, because its types would have to be guessed.
     init(_ collection: SourceCatalog.Collection) throws {
         let reader = try collection.open()
         while let record = try reader.next() {
@@ -28,7 +27,7 @@ struct SourceSchema: Sendable {
         }
     }
 
-    /// The schemas API's format.
+    /// Reads an entry in the format of the schemas API.
     private mutating func read(_ object: JSONObject) {
         guard let name = object["className"]?.nameValue else { return }
         var found = Class()
@@ -40,7 +39,7 @@ struct SourceSchema: Sendable {
         classes[name] = found
     }
 
-    /// MongoDB format.
+    /// Reads an entry in MongoDB's format.
     private mutating func read(_ document: BSONDocument) {
         guard let name = document["_id"]?.stringValue.map({ Name($0) }) else { return }
         let metadata = document["_metadata"]?.documentValue
@@ -60,7 +59,7 @@ struct SourceSchema: Sendable {
             MongoValues.json($0, "", &losses).objectValue
         }
         for member in metadata?["indexes"]?.documentValue?.members ?? [] {
-            // Every class that has indexes lists that of the primary key, by its name on MongoDB.
+            // Every class with indexes lists that of the primary key, under its name in MongoDB.
             if member.key == "_id_" {
                 found.indexes["_id_"] = ["_id": 1]
                 continue
@@ -92,16 +91,16 @@ struct SourceSchema: Sendable {
         }
     }
 
-    /// An index's fields by Parse's names.
+    /// Returns the definition of an index with Parse's field names.
     private static func index(_ keys: [(Name, JSONValue)], of className: Name) -> JSONObject {
         var fields: JSONObject = [:]
         for (key, kind) in keys { fields[MongoNames.field(key, of: className)] = kind == "hashed" ? 1 : kind }
         return fields
     }
 
-    /// Adds the indexes that mongodump's metadata list and `_SCHEMA` does not.
+    /// Adds the indexes that mongodump's metadata lists but `_SCHEMA` doesn't.
     ///
-    /// - Returns: Notes on those that have no place in a class.
+    /// - Returns: Notes on indexes that Roost can't create.
     mutating func addIndexes(_ metadata: JSONValue, of className: Name) -> [String] {
         guard var found = classes[className] else { return [] }
         var notes: [String] = []
@@ -109,7 +108,7 @@ struct SourceSchema: Sendable {
             guard let name = index["name"]?.nameValue, found.indexes[name] == nil, name != "_id_",
                 let document = index["key"]?.objectValue
             else { continue }
-            // Those of users, roles and sessions every server makes for itself.
+            // Every server creates the indexes of system classes itself.
             if className.hasPrefix("_") { continue }
             var losses = Losses()
             var keys = document.map { ($0.key, MongoValues.json(ExtendedJSON.value($0.value), "", &losses)) }

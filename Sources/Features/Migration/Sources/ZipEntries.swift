@@ -1,11 +1,11 @@
 import CZlib
 
-/// The files in a zip file, by the directory at its end.
+/// The files in a zip file, according to the directory at its end.
 ///
-/// A zip file can say anything: names that lead out of a folder, entries that share bytes and so become endless, sizes
-/// that are wrong. Whatever does not add up is refused before anything is read.
+/// A malicious zip file may contain names that lead out of the folder, entries that share bytes to expand without
+/// limit, or wrong sizes. Inconsistent files are rejected.
 enum ZipEntries {
-    /// What every zip file begins with, unless it is empty.
+    /// The first bytes of every zip file that isn't empty.
     static let magic: [UInt8] = [0x50, 0x4B, 0x03, 0x04]
 
     private static let endSize = 22
@@ -17,11 +17,11 @@ enum ZipEntries {
         var checksum: UInt32
         var packed: Int64
         var size: Int64
-        /// Where its own header begins.
+        /// The offset of the entry's own header.
         var header: Int64
     }
 
-    /// Lists the files; throws ``SourceDamage`` for what is no zip file, or one that no honest tool writes.
+    /// Lists the files. Throws ``SourceDamage`` if the file isn't a zip file or is inconsistent.
     static func list(_ path: String) throws -> [SourceEntry] {
         let version = try FileVersion(of: path)
         let (count, directory) = try findDirectory(path, version.size)
@@ -44,7 +44,7 @@ enum ZipEntries {
         try FileBytes(path, parts: [range]).readAll(limit: Int(range.count), of: path)
     }
 
-    /// The number of entries, and the range of the directory.
+    /// Returns the number of entries and the byte range of the directory.
     private static func findDirectory(_ path: String, _ size: Int64) throws -> (Int, Range<Int64>) {
         let damage = SourceDamage(place: path, reason: "no zip file: its directory is missing")
         let tailSize = min(size, Int64(endSize + 65_535))
@@ -59,7 +59,7 @@ enum ZipEntries {
         else { throw damage }
         var found = (count, Int64(start), Int64(length))
         if count == 0xFFFF || length == .max || start == .max {
-            // The larger form: a locator before this one points to its end record.
+            // Zip64: a locator before this record points to a larger end record.
             guard tail.uint32(place - 20) == 0x0706_4B50, let record = tail.int64(place - 12), record <= size - 56
             else {
                 throw damage
@@ -97,7 +97,7 @@ enum ZipEntries {
         return (entry, extra + extraLength + commentLength)
     }
 
-    /// Sizes of more than four bytes follow the name, only those needed, in this order.
+    /// Reads the Zip64 field, which contains only the values that need more than four bytes, in this order.
     private static func readLargeSizes(
         _ reader: LittleEndian, _ range: Range<Int>, _ entry: inout Entry, _ damage: SourceDamage
     ) throws {
@@ -135,7 +135,7 @@ enum ZipEntries {
         var names: Set<[UInt8]> = []
         return try entries.compactMap { entry in
             try checkName(entry.name, path)
-            // Folders, and what some systems add.
+            // Folders, and files that some systems add.
             if entry.name.hasSuffix("/") || entry.name.hasPrefix("__MACOSX/") || isHidden(entry.name) { return nil }
             guard names.insert(Array(entry.name.utf8)).inserted else {
                 throw SourceDamage(place: path, reason: "\(entry.name) is in it twice")
@@ -175,7 +175,7 @@ enum ZipEntries {
     }
 }
 
-/// Bytes of a zip file that are not packed, compared with the checksum that the file has of them.
+/// The uncompressed bytes of a zip entry, verified by their checksum.
 final class CheckedBytes: ByteSource {
     private let source: any ByteSource
     private let place: String
@@ -184,9 +184,9 @@ final class CheckedBytes: ByteSource {
     private var checksum: UInt = 0
 
     /// - Parameters:
-    ///   - size: How many bytes there are.
+    ///   - size: The number of bytes.
     ///   - checksum: Their CRC-32.
-    ///   - place: What they are called in errors.
+    ///   - place: The name of the source in errors.
     init(_ source: any ByteSource, size: Int64, checksum: UInt32, of place: String) {
         self.source = source
         self.place = place
@@ -200,7 +200,7 @@ final class CheckedBytes: ByteSource {
         let bytes = try source.read(most)
         checksum = bytes.withUnsafeBufferPointer { crc32(checksum, $0.baseAddress, UInt32($0.count)) }
         left -= Int64(bytes.count)
-        // Reported before the last bytes are handed on, not after.
+        // Thrown before the last bytes are returned, not after.
         if left == 0, UInt32(checksum) != expected {
             throw SourceDamage(place: place, reason: "it is damaged: its checksum is another")
         }
@@ -208,7 +208,7 @@ final class CheckedBytes: ByteSource {
     }
 }
 
-/// Reads integers out of bytes, the lowest byte first. What lies outside of the bytes is nil.
+/// Reads little-endian integers from bytes, or returns nil outside the bytes.
 struct LittleEndian {
     private let bytes: [UInt8]
 
@@ -218,7 +218,7 @@ struct LittleEndian {
 
     func uint32(_ offset: Int) -> UInt32? { integer(offset, 4).map { UInt32($0) } }
 
-    /// 64 bits that fit into 63.
+    /// Reads 64 bits, or returns nil if they don't fit into 63.
     func int64(_ offset: Int) -> Int64? { integer(offset, 8).flatMap { Int64(exactly: $0) } }
 
     private func integer(_ offset: Int, _ count: Int) -> UInt64? {
