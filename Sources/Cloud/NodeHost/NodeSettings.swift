@@ -6,7 +6,7 @@ package struct NodeSettings: Sendable {
     /// The path of the app's file.
     package var main: String
     package var node: String
-    /// How an app's own index.js creates the server, or nil for `cloud/main.js`.
+    /// The properties of an app's own index.js, or nil for `cloud/main.js`.
     package var app: Configuration.CloudMain.App?
     /// Whether there is a file to load. Otherwise the processes only run adapters and routes.
     package var hasMain = true
@@ -39,7 +39,7 @@ package struct NodeSettings: Sendable {
     package var drainLimit = Duration.seconds(30)
     /// The delay before a process is restarted, by the number of consecutive crashes.
     package var backOff: [Duration] = [.milliseconds(200), .seconds(1), .seconds(5), .seconds(15), .seconds(30)]
-    /// How long calls wait for a process if none is running.
+    /// The maximum time that calls wait for a process if none is running.
     package var startWait = Duration.seconds(5)
     /// The maximum numbers of open calls and of waiting calls, per process.
     package var openCalls = 256

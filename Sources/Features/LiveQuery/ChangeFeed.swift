@@ -37,7 +37,7 @@ public final class ChangeFeed: ChangeObserver {
 
     /// Changes are delivered quickly, so a longer queue indicates a fault.
     private static let mostWaiting = 16_384
-    /// A single change may exceed this number.
+    /// In bytes. A single change may exceed the limit.
     private static let mostBytes = 64 * 1024 * 1024
 
     private let options: Configuration.LiveQuery

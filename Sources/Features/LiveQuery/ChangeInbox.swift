@@ -23,7 +23,7 @@ package final class ChangeInbox: Sendable {
     }
 
     private static let mostItems = 1024
-    /// A single change may exceed this number.
+    /// In bytes. A single change may exceed the limit.
     private static let mostBytes = 16 * 1024 * 1024
 
     /// The entries, oldest first.

@@ -19,8 +19,8 @@ struct ChangeRelay: Sendable {
 
     /// The time for the database to recover before the loss is announced.
     private static let timeToRecover = Duration.seconds(1)
-    /// How long the first clients wait for the listening connection. If a client is admitted without it, the server
-    /// disconnects the client once listening begins, because it may have missed changes.
+    /// The time that the first clients wait for the listening connection. A client that is admitted without it is
+    /// disconnected once listening begins, because it may have missed changes.
     private static let timeToListen = Duration.seconds(5)
 
     private let client: PostgresClient

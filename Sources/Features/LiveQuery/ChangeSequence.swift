@@ -44,7 +44,7 @@ package struct ChangeSequence {
     private var heldCount = 0
     private var heldBytes = 0
 
-    /// When to check for overdue changes, or nil if none is held.
+    /// The time of the next check for overdue changes, or nil if no change is held.
     package private(set) var nextDeadline: ContinuousClock.Instant?
 
     package init() {}

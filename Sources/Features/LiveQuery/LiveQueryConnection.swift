@@ -42,7 +42,7 @@ actor LiveQueryConnection {
 
     static let tooMany = ParseError(ParseError.requestLimitExceeded, "Too many subscriptions.")
 
-    /// How long a connection stays open after a server fault, because its client reconnects immediately.
+    /// The delay before a connection is closed after a server fault, because its client reconnects immediately.
     private static let timeToRecover = Duration.seconds(1)
 
     let socket: WebSocketConnection

@@ -21,7 +21,7 @@ public final class MailQueue: Mailer {
     private let logger: Logger
     private let (wakes, waker) = AsyncStream.makeStream(of: Void.self, bufferingPolicy: .bufferingNewest(1))
 
-    /// How long a process leases a mail, in seconds. Longer than sending may take.
+    /// The lease of a mail in seconds, which exceeds the time limit for sending.
     static let lease = 60.0
     /// The maximum number of concurrent transfers.
     static let atOnce = 8

@@ -4,7 +4,7 @@ package enum PushOutcome: Sendable, Equatable {
     case sent
     /// The token is no longer valid.
     ///
-    /// - Parameter since: When it became invalid, in milliseconds since 1970, or nil if the service doesn't say.
+    /// - Parameter since: The time at which it became invalid, in milliseconds since 1970, or nil if unknown.
     case dead(String, since: Int64?)
     /// The service doesn't know the token: it is dead, or belongs to the other environment.
     case unknownToken(String)

@@ -1,11 +1,11 @@
 /// A note about an option or call in an app's own `index.js`, and how Roost handles it.
 package struct AppNote: Sendable {
     package enum Outcome: String, Sendable {
-        /// It has its usual effect.
+        /// Takes effect as usual.
         case taken
-        /// It has its effect in a different way.
+        /// Takes effect in a different way.
         case changed
-        /// It has no effect.
+        /// Has no effect.
         case left
         /// The owner must change it before the server can start.
         case decide

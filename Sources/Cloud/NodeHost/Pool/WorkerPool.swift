@@ -49,7 +49,7 @@ final class WorkerPool: Sendable {
         state.withLock { $0.workers.count >= capacity ? "ready" : $0.hasGivenUp ? "down" : "starting" }
     }
 
-    /// Makes waiting calls fail, because no process will start.
+    /// Fails waiting calls, because no process will start.
     func giveUp() { change { $0.hasGivenUp = true } }
 
     private func change<Outcome: Sendable>(_ body: (inout State) -> Outcome) -> Outcome {
@@ -93,7 +93,7 @@ package struct CrashHistory {
     /// Records a crash.
     ///
     /// - Parameters:
-    ///   - lifetime: How long the process accepted calls.
+    ///   - lifetime: The time for which the process accepted calls.
     ///   - backOff: The delays by number of consecutive crashes. The last one applies to all further crashes.
     /// - Returns: The delay before the next start.
     package mutating func note(after lifetime: Duration, backOff: [Duration]) -> Duration {

@@ -50,7 +50,7 @@ final class NodeWorker: Sendable {
     let calls = OpenCalls()
     private let clock = Mutex(ContinuousClock.now)
 
-    /// When its start began. It runs the file in the state of that time or later.
+    /// The time at which its start began. It runs the file in the state of that time or later.
     let startBegan = ContinuousClock.now
     /// Set with a description of the end when the process and all its calls have ended.
     let ended = OneTime<String>()
@@ -170,7 +170,7 @@ final class NodeWorker: Sendable {
 
     var load: Int { calls.count }
 
-    /// How long it has been accepting calls.
+    /// The time for which it has been accepting calls.
     var lifetime: Duration { .now - clock.withLock { $0 } }
 
     var processIdentifier: Int32 { state.withLock { $0.processIdentifier } }

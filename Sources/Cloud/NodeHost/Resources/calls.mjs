@@ -277,10 +277,7 @@ function foundObjects(value) {
   return undefined;
 }
 
-/**
- * The changes to the response of a save: JSON or another object instead of the saved one, or fields that were set after
- * it.
- */
+/** Returns what an afterSave trigger changes in the response: a replacement, or the fields that it has set. */
 function afterSaveAnswer(value, object, before) {
   if (value instanceof Parse.Object && value !== object) return { answer: plainJSON(value) };
   if (value !== null && typeof value === 'object' && value !== object) return { answer: Parse._encode(value) };

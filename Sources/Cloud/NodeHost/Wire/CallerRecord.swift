@@ -4,7 +4,7 @@ import Tasks
 
 /// A user record that is too large to send with each call. It is sent to a process once, and calls refer to it.
 struct CallerRecord: Sendable {
-    /// The approximate size in bytes from which a record is sent separately.
+    /// The approximate minimum size in bytes of records that are sent separately.
     private static let smallest = 32 * 1024
     /// The approximate maximum size; a larger record would take too much of the process's cache.
     private static let largest = mostKept / 2

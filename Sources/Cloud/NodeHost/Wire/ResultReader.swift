@@ -42,7 +42,7 @@ enum ResultReader {
         return result
     }
 
-    /// Returns an object of a find result. The class name is kept only if it differs from the requested class.
+    /// Returns an object in a find result. The class name is kept only if it differs from the requested class.
     private static func found(_ value: JSONValue, of call: CloudCall) -> JSONObject? {
         guard var object = value.objectValue else { return nil }
         object["__type"] = nil

@@ -21,7 +21,7 @@ package final class ConsoleExports: Sendable {
         package var state = State.waiting
         var done = 0
         var message = ""
-        /// When the first bytes were sent, and the number of bytes since.
+        /// The time of the first sent bytes, and the number of bytes sent.
         var sending: (since: ContinuousClock.Instant, bytes: Int)?
 
         package init(

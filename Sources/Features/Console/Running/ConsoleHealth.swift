@@ -96,7 +96,7 @@ private struct HealthCalls: ConsoleCalls {
         return reply
     }
 
-    /// Applies the remedy of one finding as a task, and checks the database again.
+    /// Starts a task that fixes one finding and checks the database again.
     func putRight() async throws -> Reply {
         let id = try await body()["id"]?.stringValue
         guard let found = interface.lastReport.value,

@@ -9,7 +9,7 @@ package struct ConsoleReach: Sendable {
     private let allowsPlainHTTP: Bool
     private let speaksTLS: Bool
 
-    /// - Throws: The first invalid address in the option.
+    /// - Throws: The first invalid address in `console.addresses`.
     package init(_ configuration: Configuration) throws(AddressList.InvalidEntry) {
         reach = configuration.console.reach
         addresses = try AddressList(configuration.console.addresses)

@@ -81,7 +81,7 @@ actor MailAccessTokens {
         return " (\(code))"
     }
 
-    /// How long a token is cached: a minute less than its lifetime, at most a day.
+    /// Returns the cache time of a token: a minute less than its lifetime, at most a day.
     private static func age(_ seconds: JSONValue?) -> Duration {
         let lifetime = seconds?.numberValue ?? seconds?.stringValue.flatMap { Double($0) } ?? 3600
         let good = min(max(lifetime.isFinite ? lifetime : 0, 0), 86_400)

@@ -14,7 +14,7 @@ package struct PushMessage: Sendable {
     var pushType: String?
     /// Apple's priority, or nil for the default.
     var priority: Int?
-    /// When the service stops trying to deliver it, in milliseconds since 1970, or nil for the service's default.
+    /// The delivery deadline in milliseconds since 1970, or nil for the service's default.
     var expiry: Int64?
     /// Identifies the notification on devices. Repeated deliveries have the same id.
     var id: String
@@ -50,7 +50,7 @@ package struct PushMessage: Sendable {
 /// The parameters of a push, as stored in the queue.
 package struct PushContent: Sendable {
     var body: JSONObject
-    /// When the services stop trying to deliver it, in milliseconds since 1970, or nil if it doesn't expire.
+    /// The delivery deadline in milliseconds since 1970, or nil if the push doesn't expire.
     var expiry: Int64? = nil
 
     package init(body: JSONObject, expiry: Int64? = nil) {

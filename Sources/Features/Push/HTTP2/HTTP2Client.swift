@@ -44,7 +44,7 @@ final class HTTP2Client: Sendable {
     /// Sends requests and returns their results as they arrive, in any order. Cancelling the stream drops the requests
     /// that were not sent yet.
     ///
-    /// - Parameter end: When requests still waiting for a stream expire, in seconds since 1970, or nil for never.
+    /// - Parameter end: The deadline for requests to get a stream, in seconds since 1970, or nil for none.
     func send(_ calls: [HTTP2Call], until end: Double? = nil) -> AsyncStream<[HTTP2Result]> {
         let (stream, continuation) = AsyncStream.makeStream(of: [HTTP2Result].self)
         guard !calls.isEmpty else {

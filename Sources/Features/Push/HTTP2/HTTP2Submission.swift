@@ -17,7 +17,7 @@ final class HTTP2Submission {
     private(set) var isGivenUp = false
     private let end: NIODeadline?
 
-    /// - Parameter end: When requests still waiting for a stream expire, or nil for never.
+    /// - Parameter end: The deadline for requests to get a stream, or nil for none.
     init(
         _ calls: [HTTP2Call], _ continuation: AsyncStream<[HTTP2Result]>.Continuation, until end: NIODeadline? = nil
     ) {

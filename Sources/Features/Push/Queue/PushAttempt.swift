@@ -3,7 +3,7 @@ package struct PushAttempt: Sendable {
     let device: PushDevice
     /// The senders for the device, in the order they are tried.
     let entries: [any PushSender]
-    /// When the next attempt is due.
+    /// The time of the next attempt.
     package private(set) var due = ContinuousClock.now
     private(set) var last: PushOutcome?
     private var position = 0
