@@ -13,10 +13,10 @@ import UnixSignals
     import Foundation
 #endif
 
-/// Cloud code in JavaScript: processes of Node that run an app's `cloud/main.js`, kept alive, and loaded again when
-/// asked.
+/// Runs cloud code in JavaScript: Node processes that load an app's `cloud/main.js`. Restarts processes that die, and
+/// reloads the file on request.
 package final class NodeHost: CloudHost {
-    /// Sends a mail of `Parse.Cloud.sendEmail`, or throws why it cannot.
+    /// Sends a mail for `Parse.Cloud.sendEmail`, or throws the reason why it can't.
     package typealias SendMail = @Sendable (JSONObject) async throws -> Void
 
     package let kind = CloudHostKind.node
@@ -27,7 +27,7 @@ package final class NodeHost: CloudHost {
         var serverURL = ""
         var owner: WorkerOwner?
         var group: MultiThreadedEventLoopGroup?
-        /// The sign-in adapters as the last process described them. They stay known while no process is there.
+        /// The sign-in adapters as last reported by a process. Still available while no process runs.
         var adapters: [Name: NodeAuthProvider.Description] = [:]
     }
 
@@ -44,9 +44,10 @@ package final class NodeHost: CloudHost {
     private let state = Mutex(State())
     private let reloading = Mutex(Reloading.none)
 
-    /// Makes a host of the file that a configuration names; nil where it names none. Nothing is started yet.
+    /// Creates a host for the file that the configuration names, or returns nil if it needs no Node process. Starts no
+    /// process yet.
     ///
-    /// - Throws: `ConfigurationError` when the file is not there, or Node is not.
+    /// - Throws: `ConfigurationError` if the file or Node can't be found.
     package convenience init?(
         _ configuration: Configuration, sendMail: SendMail?, noteRestart: @escaping @Sendable () -> Void, logger: Logger
     ) throws(ConfigurationError) {
@@ -55,11 +56,11 @@ package final class NodeHost: CloudHost {
         self.init(settings, sendMail: sendMail, noteRestart: noteRestart, logger: logger)
     }
 
-    /// Makes a host; nothing is started yet.
+    /// Creates a host without starting any process.
     ///
     /// - Parameters:
-    ///   - sendMail: Sends a mail of `Parse.Cloud.sendEmail`; nil where nothing sends mails.
-    ///   - noteRestart: Counts a process that ended and is started again.
+    ///   - sendMail: Sends mails for `Parse.Cloud.sendEmail`, or nil if mail is not configured.
+    ///   - noteRestart: Called when a process has died and is about to be restarted.
     package init(
         _ settings: NodeSettings, sendMail: SendMail?, noteRestart: @escaping @Sendable () -> Void = {}, logger: Logger
     ) {
@@ -73,16 +74,16 @@ package final class NodeHost: CloudHost {
         state.withLock { $0.serverURL = settings.serverURL }
     }
 
-    /// Starts the processes, and waits until each has loaded the file.
+    /// Starts the processes and waits until each has loaded the file.
     ///
-    /// - Throws: What keeps it from being loaded, with the stack of the code.
+    /// - Throws: The error that kept the file from loading, with the JavaScript stack.
     package func start(_ services: CloudServices) async throws {
         let owner = WorkerOwner(
             offer: { [weak self] in self?.offer($0, services) }, perform: { await services.perform($0) },
             sendMail: sendMail)
         state.withLock { state in
             state.owner = owner
-            // A thread of its own: long messages are read there, and hold up no client.
+            // Parsing long messages on a separate thread doesn't delay clients.
             state.group = MultiThreadedEventLoopGroup(numberOfThreads: 1)
         }
         var workers: [NodeWorker] = []
@@ -111,7 +112,7 @@ package final class NodeHost: CloudHost {
         }
     }
 
-    /// The sign-in adapters as the processes describe them.
+    /// The sign-in adapters as reported by the processes.
     var adapters: [Name: NodeAuthProvider.Description] { state.withLock { $0.adapters } }
 
     package var condition: JSONObject {
@@ -138,12 +139,12 @@ package final class NodeHost: CloudHost {
         return try await NodeWorker.start(settings, owner: owner, serverURL: serverURL, on: group, logger: logger)
     }
 
-    /// Puts a process to work, and lets the one end whose place it takes. It ends itself where others have filled all
-    /// slots while it started.
+    /// Puts a process into service and retires the one that it replaces. Ends the new process if other processes have
+    /// taken all slots in the meantime.
     ///
     /// - Parameters:
-    ///   - moment: A process whose start began before it gives up its place; nil where only a free one is taken.
-    ///   - crashes: How often processes died at its place.
+    ///   - moment: A process whose start began before this time is replaced. If nil, only a free slot is used.
+    ///   - crashes: The crashes of the previous processes in the slot.
     @inline(never)
     private func use(
         _ worker: NodeWorker, inPlaceOfThoseBefore moment: ContinuousClock.Instant? = nil,
@@ -168,14 +169,14 @@ package final class NodeHost: CloudHost {
         services.offer(offer.registrations)
     }
 
-    /// Says where the server is reached by HTTP, once it listens; the SDK uploads files there.
+    /// Sets the server URL once the server listens. The SDK uploads files to it.
     package func serve(at url: String) {
         state.withLock { $0.serverURL = url }
         for worker in pool.workers { worker.serve(at: url) }
     }
 
-    /// Has the app's function give the master key again when it has grown old. No request has the key while the function
-    /// fails.
+    /// Calls the app's `masterKey` function whenever the key has expired. While the function fails, requests with a
+    /// master key are rejected.
     private func renew(_ key: RenewedKey) async {
         let life = Duration.seconds(settings.masterKeyTtl)
         var pause = life
@@ -205,7 +206,7 @@ package final class NodeHost: CloudHost {
         _ = try ResultReader.result(try await send(.validate, call), of: call)
     }
 
-    /// Sends a call to a process, and waits for its answer.
+    /// Sends a call to a process and waits for its result.
     func send(_ kind: CallWriter.Kind, _ call: CloudCall) async throws -> JSONObject {
         try await gate.run(call) {
             let deadline = ContinuousClock.now + settings.startWait
@@ -214,16 +215,16 @@ package final class NodeHost: CloudHost {
                 do {
                     return try await worker.call(kind, call)
                 } catch is OpenCalls.Closed {
-                    // It ended before the call reached it: another one takes it.
+                    // The process ended before it received the call, so another process gets it.
                     pool.remove(worker)
                 }
             }
         }
     }
 
-    /// Starts processes that load the file anew; they take the calls once they have, and the old ones end when theirs
-    /// are answered. Where the file cannot be loaded, the old ones stay. What is asked for meanwhile is done afterwards,
-    /// since the file may have changed after it was read.
+    /// Starts processes that load the file again. They replace the old processes, which finish their calls. If the file
+    /// can't be loaded, the old processes stay. A reload requested in the meantime runs afterwards, because the file
+    /// may have changed after it was read.
     package func reload() async {
         guard beginReload() else { return }
         repeat { await loadAnew() } while continueReload()
@@ -246,9 +247,9 @@ package final class NodeHost: CloudHost {
         }
     }
 
-    /// Says that the file is to be loaded anew.
+    /// Requests a reload.
     ///
-    /// - Returns: Whether the caller does that; else who does it already does it once more.
+    /// - Returns: Whether the caller must run it. Otherwise the running reload is repeated.
     @inline(never)
     private func beginReload() -> Bool {
         reloading.withLock { reloading in
@@ -257,7 +258,7 @@ package final class NodeHost: CloudHost {
         }
     }
 
-    /// Whether it was asked for meanwhile.
+    /// Returns whether another reload was requested in the meantime.
     @inline(never)
     private func continueReload() -> Bool {
         reloading.withLock { reloading in
@@ -266,7 +267,6 @@ package final class NodeHost: CloudHost {
         }
     }
 
-    /// Starts another process when one dies.
     private func keepAlive(_ worker: NodeWorker, after crashes: CrashHistory) {
         Task { [weak self] in
             let way = await worker.ended.wait() ?? ""
@@ -285,7 +285,7 @@ package final class NodeHost: CloudHost {
             let pause = crashes.note(after: lifetime, backOff: settings.backOff)
             logger.error("cloud code process died", metadata: ["end": "\(way)", "nextStart": "\(pause)"])
             try? await Task.sleep(for: pause)
-            // A reload may have filled the place meanwhile.
+            // A reload may have filled the slot in the meantime.
             guard !isStopping(), pool.hasFreePlace else { return }
             do {
                 let worker = try await startWorker()
@@ -306,7 +306,7 @@ package final class NodeHost: CloudHost {
         }
         for task in tasks { task.cancel() }
         pool.giveUp()
-        // Those that are starting, and those that another has taken the place of, are among them.
+        // Includes processes that are starting and those that were replaced.
         let workers = state.withLock { $0.owner }?.living.all ?? []
         for worker in workers { worker.end(nil) }
         for worker in workers { _ = await worker.ended.wait(.seconds(5)) }

@@ -1,72 +1,71 @@
 import JSON
 import ServerConfiguration
 
-/// The part of the configuration that a host of `cloud/main.js` gets.
+/// The settings for the Node processes.
 package struct NodeSettings: Sendable {
-    /// The app's file.
+    /// The path of the app's file.
     package var main: String
     package var node: String
-    /// How the file, an app's own index.js, makes the server; nil for `cloud/main.js`.
+    /// The properties of an app's own index.js, or nil for `cloud/main.js`.
     package var app: Configuration.CloudMain.App?
-    /// Whether there is a file; else the processes run sign-in adapters alone.
+    /// Whether there is a file to load. Otherwise the processes only run adapters and routes.
     package var hasMain = true
-    /// The sign-in adapters, by provider; null for those that an app's own index.js gives.
+    /// The sign-in adapters by provider. The value is null for those that an app's own index.js provides.
     package var providers: JSONObject = [:]
-    /// The mail adapter; nil for none, true for one that an app's own index.js gives.
+    /// The mail adapter: nil for none, true if an app's own index.js provides it.
     package var mail: JSONValue?
-    /// The options `cloudApp` and `publicFolder`, as far as they are set.
+    /// The options `cloudApp` and `publicFolder`, if set.
     package var routes: JSONObject = [:]
-    /// The folder from which their modules are found.
+    /// The folder from which Node resolves their modules.
     package var folder = "/"
-    /// How many processes run the file.
+    /// The number of processes.
     package var workers = 1
-    /// Whether the file is loaded again when it, or one beside it, changes.
+    /// Whether the file is reloaded if it or another file in its folder changes.
     package var isWatching = false
-    /// Whether handlers with two parameters say by the second when they are done.
+    /// Whether handlers with two parameters use the second as a callback.
     package var legacyCallbacks = false
-    /// Whether `Parse.Cloud.httpRequest` is there.
+    /// Whether `Parse.Cloud.httpRequest` is available.
     package var httpRequest = false
-    /// Whether pointers in parameters of functions become objects.
+    /// Whether pointers in function parameters are decoded to objects.
     package var decodesPointers = true
-    /// How long functions and triggers are waited for; nil for as long as they take.
+    /// The time limit for functions and triggers, or nil for none.
     package var timeLimit: Duration? = .seconds(60)
-    /// How long the file may take to load.
+    /// The time limit for loading the file.
     package var startLimit = Duration.seconds(60)
-    /// How often a process is asked whether its event loop is alive; two missed answers are its end.
+    /// The interval of pings that check whether the event loop responds. After two missed responses the process is
+    /// killed.
     package var pingInterval = Duration.seconds(5)
-    /// How long calls may go on in a process that another one has taken the place of.
+    /// The time limit for the remaining calls of a replaced process.
     package var drainLimit = Duration.seconds(30)
-    /// How long a process is waited for before the next one is started in its place, by how many died one after
-    /// another.
+    /// The delay before a process is restarted, by the number of consecutive crashes.
     package var backOff: [Duration] = [.milliseconds(200), .seconds(1), .seconds(5), .seconds(15), .seconds(30)]
-    /// How long calls wait for a process when none is there.
+    /// The maximum time that calls wait for a process if none is running.
     package var startWait = Duration.seconds(5)
-    /// The most calls that are open at a time for each process, and the most that wait for their turn.
+    /// The maximum numbers of open calls and of waiting calls, per process.
     package var openCalls = 256
     package var waitingCalls = 1000
-    /// The most bytes of a message from a process.
+    /// The maximum bytes of a message from a process.
     package var messageLimit = 64 * 1024 * 1024
-    /// The most bytes of a message to a process.
+    /// The maximum bytes of a message to a process.
     package var frameLimit = 64 * 1024 * 1024
-    /// Keys that the SDK in the process is given.
+    /// The keys for the SDK in the process.
     package var applicationId = ""
     package var masterKey = ""
-    /// The key in place of `masterKey` if a function gives it again and again, and after how many seconds it does.
+    /// Replaces `masterKey` if the app provides a function for it, which is called again after `masterKeyTtl` seconds.
     package var renewedKey: RenewedKey?
     package var masterKeyTtl = 0
     package var javascriptKey: String?
-    /// The URL of the interface, for what the SDK does by HTTP.
+    /// The API URL, for SDK requests that use HTTP.
     package var serverURL = ""
 
-    /// Settings of a file and a program alone.
     package init(main: String, node: String) {
         self.main = main
         self.node = node
     }
 
-    /// The settings that a configuration says; nil where it names no file.
+    /// Reads the settings from the configuration. Returns nil if nothing in it requires Node.
     ///
-    /// - Throws: `ConfigurationError` when the file is not there, or Node is not.
+    /// - Throws: `ConfigurationError` if the file or Node can't be found.
     package init?(_ configuration: Configuration, environment: [String: String]) throws(ConfigurationError) {
         let providers = configuration.nodeProviders
         let mail = configuration.nodeMail

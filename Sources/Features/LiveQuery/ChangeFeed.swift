@@ -4,9 +4,9 @@ public import Operations
 public import ServerConfiguration
 import Synchronization
 
-/// Takes note of the changes that this process makes, and hands them to those who follow them, in their order.
+/// Delivers the changes of this process and of others to their followers, in commit order per object.
 public final class ChangeFeed: ChangeObserver {
-    /// What a connection follows.
+    /// A topic that a connection can follow.
     package enum Topic: Hashable, Sendable {
         case objects(Name)
         /// Changes of a user's account and sessions.
@@ -15,31 +15,29 @@ public final class ChangeFeed: ChangeObserver {
 
     private enum Taken: Sendable {
         case change(Change, relays: Bool)
-        /// Of a change of this process nothing is known.
+        /// A change of this process was lost.
         case loss
-        /// What followers of a class know is no longer known; nil for all classes.
+        /// Followers of a class may have missed a change, or of every class if nil.
         case gap(Name?)
-        /// Some have waited long enough for others.
+        /// Held changes may be overdue.
         case timeIsOver
     }
 
-    /// Who is to know of changes.
     private struct Followers {
         var here: [Topic: [ObjectIdentifier: ChangeInbox]] = [:]
         var elsewhere = OtherProcesses()
     }
 
-    /// The queued changes and gaps.
     private struct Queue {
         var count = 0
         var bytes = 0
-        /// The gaps that no change of their class follows, so none is added twice.
+        /// The gaps that no change of their class follows, so that none is queued twice.
         var lastGaps: Set<Name?> = []
     }
 
-    /// The most changes that wait to be handed on: handing on is quick, so that more are a fault.
+    /// Changes are delivered quickly, so a longer queue indicates a fault.
     private static let mostWaiting = 16_384
-    /// The most bytes that they take; one change may take more.
+    /// In bytes. A single change may exceed the limit.
     private static let mostBytes = 64 * 1024 * 1024
 
     private let options: Configuration.LiveQuery
@@ -47,25 +45,23 @@ public final class ChangeFeed: ChangeObserver {
     private let queue = Mutex(Queue())
     private let taken: AsyncStream<Taken>
     private let continuation: AsyncStream<Taken>.Continuation
-    /// Whether other processes are to know that they miss a change.
     private let isLossWaiting = Atomic(false)
     private let hasOthers = Atomic(false)
     private let pendingWrites = PendingWrites()
     private let logger: Logger
 
-    /// Makes a feed of the classes that a configuration names.
     public init(_ options: Configuration.LiveQuery, logger: Logger) {
         self.options = options
         self.logger = logger
-        // Only changes are limited, so a gap is never lost.
+        // The buffer is unbounded, because a gap must never be lost. Only changes are limited.
         (taken, continuation) = AsyncStream.makeStream()
     }
 
-    /// Whether changes of a class are published.
+    /// Returns whether changes of a class are published.
     public func mayObserve(_ className: Name) -> Bool { options.publishes(className) }
 
-    /// Whether changes of a class are reported: it is published, and a connection of this process follows it, or
-    /// another process may have subscribers.
+    /// Returns whether changes of a class must be reported: it is published, and a connection of this process or
+    /// possibly another process follows it.
     public func observes(_ className: Name) -> Bool {
         guard options.publishes(className) else { return false }
         return followers.withLock { followers in
@@ -73,10 +69,10 @@ public final class ChangeFeed: ChangeObserver {
         }
     }
 
-    /// Takes note of a change that this process made.
+    /// Queues a change that this process made.
     public func observe(_ change: Change) async { take(change, relays: true) }
 
-    /// Takes note of a change that another process made.
+    /// Queues a change that another process made.
     func observe(relayed change: Change) {
         hasOthers.store(true, ordering: .relaxed)
         take(change, relays: false)
@@ -89,7 +85,7 @@ public final class ChangeFeed: ChangeObserver {
         if relays { missElsewhere() }
     }
 
-    /// Enqueues a change. Returns false if there is no room for it.
+    /// Enqueues a change. Returns false if the queue is full.
     private func append(_ change: Change, relays: Bool) -> Bool {
         queue.withLock { queue in
             guard queue.count < Self.mostWaiting, queue.bytes == 0 || queue.bytes + change.size <= Self.mostBytes else {
@@ -123,7 +119,7 @@ public final class ChangeFeed: ChangeObserver {
         }
     }
 
-    /// Takes note that there was a change of which nothing is known.
+    /// Disconnects the followers of a class because a change of it was lost. They reconnect and query again.
     public func missChange(of className: Name) async {
         endFollowers(of: className)
         missElsewhere()
@@ -133,10 +129,11 @@ public final class ChangeFeed: ChangeObserver {
         if !isLossWaiting.exchange(true, ordering: .relaxed) { continuation.yield(.loss) }
     }
 
-    /// Takes note that a write begins of which nothing will be reported, as its class has no followers.
+    /// Records the start of a write that won't be reported because its class has no followers. Returns the id for
+    /// ``endUnobserved(_:of:)``.
     public func beginUnobserved() -> Int { pendingWrites.begin() }
 
-    /// Takes note that such a write is over.
+    /// Records the end of such a write. Disconnects followers that may have missed its changes.
     public func endUnobserved(_ write: Int, of className: Name?) {
         if pendingWrites.end(write) {
             if let className { endFollowers(of: className) } else { missRelayed() }
@@ -145,17 +142,17 @@ public final class ChangeFeed: ChangeObserver {
         if followers.withLock({ $0.elsewhere.mayMiss(at: .now) }) { missElsewhere() }
     }
 
-    /// Waits for the writes under way that have begun before a connection followed their classes: what its client finds
-    /// from then on has their changes.
+    /// Waits for running writes that began before a connection followed their classes, so that the client's next query
+    /// includes their changes.
     func settleWrites() async { await pendingWrites.settle() }
 
-    /// Ends the connections that follow a class: their clients come again, and find what they missed.
+    /// Disconnects the followers of a class. Their clients reconnect and query what they missed.
     func endFollowers(of className: Name) {
         appendGap(className)
         for inbox in inboxes(of: .objects(className)) { inbox.miss() }
     }
 
-    /// Takes note that other processes made changes of which nothing is known: all connections that follow classes end.
+    /// Disconnects all followers of classes because changes of other processes were lost.
     func missRelayed() {
         let inboxes = followers.withLock { followers in
             followers.here.flatMap { topic, inboxes in
@@ -166,9 +163,9 @@ public final class ChangeFeed: ChangeObserver {
         for inbox in inboxes { inbox.miss() }
     }
 
-    /// Hands changes on until the task is cancelled.
+    /// Delivers changes until the task is cancelled.
     ///
-    /// - Parameter relay: Notifies other processes.
+    /// - Parameter relay: Sends a change to the other processes.
     package func run(relay: @Sendable (RelayedChange) -> Void) async {
         var sequence = ChangeSequence()
         var timer = ContinuousClock.now
@@ -183,7 +180,7 @@ public final class ChangeFeed: ChangeObserver {
             case .gap(let className): sequence.forget(className)
             case .timeIsOver: changes = sequence.takeOverdue(at: now)
             case .change(let change, let relays):
-                // It is written only where another process may have subscribers.
+                // Serialized only if another process may have subscribers.
                 if relays, mayRelay { relay(RelayedChange(change)) }
                 if hasFollowers(of: Name(change.className)) {
                     changes = sequence.add(change, mayBeLate: hasOthers.load(ordering: .relaxed), at: now)
@@ -202,8 +199,7 @@ public final class ChangeFeed: ChangeObserver {
                     continuation.yield(.timeIsOver)
                 }
             }
-            // The connections send it on the same threads: they come first, so that a burst of changes does not pile
-            // up.
+            // The connections send on the same threads. They run first, so that a burst of changes doesn't pile up.
             await Task.yield()
         }
     }
@@ -212,15 +208,14 @@ public final class ChangeFeed: ChangeObserver {
         for inbox in inboxes(of: .user(id)) { inbox.put(.userChanged) }
     }
 
-    /// How long a log-out waits until the clients of the session know that it ended.
+    /// The maximum delay of a log-out while clients are notified that the session ended.
     private static let timeToSettle = Duration.seconds(1)
 
-    /// Waits until the connections that follow a user have looked at what was noted, for a short time at most.
+    /// Waits until the connections that follow a user have processed their queued changes, for at most a second.
     func settle(user id: Name) async {
         await Self.wait(for: inboxes(of: .user(id)), atMost: Self.timeToSettle)
     }
 
-    /// Waits until connections have looked at what is in their inboxes now.
     private static func wait(for inboxes: [ChangeInbox], atMost time: Duration) async {
         let marks = inboxes.map { $0.mark() }
         guard !marks.isEmpty else { return }
@@ -247,20 +242,18 @@ public final class ChangeFeed: ChangeObserver {
             followers.here[topic] = nil
             return true
         }
-        // From now on changes of it are not noted.
+        // From now on changes of the class aren't reported.
         if isLast, case .objects(let className) = topic { appendGap(className) }
     }
 
-    /// Whether a connection of this process follows anything.
     package var hasFollowers: Bool { followers.withLock { !$0.here.isEmpty } }
 
-    /// Whether a connection of this process follows a class.
     func hasFollowers(of className: Name) -> Bool { followers.withLock { $0.here[.objects(className)] != nil } }
 
     private var mayRelay: Bool { followers.withLock { $0.elsewhere.mayListen(at: .now) } }
 
     func note(_ body: (inout OtherProcesses) -> Void) { followers.withLock { body(&$0.elsewhere) } }
 
-    /// Notes that there are other processes, which may make changes.
+    /// Records that other processes exist, so that changes may arrive out of order.
     func noteOthers() { hasOthers.store(true, ordering: .relaxed) }
 }

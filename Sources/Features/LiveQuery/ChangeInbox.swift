@@ -1,20 +1,19 @@
 import Operations
 import Synchronization
 
-/// What waits to be sent to one connection: changes in their order, as many as a client that reads slowly may leave
-/// lying.
+/// Changes queued for one connection, oldest first. Bounded, so a slow reader is disconnected instead of buffered.
 package final class ChangeInbox: Sendable {
-    /// Something that the connection looks at.
+    /// An entry in the inbox.
     package enum Item: Sendable {
-        /// An object of a class that it follows changed; with how many bytes the change takes.
+        /// An object of a followed class changed. `size` is in bytes.
         case change(Change, size: Int)
-        /// Something about one of its users changed: the session may have ended.
+        /// A followed user changed, so that the session may have ended.
         case userChanged
-        /// What came before was looked at.
+        /// All earlier entries have been processed.
         case mark(Mark)
     }
 
-    /// Notes by its end that the connection looked at what came before it, or that there is no connection any more.
+    /// Signals by its release that the connection has processed all earlier entries or has ended.
     package final class Mark: Sendable {
         private let continuation: AsyncStream<Never>.Continuation
 
@@ -23,14 +22,13 @@ package final class ChangeInbox: Sendable {
         deinit { continuation.finish() }
     }
 
-    /// The most changes that wait.
     private static let mostItems = 1024
-    /// The most bytes that they take; one change may take more.
+    /// In bytes. A single change may exceed the limit.
     private static let mostBytes = 16 * 1024 * 1024
 
-    /// What came, in its order.
+    /// The entries, oldest first.
     package let items: AsyncStream<Item>
-    /// Ends when the connection would miss changes, as when more came than may wait.
+    /// Finishes when the connection misses a change, for example because the inbox is full.
     package let overflow: AsyncStream<Never>
     private let continuation: AsyncStream<Item>.Continuation
     private let overflowContinuation: AsyncStream<Never>.Continuation
@@ -41,7 +39,7 @@ package final class ChangeInbox: Sendable {
         (overflow, overflowContinuation) = AsyncStream.makeStream()
     }
 
-    /// Puts something in, when there is room for it.
+    /// Adds an entry. Finishes ``overflow`` if there is no room.
     func put(_ item: Item) {
         if case .change(_, let size) = item {
             let waiting = bytes.add(size, ordering: .relaxed).oldValue
@@ -50,16 +48,16 @@ package final class ChangeInbox: Sendable {
         if case .dropped = continuation.yield(item) { overflowContinuation.finish() }
     }
 
-    /// What ends when the connection has looked at everything that is in here now, or has ended.
+    /// Returns a stream that finishes once the connection has processed the current entries or has ended.
     func mark() -> AsyncStream<Never> {
         let (stream, continuation) = AsyncStream.makeStream(of: Never.self)
         put(.mark(Mark(continuation)))
         return stream
     }
 
-    /// Notes that there was a change that is not sent.
+    /// Finishes ``overflow`` because a change was lost.
     func miss() { overflowContinuation.finish() }
 
-    /// Notes that a change was sent.
+    /// Frees the space of a processed change.
     func take(_ size: Int) { bytes.subtract(size, ordering: .relaxed) }
 }

@@ -4,7 +4,7 @@ import Operations
 import Postgres
 import Synchronization
 
-/// Notifies other processes on the same database of changes, and gets theirs, through PostgreSQL.
+/// Exchanges changes with the other processes on the same database through PostgreSQL notifications.
 struct ChangeRelay: Sendable {
     private struct Waiting: Sendable {
         let change: RelayedChange
@@ -12,16 +12,15 @@ struct ChangeRelay: Sendable {
     }
 
     private static let channel = "roost.change"
-    /// The most bytes of changes that wait to be sent, while the database is slow or away.
+    /// The maximum bytes of queued changes while the database is slow or unavailable.
     private static let mostBytes = 64 * 1024 * 1024
-    /// The most bytes that are sent in one round trip. With what each piece has before it they are no large write, which would
-    /// wait for a connection behind those of clients.
+    /// The maximum bytes per round trip. Larger batches would count as large writes and queue behind clients' writes.
     private static let batchBytes = 512 * 1024
 
-    /// How long the database has to come back before the loss is announced.
+    /// The time for the database to recover before the loss is announced.
     private static let timeToRecover = Duration.seconds(1)
-    /// How long the first clients wait for the connection that listens. One that is let in without it is ended once there
-    /// is one, since it may have missed changes.
+    /// The time that the first clients wait for the listening connection. A client that is admitted without it is
+    /// disconnected once listening begins, because it may have missed changes.
     private static let timeToListen = Duration.seconds(5)
 
     private let client: PostgresClient
@@ -32,7 +31,6 @@ struct ChangeRelay: Sendable {
     private let presence = Presence()
     private let logger: Logger
 
-    /// What waits to be sent.
     private final class Queue: Sendable {
         struct State {
             var waiting: [Waiting] = []
@@ -45,7 +43,7 @@ struct ChangeRelay: Sendable {
                 waiting.append(Waiting(change: change, number: lastNumber))
             }
 
-            /// Leaves a number out, and has the next one announced: others notice that they miss changes.
+            /// Skips a number and announces the next one, so that other processes notice the loss.
             mutating func appendLoss() {
                 lastNumber += 1
                 if waiting.last?.change.text != RelayedChange.none.text { append(.none) }
@@ -56,10 +54,9 @@ struct ChangeRelay: Sendable {
         let (signals, signal) = AsyncStream.makeStream(of: Void.self, bufferingPolicy: .bufferingNewest(1))
     }
 
-    /// When this process announced itself, and whether it hears others.
     private final class Presence: Sendable {
         private let last = Mutex<ContinuousClock.Instant?>(nil)
-        /// Whether this process has heard others at any time.
+        /// Whether the listening connection was ever established.
         let hasListened = Atomic(false)
         let (signals, signal) = AsyncStream.makeStream(
             of: OtherProcesses.Announcement.self, bufferingPolicy: .bufferingNewest(16))
@@ -68,7 +65,7 @@ struct ChangeRelay: Sendable {
             last.withLock { last in last.map { .now - $0 < time } ?? false }
         }
 
-        /// - Returns: Whether others have forgotten this process meanwhile.
+        /// - Returns: Whether other processes may have forgotten this process since its last announcement.
         func note(announcedAt now: ContinuousClock.Instant) -> Bool {
             last.withLock { last in
                 defer { last = now }
@@ -77,10 +74,10 @@ struct ChangeRelay: Sendable {
         }
     }
 
-    /// Reads an object as it is now; nil where there is none.
+    /// Reads the current state of an object, or nil if it doesn't exist.
     typealias Read = @Sendable (String, String) async throws -> (object: JSONObject, place: ValuePlace?)?
 
-    /// - Parameter read: Reads an object that is too large to be sent.
+    /// - Parameter read: Reads an object that is too large for a notification.
     init(client: PostgresClient, feed: ChangeFeed, read: @escaping Read, logger: Logger) {
         self.client = client
         self.feed = feed
@@ -88,7 +85,7 @@ struct ChangeRelay: Sendable {
         self.logger = logger
     }
 
-    /// Has a change sent as soon as the database takes it; ``RelayedChange/none`` has others notice that they miss one.
+    /// Queues a change for other processes. ``RelayedChange/none`` tells them that they missed a change.
     func send(_ change: RelayedChange) {
         let fits = queue.state.withLock { state in
             if change.text == RelayedChange.none.text {
@@ -110,9 +107,9 @@ struct ChangeRelay: Sendable {
         }
     }
 
-    /// Sends and listens, until the task is cancelled or the client ends.
+    /// Sends and receives changes until the task is cancelled.
     ///
-    /// - Parameter hasClients: Whether this process has clients of live queries.
+    /// - Parameter hasClients: Whether this process has live-query clients.
     func run(hasClients: @escaping @Sendable () -> Bool) async {
         await withTaskGroup(of: Void.self) { group in
             group.addTask { await announce() }
@@ -133,10 +130,10 @@ struct ChangeRelay: Sendable {
         }
     }
 
-    /// Has other processes know that this one has clients, as far as they may not know it yet, and waits a while for the
-    /// connection on which their changes come.
+    /// Announces to other processes that this one has clients, unless it did so recently. First waits up to 5 s for the
+    /// listening connection.
     ///
-    /// - Throws: `PostgresError`; then they may not know.
+    /// - Throws: `PostgresError` if the announcement failed.
     func announceClients() async throws {
         let end = ContinuousClock.now + Self.timeToListen
         while !presence.hasListened.load(ordering: .relaxed), .now < end {
@@ -151,8 +148,8 @@ struct ChangeRelay: Sendable {
         let began = ContinuousClock.now
         try await client.notify(channel: Self.channel, payload: announcement.text(of: sender))
         guard announcement == .here else { return feed.note { $0.noteQuestion(at: .now) } }
-        // Others may have forgotten this process while it was still or the database away, and kept changes to
-        // themselves.
+        // If this process was suspended or the database was unavailable, others may have stopped relaying changes to
+        // it.
         if presence.note(announcedAt: began) { feed.missRelayed() }
     }
 
@@ -175,7 +172,6 @@ struct ChangeRelay: Sendable {
         }
     }
 
-    /// The changes that go together; nil for none.
     private func next() -> [Waiting]? {
         queue.state.withLock { state in
             var size = 0
@@ -201,7 +197,7 @@ struct ChangeRelay: Sendable {
                 feed.note { $0.beginHearing(at: .now) }
                 presence.signal.yield(.who)
                 presence.signal.yield(.here)
-                // What others announced while there was no connection is lost.
+                // Announcements made while disconnected are lost.
                 feed.missRelayed()
                 presence.hasListened.store(true, ordering: .relaxed)
             case .disconnected:
@@ -232,7 +228,7 @@ struct ChangeRelay: Sendable {
         let className = Name(received.className)
         guard feed.hasFollowers(of: className) else { return }
         do {
-            // Of one that is gone meanwhile, its deletion comes.
+            // If the object was deleted in the meantime, its deletion is relayed separately.
             guard let (object, place) = try await read(received.className, received.objectId) else { return }
             feed.observe(relayed: received.change(object, place))
         } catch {

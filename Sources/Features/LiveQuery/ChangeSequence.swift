@@ -2,64 +2,63 @@ import JSON
 import Operations
 import Tasks
 
-/// Brings changes into the order in which they were made: those of several processes, and of transactions, may come in
-/// another one. What came before is known by its state: a change follows another when it found what that one left.
+/// Restores the order in which changes were made. Changes of several processes and transactions may arrive in another
+/// order. A change follows another if its previous state is the other's result.
 package struct ChangeSequence {
     private struct Key: Hashable {
         let className: Name
         let objectId: Name
     }
 
-    /// What followers got last of an object.
+    /// The last delivered version of an object.
     private struct Version {
-        /// The number of the change that they got last, and of the first one that is remembered without a break.
+        /// The number of the last delivered change, and the lowest number since which the object's changes are
+        /// remembered without a gap.
         let number: Int64
         let first: Int64
-        /// The object after it; nil where it is gone.
+        /// The object after the change, or nil if it was deleted.
         let object: JSONObject?
         let isKnown: Bool
     }
 
-    /// A change that waits for one before it.
     private struct Held {
         let change: Change
         let number: Int64
         let deadline: ContinuousClock.Instant
     }
 
-    /// How long a change waits for those before it: where one is missing, and where nothing is known of the object.
+    /// The time that a change waits for a missing predecessor, and the time if nothing is known about its object.
     package static let timeForMissing = Duration.seconds(1)
     package static let timeForUnknown = Duration.milliseconds(100)
 
-    /// The bytes of rows that are remembered, as values.
+    /// The memory for remembered objects and the minimum weight of each, in bytes.
     private static let mostBytes = 4 * 1024 * 1024
     private static let leastWeight = 256
-    /// How many changes wait at a time, and their bytes; with more of them no other waits.
+    /// If this many changes or bytes are held, further changes don't wait.
     private static let (mostHeld, mostHeldBytes) = (10_000, 16 * 1024 * 1024)
-    /// How long it is at least until those that have waited long enough are looked for once more.
+    /// The minimum interval between two checks for overdue changes.
     private static let pause = Duration.milliseconds(10)
 
     private var table = BoundedTable<Key, Version>(capacity: mostBytes)
-    /// What waits, by its number.
     private var held: [Key: [Held]] = [:]
     private var heldCount = 0
     private var heldBytes = 0
 
-    /// When changes that have waited long enough are to be looked for; nil where none waits.
+    /// The time of the next check for overdue changes, or nil if no change is held.
     package private(set) var nextDeadline: ContinuousClock.Instant?
 
     package init() {}
 
-    /// Takes a change.
+    /// Adds a change.
     ///
-    /// - Parameter mayBeLate: Whether changes of other processes, which were made before, may come after it.
-    /// - Returns: The changes whose turn it is, with what followers know of their objects.
+    /// - Parameter mayBeLate: Whether earlier changes of other processes may arrive after it.
+    /// - Returns: The changes to deliver now, with the state of their objects that followers know.
     package mutating func add(_ change: Change, mayBeLate: Bool, at now: ContinuousClock.Instant) -> [Change] {
         guard let number = change.number else { return [change] }
         let key = Key(className: Name(change.className), objectId: Name(change.objectId))
         let last = table.value(of: key)
         if let last, number <= last.number {
-            // What is known of the last one has what this one did, unless it was made before all that is remembered.
+            // The last version already includes this change, unless it precedes all remembered changes.
             guard number < last.first, last.isKnown else { return [] }
             var change = change
             change.known = .later(last.object)
@@ -81,7 +80,7 @@ package struct ChangeSequence {
         return changes
     }
 
-    /// The changes that have waited long enough.
+    /// Returns the held changes that have waited long enough.
     package mutating func takeOverdue(at now: ContinuousClock.Instant) -> [Change] {
         let keys = held.filter { $0.value.contains { $0.deadline <= now } }.keys
         let changes = keys.flatMap { key in drain(key, held.removeValue(forKey: key) ?? [], now) }
@@ -90,10 +89,10 @@ package struct ChangeSequence {
         return changes
     }
 
-    /// Forgets the objects of a class, or everything: others may follow it from now on, who know more, and numbers begin anew
-    /// in a database that another server took over.
+    /// Forgets the objects of a class, or all objects. Necessary because new followers know a later state, and because
+    /// numbers restart if another server has taken over the database.
     ///
-    /// - Returns: Changes that waited, and are not handed on.
+    /// - Returns: The held changes, which won't be delivered.
     @discardableResult
     package mutating func forget(_ className: Name?) -> [Change] {
         let keys = held.keys.filter { className == nil || $0.className == className }
@@ -108,11 +107,10 @@ package struct ChangeSequence {
         return changes
     }
 
-    /// How long a change may wait.
     private static func time(_ change: Change, _ last: Version?, mayBeLate: Bool) -> Duration {
         guard change.size < ValuePlace.largeSize else { return .zero }
         if let last { return last.isKnown ? timeForMissing : .zero }
-        // Before an object is made, nothing happens to it.
+        // Nothing can precede the creation of an object.
         return mayBeLate && change.before != nil ? timeForUnknown : .zero
     }
 

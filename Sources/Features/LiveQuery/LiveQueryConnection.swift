@@ -6,7 +6,7 @@ import Rules
 import ServerConfiguration
 import Tasks
 
-/// One client of live queries, from the opening of its connection to its end.
+/// The connection of one live-query client.
 actor LiveQueryConnection {
     typealias RequestID = LiveQueryMessage.RequestID
     typealias Subscription = Subscriptions.Subscription
@@ -16,39 +16,38 @@ actor LiveQueryConnection {
         let installationId: String?
         let isMaster: Bool
         let sessionToken: String?
-        /// Whether the session was one when the client connected.
+        /// Whether the session was valid when the client connected.
         var hasSession = false
     }
 
-    /// A subscription that came before the client said who it is, as some clients send them.
+    /// A subscription that arrived before the client connected, as some SDKs send it.
     struct EarlySubscription {
         let id: RequestID
         let message: String
     }
 
     struct SessionEnded: Error {}
-    /// More changes came than the client reads.
     private struct TooSlow: Error {}
 
-    /// What the comparisons of one change with all subscriptions may take, and how much of that in one go.
+    /// The maximum number of steps for comparing one change with all subscriptions, and the number after which the
+    /// thread is yielded.
     private static let stepsForChange = 10_000_000
     private static let stepsInOneGo = 100_000
-    /// What comparisons of one change may take that wait for no turn: most subscriptions ask for a few values, and their
-    /// events do not wait until conditions of others that take long have been looked at.
+    /// The number of steps per change that needs no waiting. Most subscriptions compare a few values, and their events
+    /// shouldn't wait for expensive conditions.
     private static let stepsAtOnce = 20_000
 
-    /// What the includes of all subscriptions may cost for one change, in bytes.
+    /// The maximum bytes of included objects per change, for all subscriptions together.
     private static let mostIncluded = 4 * 1024 * 1024
 
     static let tooMany = ParseError(ParseError.requestLimitExceeded, "Too many subscriptions.")
 
-    /// How long a connection is kept that ends by a fault of the server's: its client comes again at once.
+    /// The delay before a connection is closed after a server fault, because its client reconnects immediately.
     private static let timeToRecover = Duration.seconds(1)
 
     let socket: WebSocketConnection
     let origin: ClientAddress
     nonisolated var address: String { origin.text }
-    /// The network of the client.
     let sender: Sender
     let mountURL: String
     let server: LiveQueryServer
@@ -60,7 +59,7 @@ actor LiveQueryConnection {
 
     /// - Parameters:
     ///   - origin: The address of the client.
-    ///   - mountURL: The address under which it sees the server.
+    ///   - mountURL: The server URL as seen by the client.
     init(_ socket: WebSocketConnection, from origin: ClientAddress, mountURL: String, of server: LiveQueryServer) {
         self.socket = socket
         self.origin = origin
@@ -71,13 +70,15 @@ actor LiveQueryConnection {
         subscriptions = Subscriptions(of: server, for: sender, into: inbox)
     }
 
-    /// Serves the client until it leaves; throws what ended the connection, if it was not the client.
+    /// Serves the client until it disconnects.
+    ///
+    /// - Throws: The error that ended the connection, unless the client ended it.
     func run() async throws {
         server.connections.add(self)
         defer { end() }
         try await withThrowingTaskGroup(of: Void.self) { group in
             group.addTask { try await self.read() }
-            // A change may be compared with many conditions: not on the event loop.
+            // Comparing a change with many conditions takes long, so it doesn't run on the event loop.
             group.addTask(executorPreference: LongWork.changes) { try await self.notify() }
             group.addTask { try await self.socket.watch(every: self.server.pingInterval) }
             group.addTask { try await self.watchSessions() }
@@ -103,9 +104,9 @@ actor LiveQueryConnection {
         if client != nil { server.clients.subtract(1, ordering: .relaxed) }
     }
 
-    /// Who the client is and what it is subscribed to, for administrators; nil before it has said who it is.
+    /// Returns the client and its subscriptions for the console, or nil before the client has connected.
     ///
-    /// - Parameter most: How many subscriptions are listed.
+    /// - Parameter most: The maximum number of listed subscriptions.
     func overview(most: Int) -> JSONObject? {
         guard let client else { return nil }
         let listed = subscriptions.all.values.sorted { $0.serial < $1.serial }.prefix(most)
@@ -116,7 +117,7 @@ actor LiveQueryConnection {
         ]
     }
 
-    // MARK: What the client gets
+    // MARK: Notifications
 
     private func notify() async throws {
         for await item in inbox.items {
@@ -140,21 +141,21 @@ actor LiveQueryConnection {
             do {
                 context = try await self.context(subscription.sessionToken, of: client)
             } catch let error as ParseError where error.code == ParseError.timeout {
-                // The database is slow for a while, which is no fault of the subscription.
+                // The database is slow at the moment, which isn't the subscription's fault.
                 throw error
             } catch let error as ParseError {
                 try await end(id, subscription, error)
                 continue
             }
             do {
-                // Meanwhile the client may have ended it.
+                // The client may have unsubscribed in the meantime.
                 guard subscriptions.has(id, subscription) else { continue }
                 var query = subscription.query
                 let left = budget.left
                 let event = try await match(change, &query, context, &short, &budget)
                 guard subscriptions.update(id, query) else { throw Self.tooMany }
                 if let event { try await notify(event, of: change, id, subscription, context, &included) }
-                // Others wait for the thread.
+                // Other connections need the thread.
                 if left - budget.left > Self.stepsInOneGo { await Task.yield() }
             } catch let error as ParseError {
                 try await end(id, subscription, error)
@@ -162,7 +163,7 @@ actor LiveQueryConnection {
         }
     }
 
-    /// Compares a change with a subscription: at once where that is short, else in its turn among the connections of
+    /// Compares a change with a subscription: immediately if that is cheap, otherwise in turn with the connections of
     /// other networks.
     private func match(
         _ change: Change, _ query: inout LiveQuery, _ context: RequestContext, _ short: inout MatchBudget,
@@ -198,7 +199,7 @@ actor LiveQueryConnection {
             message["object"] = .object(event.object)
             if let original = event.original { message["original"] = .object(original) }
             guard change.size > HeavyWork.answerSize else { return try await send(message) }
-            // Writing it takes long, too, and many subscriptions may get it.
+            // Serializing a large event takes long too, and many subscriptions may get it.
             let written = message
             try await socket.send(try await server.comparing.run(of: sender) { written.text })
         } catch let error as ParseError {
@@ -206,9 +207,10 @@ actor LiveQueryConnection {
         }
     }
 
-    /// Ends a subscription that cannot go on; with the connection, when that was opened with the same session.
+    /// Ends a subscription after an error. Also ends the connection if it was opened with the same session and the
+    /// session has ended.
     func end(_ id: RequestID, _ subscription: Subscription, _ error: ParseError) async throws {
-        // What is the server's fault ends the connection: the client comes again, and misses no more than it must.
+        // After a server fault the client reconnects, and so misses as little as possible.
         guard error.code != ParseError.internalServerError else { throw error }
         if error.code == ParseError.invalidSessionToken,
             subscription.sessionToken.hasSameBytes(as: client?.sessionToken)
@@ -240,18 +242,18 @@ actor LiveQueryConnection {
 
     func send(_ message: JSONObject) async throws { try await socket.send(message.text) }
 
-    /// An error as a client gets it: in general words, where the deployment hides why something is refused.
+    /// Returns the error for the client. The message is generic if the deployment hides details.
     func errorFrame(_ error: ParseError, _ id: RequestID?) -> LiveQueryError {
         let sanitizes = server.backend.configuration.enableSanitizedErrorResponse
-        // ParseSwift closes the connection of all its subscriptions when it reads `false`, and JavaScript subscribes
-        // again and again when it reads `true`: of a condition that no live query has, neither is said.
+        // For conditions that live queries can't evaluate, `reconnect` is left out: ParseSwift closes the connection of
+        // all its subscriptions on `false`, and JavaScript subscribes again and again on `true`.
         let isUnserved = id != nil && error.message.hasSuffix(LiveQuery.needsDatabase)
         return LiveQueryError(
             error.code, sanitizes ? error.publicMessage ?? error.message : error.message, requestID: id,
             reconnect: isUnserved ? nil : false)
     }
 
-    /// What triggers get besides, by parse-server's names.
+    /// Returns the additional parameters of triggers, with parse-server's names.
     func details(_ client: Client, event: String) -> JSONObject {
         var details: JSONObject = [
             "event": .string(event), "clients": .number(Double(server.clients.load(ordering: .relaxed))),

@@ -11,15 +11,17 @@ import Rules
     import Foundation
 #endif
 
-/// What a client of live queries says.
+/// Handles the messages of a live-query client.
 extension LiveQueryConnection {
-    /// The most subscriptions that wait for the client to connect, and the most bytes of their messages.
+    /// The maximum number and bytes of subscriptions that wait for the client to connect.
     private static let mostEarly = 100
     private static let mostEarlyBytes = 64 * 1024
-    /// The most bytes of an installation's id, and of a session token: both are kept for as long as the connection.
+    /// The maximum bytes of an installation id or session token. Both are stored for the whole connection.
     private static let longestName = 1024
 
-    /// Serves what the client says until it leaves; throws what ended the connection.
+    /// Handles messages until the client disconnects.
+    ///
+    /// - Throws: The error that ended the connection, unless the client ended it.
     func read() async throws {
         for try await text in socket.texts { try await take(text) }
     }
@@ -32,7 +34,7 @@ extension LiveQueryConnection {
         }
     }
 
-    /// Reads a message: one that is long, not on the event loop.
+    /// Parses a message. A long one is parsed off the event loop.
     private static func message(_ text: String) async throws -> LiveQueryMessage {
         guard text.utf8.count >= RequestQueue.longSize else { return try LiveQueryMessage(text) }
         return try await LongWork.medium.run { Result { try LiveQueryMessage(text) } }.get()
@@ -62,7 +64,6 @@ extension LiveQueryConnection {
         }
     }
 
-    /// Whether there is room for a subscription that comes before the client connects.
     private func keepsEarly(_ text: String) -> Bool {
         early.count < Self.mostEarly
             && early.reduce(text.utf8.count) { $0 + $1.message.utf8.count } <= Self.mostEarlyBytes
@@ -78,8 +79,8 @@ extension LiveQueryConnection {
         var candidate = Client(
             id: UUID().uuidString.asciiLowercased, installationId: message["installationId"]?.stringValue,
             isMaster: isMaster, sessionToken: Self.token(message["sessionToken"]?.stringValue))
-        // From now on the client hears when its session ends. One that has ended already counts as none here: clients
-        // come again at once when they are refused.
+        // From here on the client is notified when its session ends. A session that has already ended is treated as
+        // none, because rejected clients reconnect immediately.
         let context: RequestContext
         do {
             context = try await self.context(candidate.sessionToken, of: candidate)
@@ -95,7 +96,7 @@ extension LiveQueryConnection {
         if client == nil { server.clients.add(1, ordering: .relaxed) }
         client = candidate
         subscriptions.ownSession = candidate.sessionToken
-        // It cannot subscribe before others know: they relay what is committed after that.
+        // The client can't subscribe before the other processes know: they relay only what commits later.
         try await server.announceClients()
         socket.noteKnown()
         try await answer("connected", nil)
@@ -104,7 +105,9 @@ extension LiveQueryConnection {
         for subscription in waiting { try await take(subscription.message) }
     }
 
-    /// Who the client is; throws ``LiveQueryError`` 2 before it has said so.
+    /// Returns the client.
+    ///
+    /// - Throws: ``LiveQueryError`` 2 if it hasn't connected yet.
     private func connected(_ id: RequestID) throws(LiveQueryError) -> Client {
         guard let client else {
             throw LiveQueryError(
@@ -119,7 +122,7 @@ extension LiveQueryConnection {
 
     private func subscribe(_ id: RequestID, _ query: JSONObject, _ sentToken: String?, size: Int) async throws {
         let client = try connected(id)
-        // What it was subscribed to under the number ends, whatever becomes of this.
+        // An existing subscription with this id ends even if the new one fails.
         subscriptions.remove(id)
         let token = Self.token(sentToken) ?? client.sessionToken
         defer { subscriptions.forgetSessions() }
@@ -130,13 +133,13 @@ extension LiveQueryConnection {
             if let token { message["sessionToken"] = .string(token) }
             let backend = server.backend
             let query = try await backend.liveQueryTriggers.beforeSubscribe(query, message, context)
-            // Patterns are read, among others: not on the event loop.
+            // Compiles patterns, among others, so it doesn't run on the event loop.
             let prepared = try await LongWork.medium.run {
                 Result { try backend.liveQueries.subscribe(query, context) }
             }
             .get()
             guard subscriptions.add(id, prepared, sessionToken: token, size: size) else { throw Self.tooMany }
-            // Another subscription's end may have forgotten the session meanwhile.
+            // The end of another subscription may have dropped the session in the meantime.
             if let token, let user = context.caller.user { subscriptions.follow(user: Name(user.id), of: token) }
         } catch let error as ParseError {
             throw errorFrame(error, id)

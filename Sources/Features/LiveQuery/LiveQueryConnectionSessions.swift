@@ -3,14 +3,15 @@ import Operations
 import ParseModel
 import Rules
 
-/// The sessions with whose eyes a client of live queries sees.
+/// Checks the sessions of a live-query client.
 extension LiveQueryConnection {
-    /// How long a client has to connect.
     private static let timeToConnect = Duration.seconds(30)
-    /// How often sessions are looked at, of which no news came.
+    /// The interval for checking sessions whose end was not announced.
     private static let sessionPause = Duration.seconds(60)
 
-    /// Whose eyes a subscription sees with, now; throws `ParseError` 209 for a session that is none, or has ended.
+    /// Returns the context of a subscription with the session's current permissions.
+    ///
+    /// - Throws: `ParseError` 209 if the session is invalid or has ended.
     func context(_ token: String?, of client: Client?) async throws -> RequestContext {
         let now = server.backend.clock.now
         var caller = Caller(
@@ -23,9 +24,9 @@ extension LiveQueryConnection {
         return RequestContext(caller: caller, mountURL: mountURL, now: now, address: address)
     }
 
-    /// Ends the subscriptions whose sessions have ended; with the connection, when that was opened with such a session.
+    /// Ends the subscriptions whose sessions have ended. Ends the connection if that applies to its own session.
     func checkSessions() async throws {
-        // A session that had ended before the client came is no news.
+        // A session that had ended before the client connected was already treated as none.
         if let client, client.hasSession {
             do {
                 _ = try await context(client.sessionToken, of: client)
@@ -42,7 +43,7 @@ extension LiveQueryConnection {
         }
     }
 
-    /// Looks at the sessions again and again; returns when the client does not say in time who it is.
+    /// Checks the sessions at intervals. Returns early if the client doesn't connect in time.
     func watchSessions() async throws {
         try await Task.sleep(for: Self.timeToConnect)
         while client != nil {

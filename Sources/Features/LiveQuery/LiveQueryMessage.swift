@@ -1,20 +1,19 @@
 import JSON
 
-/// What a client of live queries says.
+/// A message from a live-query client.
 enum LiveQueryMessage {
-    /// Who it is; nothing else is served before.
+    /// Identifies the client. Must come before other messages.
     case connect(JSONObject)
-    /// It subscribes to changes, or to others than before under the same id.
+    /// Subscribes to changes, or replaces the query of a subscription (`isUpdate`).
     case subscribe(RequestID, query: JSONObject, sessionToken: String?, isUpdate: Bool)
-    /// It ends its subscription.
     case unsubscribe(RequestID)
 
-    /// A client's own number for a subscription.
+    /// The id that the client has chosen for a subscription.
     typealias RequestID = Double
 
-    /// Reads a message. Members that are not known say nothing: clients of other lines send some.
+    /// Parses a message. Unknown members are ignored, because some SDK versions send additional ones.
     ///
-    /// - Throws: ``LiveQueryError`` 1 for what is none, 3 for an operation that there is not.
+    /// - Throws: ``LiveQueryError`` 1 for an invalid message, 3 for an unknown operation.
     init(_ text: String) throws(LiveQueryError) {
         guard let message = (try? JSONValue(parsing: text))?.objectValue else {
             throw LiveQueryError(LiveQueryError.malformed, "A message must be a JSON object")
@@ -45,7 +44,7 @@ enum LiveQueryMessage {
         }
     }
 
-    /// The members of `connect` that are texts where they are there.
+    /// The members of `connect` that must be strings if present.
     private static let texts: [Name] = [
         "javascriptKey", "masterKey", "clientKey", "windowsKey", "restAPIKey", "sessionToken", "installationId",
     ]
@@ -58,13 +57,13 @@ enum LiveQueryMessage {
         return id
     }
 
-    /// - Throws: ``LiveQueryError`` 1 for what is there, and is neither a text nor null.
+    /// - Throws: ``LiveQueryError`` 1 if the value is present and neither a string nor null.
     private static func checkText(_ value: JSONValue?, requestID: RequestID? = nil) throws(LiveQueryError) {
         guard let value, !value.isNull, value.stringValue == nil else { return }
         throw wrongType(value, wanted: "string", requestID: requestID)
     }
 
-    /// Checks the form of `include`: a text, or a list of distinct texts.
+    /// Checks that `include` is a string or a list of distinct strings.
     private static func checkInclude(_ value: JSONValue?, requestID: RequestID) throws(LiveQueryError) {
         guard let value, !value.isNull, value.stringValue == nil else { return }
         guard let list = value.arrayValue else { throw wrongType(value, wanted: "array", requestID: requestID) }
@@ -98,23 +97,22 @@ enum LiveQueryMessage {
     }
 }
 
-/// What went wrong, for the client.
+/// An error response to a live-query client.
 package struct LiveQueryError: Error {
-    /// The message is none of the protocol.
+    /// The message doesn't follow the protocol.
     static let malformed = 1
-    /// The client did not connect, or has no such subscription.
+    /// The client hasn't connected, or has no such subscription.
     static let notConnected = 2
-    /// There is no such operation.
     static let unknownOperation = 3
-    /// None of the keys is one of this server's.
+    /// None of the client's keys is valid.
     static let wrongKey = 4
 
-    /// One of the above, or a code of Parse.
+    /// One of the codes above or a Parse error code.
     var code: Int
     var message: String
-    /// The subscription that it concerns; nil for the connection.
+    /// The affected subscription, or nil for the connection.
     var requestID: LiveQueryMessage.RequestID?
-    /// Whether the client may try again as it is; nil where it is to go on as if nothing was refused but what it asked.
+    /// Whether the client may reconnect, or nil to send no instruction.
     var reconnect: Bool?
 
     init(_ code: Int, _ message: String, requestID: LiveQueryMessage.RequestID? = nil, reconnect: Bool? = true) {

@@ -10,37 +10,36 @@ public import ServerConfiguration
 import Synchronization
 public import Tasks
 
-/// Live queries: clients keep a WebSocket connection open, subscribe to queries, and are notified of what becomes of
-/// the objects.
+/// The live-query server. Clients keep a WebSocket connection open, subscribe to queries, and are notified when
+/// matching objects change.
 public final class LiveQueryServer: WebSocketHandler {
     let backend: Backend
     package let feed: ChangeFeed
     let admission: LiveQueryAdmission
     let logger: Logger
-    /// The bytes that the conditions of all subscriptions take; one network has half of them.
+    /// Limits the bytes of the conditions of all subscriptions. One network gets at most half.
     let memory = Gate(capacity: 64 * 1024 * 1024, share: 32 * 1024 * 1024)
-    /// Who compares a change with a condition that takes long: on all threads but one, which is left for what is short,
-    /// and of one network on half of them. The one whose conditions took the least time comes first.
+    /// Schedules expensive comparisons on all threads but one, and those of one network on at most half of the threads.
+    /// The network that has used the least time comes first.
     let comparing = Gate(
         capacity: LongWork.changes.threadCount - 1, share: max(1, LongWork.changes.threadCount / 2), countsTime: true)
     let includes = IncludeReads()
     let connections = OpenConnections()
-    /// What administrators follow.
+    /// The queries that console operators watch.
     let watches = LiveWatches()
     let clients = Atomic(0)
-    /// How many subscriptions they have.
     let subscriptions = Atomic(0)
     private let relay: ChangeRelay
     private let address: @Sendable (WebSocketRequest) -> ClientAddress
     private let mountURL: @Sendable (WebSocketRequest) -> String
 
-    /// Puts the parts together.
+    /// Creates the server.
     ///
     /// - Parameters:
-    ///   - feed: The changes, of which the backend notifies.
-    ///   - address: The IP address of a client, as far as the proxies before the server are believed.
-    ///   - mountURL: The address under which a client sees the server.
-    /// - Throws: `AddressList.InvalidEntry` for what is no address in the configuration.
+    ///   - feed: The feed to which the backend reports changes.
+    ///   - address: Returns the IP address of a client, as reported by trusted proxies.
+    ///   - mountURL: Returns the server URL as seen by a client.
+    /// - Throws: `AddressList.InvalidEntry` for an invalid address in the configuration.
     public init(
         _ backend: Backend, _ feed: ChangeFeed, address: @escaping @Sendable (WebSocketRequest) -> ClientAddress,
         mountURL: @escaping @Sendable (WebSocketRequest) -> String, logger: Logger
@@ -58,15 +57,14 @@ public final class LiveQueryServer: WebSocketHandler {
             { [feed] in feed.note(userChanged: $0) }, settle: { [feed] in await feed.settle(user: $0) })
     }
 
-    /// How many clients are connected now, and how many subscriptions they have.
+    /// The current number of clients and of their subscriptions.
     public var figures: (clients: Int, subscriptions: Int) {
         (clients.load(ordering: .relaxed), subscriptions.load(ordering: .relaxed))
     }
 
-    /// How many connections, and subscriptions of each, are listed.
     private static let (mostConnections, mostSubscriptions) = (200, 20)
 
-    /// Who is connected to this process now, and subscribed to what, for administrators.
+    /// Returns the clients of this process and their subscriptions, for the console.
     public func overview() async -> JSONObject {
         var listed: [JSONValue] = []
         for connection in connections.oldest(Self.mostConnections) {
@@ -83,13 +81,13 @@ public final class LiveQueryServer: WebSocketHandler {
 
     private var options: Configuration.LiveQuery { backend.configuration.liveQuery }
 
-    /// How often a connection is asked whether anybody is there.
+    /// The interval of pings that detect dead connections.
     var pingInterval: Duration { .milliseconds(options.pingInterval) }
 
-    /// Hands changes on, and notifies other processes of them, until the task is cancelled.
+    /// Delivers changes and relays them to other processes until the task is cancelled.
     public func run() async {
         await withTaskGroup(of: Void.self) { group in
-            // Large changes take long to write and to read.
+            // Large changes take long to serialize and to parse.
             group.addTask(executorPreference: LongWork.changes) { await self.feed.run { self.relay.send($0) } }
             group.addTask(executorPreference: LongWork.relay) {
                 await self.relay.run { self.clients.load(ordering: .relaxed) > 0 || !self.watches.isEmpty }
@@ -97,7 +95,9 @@ public final class LiveQueryServer: WebSocketHandler {
         }
     }
 
-    /// Has the other processes relay changes to this one, which has a client now; throws 1 when they cannot know of it.
+    /// Asks the other processes to relay changes to this one, which now has a client.
+    ///
+    /// - Throws: `ParseError` 1 if they can't be reached.
     func announceClients() async throws(ParseError) {
         do {
             try await relay.announceClients()
@@ -107,7 +107,7 @@ public final class LiveQueryServer: WebSocketHandler {
         }
     }
 
-    /// Whatever the path is: clients are set up with that of the interface, or with another.
+    /// Accepts every path, because clients may be configured with the API path or any other.
     public func accepts(_ request: WebSocketRequest) -> Bool { options.isServed }
 
     public var knowsClientsLater: Bool { true }
@@ -121,7 +121,7 @@ public final class LiveQueryServer: WebSocketHandler {
     }
 }
 
-/// The connections of live queries that are open in this process.
+/// The open live-query connections of this process.
 final class OpenConnections: Sendable {
     private struct State {
         var all: [ObjectIdentifier: (order: Int, LiveQueryConnection)] = [:]
@@ -141,13 +141,13 @@ final class OpenConnections: Sendable {
         state.withLock { state in state.all[ObjectIdentifier(connection)] = nil }
     }
 
-    /// Those that have been open for longest.
+    /// Returns the connections that have been open the longest.
     func oldest(_ most: Int) -> [LiveQueryConnection] {
         state.withLock { state in state.all.values.sorted { $0.order < $1.order }.prefix(most).map { $0.1 } }
     }
 }
 
-/// Who may connect, and as what.
+/// Decides which clients may connect, and with which permissions.
 package struct LiveQueryAdmission: Sendable {
     private let appId: String
     private let keyPairs: [(name: Name, key: String)]
@@ -159,14 +159,14 @@ package struct LiveQueryAdmission: Sendable {
         masterKeyAddresses = try AddressList(configuration.masterKeyIps)
     }
 
-    /// Looks at the keys of a client. They are compared in constant time.
+    /// Checks the keys of a client in constant time.
     ///
     /// - Parameters:
-    ///   - message: What the client says when it connects.
-    ///   - address: Its IP address.
-    /// - Returns: Whether it has the rights of the master key: where that is among the keys of live queries, and is
-    ///   taken from the address.
-    /// - Throws: ``LiveQueryError`` 4.
+    ///   - message: The client's `connect` message.
+    ///   - address: The client's IP address.
+    /// - Returns: Whether the client has master-key permissions. This requires that the master key is one of the
+    ///   live-query keys and allowed from the address.
+    /// - Throws: ``LiveQueryError`` 4 for an invalid key.
     package func isMaster(_ message: JSONObject, address: ClientAddress) throws(LiveQueryError) -> Bool {
         let refusal = LiveQueryError(LiveQueryError.wrongKey, "Key in request is not valid", reconnect: false)
         guard appId.hasSameBytes(as: message["applicationId"]?.stringValue) else { throw refusal }

@@ -6,16 +6,13 @@ import Rules
 import Synchronization
 import Tasks
 
-/// A query that an administrator follows by asking again and again: what came since it was asked last. It ends when
-/// it is not asked any more, or when more comes than there is room for.
+/// A query that a console operator watches by polling. It ends if polling stops or too many changes arrive.
 actor LiveWatch {
-    /// The most events that wait, and the most bytes that they take: the earliest make room.
+    /// The maximum number of waiting events, and their maximum bytes. The oldest are dropped.
     private static let (mostEvents, mostBytes) = (1_000, 1_000_000)
-    /// From how many bytes on an event comes without its fields.
+    /// The size in bytes above which an event is sent without its fields.
     private static let longest = 64 * 1024
-    /// What the comparison with one change may take.
     private static let steps = 1_000_000
-    /// After how long without a question it ends.
     private static let idle = Duration.seconds(30)
 
     private let server: LiveQueryServer
@@ -37,7 +34,7 @@ actor LiveWatch {
 
     func begin() { server.feed.add(inbox, to: topic) }
 
-    /// Compares changes until it ends.
+    /// Collects events until the watch ends.
     func run() async {
         defer { server.feed.remove(inbox, from: topic) }
         await withTaskGroup(of: Void.self) { group in
@@ -49,7 +46,7 @@ actor LiveWatch {
         }
     }
 
-    /// What came since this was asked last, and how many events made room.
+    /// Returns the events since the previous call, and the number of dropped events.
     func take() -> (events: [JSONValue], skipped: Int) {
         asked = .now
         defer { (events, bytes, skipped) = ([], 0, 0) }
@@ -65,7 +62,7 @@ actor LiveWatch {
     private func takeChanges() async {
         for await item in inbox.items {
             guard case .change(let change, let size) = item else { continue }
-            // The next question subscribes anew, and is answered why that cannot be.
+            // The next poll subscribes again and so gets the error.
             guard (try? note(change)) != nil else { return }
             inbox.take(size)
             await Task.yield()
@@ -98,17 +95,16 @@ actor LiveWatch {
     }
 }
 
-/// The queries that administrators follow in this process, by the names under which they do.
+/// The watched queries of this process, by name.
 final class LiveWatches: Sendable {
     private static let most = 32
     private let all = Mutex<[String: LiveWatch]>([:])
 
-    /// Whether nothing is followed.
     var isEmpty: Bool { all.withLock { $0.isEmpty } }
 
     subscript(name: String) -> LiveWatch? { all.withLock { $0[name] } }
 
-    /// Keeps one; returns whether there was room for it, and nothing of its name.
+    /// Adds a watch. Returns false if the limit is reached or the name is in use.
     func add(_ watch: LiveWatch, as name: String) -> Bool {
         all.withLock { all in
             guard all.count < Self.most, all[name] == nil else { return false }
@@ -121,19 +117,19 @@ final class LiveWatches: Sendable {
 }
 
 extension LiveQueryServer {
-    /// What became of objects that an administrator follows since this was asked last: at once, or as soon as something
-    /// comes. Triggers are not asked.
+    /// Returns the events of a watched query since the previous call, waiting up to `wait` for the first one. Runs no
+    /// triggers.
     ///
     /// - Parameters:
     ///   - query: `className` and `where`.
-    ///   - name: The name under which it is followed, which the administrator chooses.
-    ///   - mountURL: The address under which he sees the server.
-    ///   - address: His IP address.
-    ///   - wait: For how long to wait.
-    /// - Returns: `events`, each with `event`, `at`, `object` and `original`; `skipped`, how many made room for others;
-    ///   `isNew`, whether changes are followed from now on only.
-    /// - Throws: `ParseError` 102 and others for a query that is none, 103 for a class whose changes are not published,
-    ///   155 when too many queries are followed.
+    ///   - name: A name for the watch, chosen by the operator.
+    ///   - mountURL: The server URL as seen by the operator.
+    ///   - address: The operator's IP address.
+    ///   - wait: The maximum waiting time.
+    /// - Returns: `events`, each with `event`, `at`, `object` and `original`; `skipped`, the number of dropped events;
+    ///   `isNew`, whether the watch has just started.
+    /// - Throws: `ParseError` 102 and others for an invalid query, 103 if changes of the class aren't published, 155 if
+    ///   too many queries are watched.
     public func events(
         _ query: JSONObject, followedAs name: String, mountURL: String, address: String, wait: Duration
     ) async throws -> JSONObject {
@@ -174,7 +170,7 @@ extension LiveQueryServer {
             throw ParseError(ParseError.requestLimitExceeded, "Too many live queries are being watched.")
         }
         await watch.begin()
-        // It outlives the question.
+        // The watch outlives this request.
         Task.detached { [watches] in
             await watch.run()
             watches.remove(name)

@@ -3,22 +3,22 @@ import Operations
 import Rules
 import Tasks
 
-/// A change as processes send it each other: as text, in pieces that PostgreSQL announces (`NOTIFY` takes less than
-/// 8000 bytes).
+/// A change in the text format in which processes exchange it. `NOTIFY` allows less than 8,000 bytes, so a change is
+/// sent in pieces.
 package struct RelayedChange: Sendable {
-    /// The whole as JSON.
+    /// The whole change as JSON.
     package let text: String
 
-    /// The most bytes of a piece, without what stands before it.
+    /// The maximum bytes of a piece without its header.
     static let pieceSize = 7500
 
-    /// Stands for changes that were lost: by its number other processes notice that they miss some.
+    /// Represents lost changes. Its number makes other processes notice that they missed some.
     package static let none = RelayedChange(text: "{}")
 
     private init(text: String) { self.text = text }
 
-    /// Writes a change. Of a large object the others read what it is now, and are given by which fields it was
-    /// different.
+    /// Encodes a change. Of a large object it contains only the previous values of changed fields, because receivers
+    /// read the current object.
     package init(_ change: Change) {
         var json: JSONObject = ["class": .string(change.className), "id": .string(change.objectId)]
         if let number = change.number { json["number"] = .string("\(number)") }
@@ -42,16 +42,16 @@ package struct RelayedChange: Sendable {
         fileprivate let size: Int
         fileprivate let before: JSONObject?
         fileprivate let after: JSONObject?
-        /// How the object was different, and which fields it did not have; nil for one that is new.
+        /// The previous values of changed fields and the added fields, or nil for a new object.
         fileprivate let former: (fields: JSONObject, added: [Name])?
-        /// Whether the object is still to be read.
+        /// Whether the current object must be read.
         let isLarge: Bool
 
-        /// The change.
+        /// Returns the change.
         ///
         /// - Parameters:
-        ///   - current: The object as it is, where it was to be read.
-        ///   - place: What it holds.
+        ///   - current: The current object, if it had to be read.
+        ///   - place: The memory reservation of the object.
         package func change(_ current: JSONObject? = nil, _ place: ValuePlace? = nil) -> Change {
             var before = before
             if let former, var object = current {
@@ -64,7 +64,7 @@ package struct RelayedChange: Sendable {
         }
     }
 
-    /// Reads a change; nil for what is none.
+    /// Parses a change. Returns nil if it is invalid.
     static func change(_ text: String) -> Received? {
         guard let json = (try? JSONValue(parsing: text))?.objectValue,
             let className = json["class"]?.stringValue, let objectId = json["id"]?.stringValue
@@ -78,14 +78,14 @@ package struct RelayedChange: Sendable {
             former: former, isLarge: json["isLarge"] == true)
     }
 
-    /// The pieces, each with where it belongs: the process, the number of the change, the position of the piece, and
-    /// how many there are.
+    /// Returns the pieces. The header of each contains the process, the change number, the index of the piece and the
+    /// number of pieces.
     package func pieces(sender: String, number: Int) -> [String] {
         var pieces: [Substring.UTF8View] = []
         var rest = text.utf8[...]
         while !rest.isEmpty {
             var end = rest.index(rest.startIndex, offsetBy: Self.pieceSize, limitedBy: rest.endIndex) ?? rest.endIndex
-            // A character stays whole.
+            // Doesn't split characters.
             while end < rest.endIndex, rest[end] & 0xC0 == 0x80 { rest.formIndex(before: &end) }
             pieces.append(rest[..<end])
             rest = rest[end...]
@@ -94,9 +94,9 @@ package struct RelayedChange: Sendable {
     }
 }
 
-/// Puts changes together of the pieces that arrive. Those of one process arrive in their order.
+/// Reassembles changes from received pieces. The pieces of one process arrive in order.
 package struct RelayedPieces {
-    /// The most bytes of changes that are not complete.
+    /// The maximum bytes of incomplete changes.
     private static let mostBytes = 64 * 1024 * 1024
 
     private struct Partial {
@@ -108,28 +108,26 @@ package struct RelayedPieces {
     }
 
     private let ownSender: String
-    /// The number of the last change of each process.
     private var lastNumbers = BoundedTable<String, Int>(capacity: 1024)
     private var hasLost = false
     private var partials: [String: Partial] = [:]
     private var bytes = 0
 
-    /// - Parameter ownSender: The process whose own pieces come back to it, and are left out.
+    /// - Parameter ownSender: The id of this process, whose own pieces are ignored.
     package init(ownSender: String) { self.ownSender = ownSender }
 
-    /// Whether changes were lost since this was asked last: those of a process are numbered without gaps.
+    /// Returns whether changes were lost since the previous call. Each process numbers its changes without gaps.
     package mutating func takeLoss() -> Bool {
         defer { hasLost = false }
         return hasLost
     }
 
-    /// Takes a piece.
+    /// Adds a piece.
     ///
-    /// - Parameter isWanted: Whether anybody wants a change that begins with it; of others no more is kept than the
-    ///   place.
-    /// - Returns: The change that it completes; nil otherwise.
+    /// - Parameter isWanted: Whether the change has followers. The text of unwanted changes isn't stored.
+    /// - Returns: The change that the piece completes, or nil.
     package mutating func add(_ piece: String, isWanted: Bool = true) -> RelayedChange.Received? {
-        // By bytes: a mark that combines with the space before it may begin a piece.
+        // Compares bytes, because a piece may begin with a mark that combines with the preceding space.
         let parts = piece.utf8.split(separator: UInt8(ascii: " "), maxSplits: 4, omittingEmptySubsequences: false)
             .map { Substring($0) }
         guard parts.count == 5, let number = Int(parts[1]), let place = Int(parts[2]), let count = Int(parts[3]) else {
@@ -144,7 +142,7 @@ package struct RelayedPieces {
             bytes -= known.text.utf8.count
             if known.number == number { partial = known } else { hasLost = true }
         }
-        // One of which pieces are missing is left out.
+        // A change with missing pieces is dropped.
         guard partial.next == place, partial.count == count, place < count else {
             hasLost = true
             return nil
@@ -161,7 +159,7 @@ package struct RelayedPieces {
         return nil
     }
 
-    /// Forgets what is not complete: the rest is lost.
+    /// Drops incomplete changes, whose remaining pieces won't arrive.
     package mutating func reset() {
         partials = [:]
         lastNumbers = BoundedTable(capacity: 1024)

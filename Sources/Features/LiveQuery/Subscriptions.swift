@@ -2,26 +2,24 @@ import JSON
 import Operations
 import Tasks
 
-/// What one connection follows, and the room that it takes.
+/// The subscriptions of one connection and the memory they use.
 package struct Subscriptions {
     typealias RequestID = LiveQueryMessage.RequestID
 
-    /// One query that a client is subscribed to.
     struct Subscription {
-        /// Which of the subscriptions that had the same number it is.
+        /// Distinguishes successive subscriptions with the same request id.
         let serial: Int
-        /// The token of the session whose rights it has; nil for none.
+        /// The token of the session whose permissions it has, or nil for none.
         let sessionToken: String?
-        /// What it takes, in bytes: its message, and what was made of its condition.
+        /// The bytes of its message and of the compiled condition.
         var size: Int
-        /// What it wants, and what was learned of that.
+        /// The query, including what comparisons have cached.
         var query: LiveQuery
     }
 
     private static let most = 1000
-    /// The most sessions whose rights they have: with each change each is looked for, if not long ago.
+    /// The maximum number of different sessions. Each change may require a look-up of each.
     private static let mostSessions = 100
-    /// The most bytes that all of them take.
     private static let mostBytes = 1024 * 1024
 
     private let server: LiveQueryServer
@@ -29,9 +27,9 @@ package struct Subscriptions {
     private let inbox: ChangeInbox
     private(set) var all: [RequestID: Subscription] = [:]
     private var topics: [ChangeFeed.Topic: Int] = [:]
-    /// The session of the client itself.
+    /// The session with which the client connected.
     package var ownSession: String?
-    /// The users of the sessions, whose changes are followed.
+    /// The followed users, by session token.
     package private(set) var users: [Name: Name] = [:]
     private var bytes = 0
     private var lastSerial = 0
@@ -42,7 +40,7 @@ package struct Subscriptions {
         self.inbox = inbox
     }
 
-    /// The subscriptions to a class, in the order in which the client made them: so it hears of a change.
+    /// Returns the subscriptions to a class in the order in which the client made them. Events are sent in that order.
     func inOrder(of className: Name) -> [(RequestID, Subscription)] {
         all.lazy.filter { $0.value.query.className == className }.map { ($0.key, $0.value) }
             .sorted { $0.1.serial < $1.1.serial }
@@ -50,33 +48,33 @@ package struct Subscriptions {
 
     subscript(id: RequestID) -> Subscription? { all[id] }
 
-    /// Whether a subscription is still the one that it was.
+    /// Returns whether the subscription still exists and was not replaced.
     func has(_ id: RequestID, _ subscription: Subscription) -> Bool { all[id]?.serial == subscription.serial }
 
-    /// Whether there is room for a subscription with the rights of a session.
+    /// Returns whether a subscription with the session's permissions is within the limit.
     func hasRoom(forSession token: String?) -> Bool {
         guard let token = token.map({ Name($0) }) else { return true }
         let known = Set(all.values.compactMap { $0.sessionToken.map { Name($0) } })
         return known.contains(token) || known.count < Self.mostSessions
     }
 
-    /// Takes room for a message; false when there is none.
+    /// Reserves memory for a message. Returns false if there is none left.
     mutating func take(_ size: Int) -> Bool {
         guard bytes + size <= Self.mostBytes, server.memory.tryEnter(weight: size, of: sender) else { return false }
         bytes += size
         return true
     }
 
-    /// Gives room back.
+    /// Releases reserved memory.
     mutating func give(_ size: Int) {
         bytes -= size
         server.memory.leave(weight: size, of: sender)
     }
 
-    /// Adds a subscription, in the place of one of the same number.
+    /// Adds a subscription, replacing one with the same id.
     ///
-    /// - Parameter size: How many bytes its message had.
-    /// - Returns: Whether there is room for it.
+    /// - Parameter size: The bytes of its message.
+    /// - Returns: Whether it is within the limits.
     mutating func add(_ id: RequestID, _ query: LiveQuery, sessionToken: String?, size: Int) -> Bool {
         remove(id)
         let size = size + query.weight
@@ -88,7 +86,7 @@ package struct Subscriptions {
         return true
     }
 
-    /// Keeps what was learned of a query; returns whether there is room for it.
+    /// Stores the updated state of a query. Returns false if there is no memory left for it.
     mutating func update(_ id: RequestID, _ query: LiveQuery) -> Bool {
         guard let known = all[id] else { return true }
         let more = query.weight - known.query.weight
@@ -99,7 +97,7 @@ package struct Subscriptions {
         return true
     }
 
-    /// Ends a subscription, if there is one of the number.
+    /// Ends the subscription with this id, if it exists.
     mutating func remove(_ id: RequestID) {
         guard let subscription = all.removeValue(forKey: id) else { return }
         server.subscriptions.subtract(1, ordering: .relaxed)
@@ -107,7 +105,7 @@ package struct Subscriptions {
         leave(.objects(subscription.query.className))
     }
 
-    /// Notifies the connection when something about a session's user changes.
+    /// Notifies the connection of changes to a session's user.
     package mutating func follow(user id: Name, of session: String) {
         let before = users.updateValue(id, forKey: Name(session))
         guard before != id else { return }
@@ -136,7 +134,6 @@ package struct Subscriptions {
         server.feed.remove(inbox, from: topic)
     }
 
-    /// Ends everything.
     mutating func removeAll() {
         for topic in topics.keys { server.feed.remove(inbox, from: topic) }
         topics = [:]

@@ -3,38 +3,39 @@ public import Outgoing
 public import ServerConfiguration
 import Tasks
 
-/// Sends the mails that cloud code writes (`Parse.Cloud.sendEmail`), at once, so that the code gets an error for one
-/// that is not taken.
+/// Sends mails for cloud code (`Parse.Cloud.sendEmail`) immediately, without a queue, so that the code gets an error if
+/// a mail is rejected.
 public struct CloudMail: Sendable {
     private let delivery: Configuration.MailDelivery
     private let transport: any MailTransport
     private let writer: MailWriter
-    /// The most bytes of a text, and the most recipients.
+    /// The maximum bytes of a text, and the maximum number of recipients.
     private static let longest = 1024 * 1024
     private static let mostRecipients = 100
 
-    /// - Parameter caller: What makes requests of HTTP; needed where mails are sent by them.
-    /// - Throws: `ConfigurationError` for bodies of requests that are none.
+    /// - Parameter caller: The HTTP client, or nil to create one if the transport needs it.
+    /// - Throws: `ConfigurationError` for invalid request bodies or templates.
     public init(_ delivery: Configuration.MailDelivery, _ configuration: Configuration, caller: HTTPCaller?) throws {
         self.delivery = delivery
         transport = try MailTransports.transport(delivery, configuration.outgoing, caller)
         writer = try MailWriter(delivery, configuration)
     }
 
-    /// Leaves half of the threads for mail servers to the mails of accounts, which others would send if they waited long.
+    /// Reserves half of the mail threads for account mails, which must not wait long.
     private static let gate = Gate(capacity: max(1, MailQueue.atOnce / 2), mostWaiting: 1000)
 
-    /// Why a mail was not sent.
+    /// The error for a mail that was not sent.
     public struct Refused: Error, CustomStringConvertible {
-        /// The message for the code.
+        /// The message for cloud code.
         public let description: String
     }
 
     /// Sends a mail.
     ///
-    /// - Parameter mail: `to` (an address, or several), `from`, `subject`, `text`, `html`, as adapters of parse-server
-    ///   take them; or `templateName` with `recipient`, `sender`, `placeholders`, `user`, as its API mail adapter does.
-    /// - Throws: `Refused` for what is no mail, and when no server took it.
+    /// - Parameter mail: `to` (an address or a list), `from`, `subject`, `text` and `html`, as in parse-server's
+    ///   adapters. Alternatively `templateName` with `recipient`, `sender`, `placeholders` and `user`, as in its API
+    ///   mail adapter.
+    /// - Throws: `Refused` for an invalid mail or if no server accepted it.
     public func send(_ mail: JSONObject) async throws {
         let message = try message(mail)
         do {

@@ -9,10 +9,11 @@ import Synchronization
 public import Telemetry
 import Templates
 
-/// Mails for accounts: they wait in the database, with the change that they are about, and are sent soon after.
+/// Queues account mails in the database, in the same transaction as the change that causes them, and sends them shortly
+/// afterwards.
 ///
-/// A mail is sent at least once. The process that takes one has it for a minute; when that process dies, another one
-/// takes it then. A process that stops finishes what is under way, or gives back what was not sent.
+/// A mail is sent at least once. A process leases a mail for a minute; if the process dies, another one takes the mail
+/// after that. A process that stops finishes running transfers or returns unsent mails.
 public final class MailQueue: Mailer {
     private let transport: any MailTransport
     private let writer: MailWriter
@@ -20,26 +21,24 @@ public final class MailQueue: Mailer {
     private let logger: Logger
     private let (wakes, waker) = AsyncStream.makeStream(of: Void.self, bufferingPolicy: .bufferingNewest(1))
 
-    /// How long a process has a mail that it took, in seconds: longer than sending it may take.
+    /// The lease of a mail in seconds, which exceeds the time limit for sending.
     static let lease = 60.0
-    /// How many mails are sent side by side.
+    /// The maximum number of concurrent transfers.
     static let atOnce = 8
-    /// How many of them go to addresses of one domain: one whose server is slow leaves slots to the others.
+    /// The maximum number of concurrent transfers to one domain, so that a slow mail server leaves slots for others.
     static let atOnceToDomain = 4
 
-    /// Time for running transfers when the server stops.
     private static let grace = Duration.seconds(5)
 
-    /// Transfers in progress by domain.
     private let underWay = Mutex<[Name: Int]>([:])
-    /// How long until a mail is tried again, in seconds, after so many failures; then it is given up.
+    /// The delays before each retry, in seconds. After the last retry the mail is given up.
     static let pauses: [Double] = [2, 10, 30, 120, 600, 3600, 4 * 3600, 12 * 3600, 24 * 3600]
 
     /// - Parameters:
-    ///   - caller: What makes requests of HTTP; needed where mails are sent by them.
-    ///   - adapter: Calls an adapter of the app's own; needed where it sends the mails.
-    ///   - meters: What is counted.
-    /// - Throws: `ConfigurationError` for templates that cannot be read.
+    ///   - caller: The HTTP client, or nil to create one if the transport needs it.
+    ///   - adapter: Calls the app's own mail adapter. Required if that sends the mails.
+    ///   - meters: Counts the mails.
+    /// - Throws: `ConfigurationError` for invalid templates or request bodies.
     public init(
         _ delivery: Configuration.MailDelivery, _ configuration: Configuration, caller: HTTPCaller?,
         adapter: MailAdapterCall? = nil, meters: MailMeters = MailMeters(), logger: Logger
@@ -50,7 +49,6 @@ public final class MailQueue: Mailer {
         self.logger = logger
     }
 
-    /// Puts a mail into the queue.
     public func enqueue(_ mail: AccountMail, through store: ObjectStore) async throws {
         var content = content(of: mail)
         content["userId"] = .string(mail.userId)
@@ -72,7 +70,7 @@ public final class MailQueue: Mailer {
         return content
     }
 
-    /// Sends a mail at once, without the queue and without a second attempt.
+    /// Sends a mail immediately, without the queue and without retries.
     ///
     /// - Throws: `ParseError` with the reason if the mail was not sent.
     public func send(_ mail: AccountMail) async throws {
@@ -88,14 +86,14 @@ public final class MailQueue: Mailer {
         }
     }
 
-    /// Has the queue looked at now.
+    /// Checks the queue immediately instead of within a second.
     public func wake() { waker.yield() }
 
-    /// Sends what waits, until the task is cancelled.
+    /// Sends queued mails until the task is cancelled.
     public func run(_ store: ObjectStore) async {
         await withDiscardingTaskGroup { group in
             group.addTask {
-                // For what others left, and what is tried again.
+                // For retries and for mails that other processes left.
                 while !Task.isCancelled, (try? await Task.sleep(for: .seconds(1))) != nil { self.wake() }
             }
             group.addTask { await self.measure(store) }
@@ -125,7 +123,6 @@ public final class MailQueue: Mailer {
         }
     }
 
-    /// Measures the queue at intervals until the task is cancelled.
     private func measure(_ store: ObjectStore) async {
         while !Task.isCancelled {
             if let (count, oldest) = try? await store.mails.waiting() {
@@ -136,7 +133,6 @@ public final class MailQueue: Mailer {
         }
     }
 
-    /// Interval of counting the queued mails.
     private static let lookInterval = Duration.seconds(15)
 
     private func takeMail(_ store: ObjectStore) async throws -> QueuedMail? {
@@ -171,12 +167,12 @@ public final class MailQueue: Mailer {
         } catch {
             outcome = .failure(error)
         }
-        // Noted also when the server is about to end: what was sent is not to be sent again.
+        // Not cancelled when the server stops, so that a sent mail is recorded and not sent again.
         await Task {
             do {
                 try await note(outcome, of: mail, store)
             } catch {
-                // It is taken again when the lease has ended: it may have been sent.
+                // The mail is taken again when the lease expires, and may then be sent twice.
                 logger.warning("mail postponed", metadata: ["mail": "\(mail.id)", "error": "\(error)"])
             }
         }.value
@@ -191,7 +187,7 @@ public final class MailQueue: Mailer {
             try await store.mails.giveBack(mail)
         } catch let failure as MailFailure {
             var pause = Int(mail.attempts) <= Self.pauses.count ? Self.pauses[Int(mail.attempts) - 1] : nil
-            // What may have been taken is not sent twice within a minute.
+            // A mail that the server may have accepted isn't sent again within a minute.
             if failure.isOpen { pause = pause.map { max($0, Self.lease) } }
             let kind = mail.content["kind"]?.stringValue ?? ""
             guard let pause, !failure.isFinal else {

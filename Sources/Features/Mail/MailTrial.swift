@@ -1,24 +1,24 @@
 public import Outgoing
 public import ServerConfiguration
 
-/// Sends one mail at once, past the queue, to see whether mails are sent.
+/// Sends a test mail immediately, without the queue.
 public struct MailTrial: Sendable {
     private let delivery: Configuration.MailDelivery
     private let transport: any MailTransport
     private let appName: String
 
-    /// - Parameter caller: What makes requests of HTTP; needed where mails are sent by them.
-    /// - Throws: `ConfigurationError` for bodies of requests that are none.
+    /// - Parameter caller: The HTTP client, or nil to create one if the transport needs it.
+    /// - Throws: `ConfigurationError` for invalid request bodies.
     public init(_ delivery: Configuration.MailDelivery, _ configuration: Configuration, caller: HTTPCaller?) throws {
         self.delivery = delivery
         transport = try MailTransports.transport(delivery, configuration.outgoing, caller)
         appName = configuration.accountMail.appName ?? configuration.appId
     }
 
-    /// Sends a mail.
+    /// Sends a test mail.
     ///
-    /// - Returns: The words of the server that took it.
-    /// - Throws: `Refused` when none did.
+    /// - Returns: The response of the mail server.
+    /// - Throws: `Refused` if no server accepted the mail.
     public func send(to address: String) async throws -> String {
         let message = MailMessage(
             sender: delivery.sender, replyTo: delivery.replyTo, recipients: [address],
@@ -34,7 +34,7 @@ public struct MailTrial: Sendable {
         }
     }
 
-    /// Why a mail was not taken.
+    /// The error for a mail that was not accepted.
     public struct Refused: Error, CustomStringConvertible {
         /// The message for the operator.
         public var description: String
@@ -42,18 +42,18 @@ public struct MailTrial: Sendable {
 }
 
 extension MailWriter {
-    /// A mail with made-up values.
+    /// A preview of a mail with sample values.
     public struct Sample: Sendable {
-        /// The name of the mail.
+        /// The name of the mail, such as `passwordReset`.
         public var name: String
         public var locale: String
         public var subject: String
         public var text: String
-        /// The HTML of the mail; nil where it has none.
+        /// The HTML body, or nil if the mail is plain text only.
         public var html: String?
     }
 
-    /// All mails in all languages that there are, with made-up values.
+    /// Returns previews of all mails in all available languages.
     ///
     /// - Throws: `MailFailure`.
     public func samples() throws -> [Sample] {

@@ -4,12 +4,11 @@ import Operations
 public import ServerConfiguration
 import Templates
 
-/// Puts what accounts ask for into words: a deployment's own, or those that come with the server.
+/// Writes account mails from the deployment's templates or the built-in texts.
 public struct MailWriter: Sendable {
     private let delivery: Configuration.MailDelivery
     private let appName: String
     private let publicServerURL: String
-    /// Whether links carry the language of their page.
     private let linksHaveLocale: Bool
     private let templates: [Name: Template]
 
@@ -26,7 +25,7 @@ public struct MailWriter: Sendable {
 
     /// Reads all templates.
     ///
-    /// - Throws: `ConfigurationError` for what cannot be read.
+    /// - Throws: `ConfigurationError` if a template can't be read or is invalid.
     public init(_ delivery: Configuration.MailDelivery, _ configuration: Configuration) throws(ConfigurationError) {
         self.delivery = delivery
         appName = configuration.accountMail.appName ?? ""
@@ -51,20 +50,20 @@ public struct MailWriter: Sendable {
         return settings.userFields + (settings.localeField.map { [$0] } ?? [])
     }
 
-    /// Whether the language of a request counts.
+    /// Whether the language of a request selects the language of its mail.
     var usesLocaleOfRequest: Bool { delivery.templates.localeFromRequest }
 
-    /// The languages that mails may be in, those first that come with the server.
+    /// The available languages, built-in ones first.
     package var locales: [String] {
         let own = Set(templates.values.flatMap(\.locales)).filter(LanguageTag.isValid)
         return ["en", "de"] + own.subtracting(["en", "de"]).sorted()
     }
 
-    /// A mail in words.
+    /// Writes a queued mail.
     ///
-    /// - Parameter content: The queued mail: `kind`, `to`, `link`, `token`, `userId`, `username`, `email`,
-    ///   `user`, `locales`.
-    /// - Throws: `MailFailure` for what is no mail.
+    /// - Parameter content: The queued mail: `kind`, `to`, `link`, `token`, `userId`, `username`, `email`, `user`,
+    ///   `locales`.
+    /// - Throws: `MailFailure` if the content is invalid.
     package func message(_ content: JSONObject) throws(MailFailure) -> MailMessage {
         guard let kind = content["kind"]?.stringValue.flatMap(AccountMail.Kind.init(rawValue:)),
             let recipient = content["to"]?.stringValue
@@ -85,12 +84,12 @@ public struct MailWriter: Sendable {
             values: values)
     }
 
-    /// A mail of cloud code that names a template, in the language of its user.
+    /// Writes a mail of cloud code from a template, in the user's language.
     ///
     /// - Parameters:
-    ///   - name: The template, one of an account mail or one of the configuration's own.
-    ///   - mail: `placeholders` and `user`, the record of a user. Columns that no template may show are left out.
-    /// - Returns: The parts of the mail, or nil if there is no such template or it has no body.
+    ///   - name: The template of an account mail or another template of the configuration.
+    ///   - mail: `placeholders` and `user`, a user object. Columns that templates may not show are left out.
+    /// - Returns: The parts of the mail, or nil if the template doesn't exist or has no body.
     func parts(_ name: Name, _ mail: JSONObject) -> (subject: String?, text: String, html: String?)? {
         guard let template = templates[name] else { return nil }
         let user = mail["user"]?.objectValue ?? [:]
@@ -108,7 +107,7 @@ public struct MailWriter: Sendable {
 
     var names: [String] { AccountMail.Kind.allCases.map(\.rawValue) }
 
-    /// A mail with made-up values, in a language.
+    /// Writes a mail with sample values.
     func sample(_ name: String, _ locale: String) throws(MailFailure) -> MailMessage {
         let token = "ThisIsATokenOfAPreview000"
         var content: JSONObject = [
@@ -168,7 +167,7 @@ public struct MailWriter: Sendable {
         record["objectId"] = content["userId"]
         values["user"] = .object(record)
         values["appName"] = .string(appName)
-        // Templates of Mailgun, Postmark and Mandrill write it so.
+        // Some services' templates (Mailgun, Postmark, Mandrill) use this spelling.
         values["appname"] = .string(appName)
         values["publicServerUrl"] = .string(publicServerURL)
         values["username"] = username
@@ -176,7 +175,7 @@ public struct MailWriter: Sendable {
         values["token"] = content["token"]
         values["locale"] = locales.first.map { .string($0) }
         if var link = content["link"]?.stringValue {
-            // Pages have languages; they are opened with a token.
+            // Only links with a token open localized pages.
             if linksHaveLocale, content["token"] != nil, let locale = locales.first {
                 link += (link.utf8.contains(UInt8(ascii: "?")) ? "&" : "?") + "locale=\(locale)"
             }
@@ -185,7 +184,7 @@ public struct MailWriter: Sendable {
         return values
     }
 
-    /// HTML-escapes values, because users choose them. Addresses stay readable.
+    /// HTML-escapes values, because users choose them. URLs stay readable.
     private static func escaped(_ values: JSONObject) -> [String: any Sendable] {
         var escaped = TemplateValues.make(values, HTMLEscaping.escape)
         for name in ["link", "publicServerUrl"] as [Name] {

@@ -1,20 +1,20 @@
 import JSON
 
-/// The pages that the server brings along.
+/// A built-in page for links in account mails.
 public enum BuiltInPage: String, CaseIterable, Sendable {
     case passwordReset, passwordResetSuccess, passwordResetLinkInvalid
     case emailVerificationSuccess, emailVerificationSendSuccess, emailVerificationSendFail
     case emailVerificationLinkInvalid, emailVerificationLinkExpired
     case invalidLink, tooManyRequests
 
-    /// Its name in snake case.
+    /// The page's name in snake case, without an extension.
     public var fileName: String {
         rawValue.reduce(into: "") { name, letter in
             name += letter.isUppercase ? "_" + letter.lowercased() : String(letter)
         }
     }
 
-    /// The files that are this page: those of the pages, and those that the older redirects lead to.
+    /// The file names of this page, including those used by parse-server's older redirects.
     var files: [String] {
         let older: [String] =
             switch self {
@@ -28,7 +28,7 @@ public enum BuiltInPage: String, CaseIterable, Sendable {
         return [fileName + ".html"] + older
     }
 
-    /// The page as a template: plain HTML that needs no script, with labels, and a name for programs.
+    /// Returns the page as a Mustache template. The HTML works without scripts.
     func template(_ texts: BuiltInTexts) -> String {
         guard let page = texts.pages[self] else { return "" }
         return """

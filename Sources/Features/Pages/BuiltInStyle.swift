@@ -1,4 +1,4 @@
-/// The style of the built-in pages: a file `style.css` in the folder of `pagesPath` takes its place.
+/// The style sheet of the built-in pages. A file `style.css` in the folder of `pagesPath` replaces it.
 enum BuiltInStyle {
     static let file = "style.css"
 

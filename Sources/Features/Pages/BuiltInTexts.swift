@@ -1,13 +1,13 @@
 import JSON
 
-/// The words of the built-in pages in one language.
+/// The texts of the built-in pages in one language.
 struct BuiltInTexts: Sendable {
     struct Page: Sendable {
         var title: String
         var paragraphs: [String]
     }
 
-    /// The language, for the attribute `lang`.
+    /// The value of the `lang` attribute.
     var language: String
     var pages: [BuiltInPage: Page]
     var account: String
@@ -15,7 +15,7 @@ struct BuiltInTexts: Sendable {
     var newPasswordAgain: String
     var changePassword: String
     var sendLink: String
-    /// What the server's texts of errors are in this language.
+    /// The translations of the server's error texts.
     var errors: [Name: String]
 
     static let english = BuiltInTexts(

@@ -1,16 +1,16 @@
 import Encoding
 
-/// Addresses of pages with parameters in their queries.
+/// Adds query parameters to page URLs.
 public enum PageAddress {
-    /// An address as parse-server's older redirects make it: parameters at the end, percent-encoded.
+    /// Appends percent-encoded parameters to the end of a URL, like parse-server's older redirects.
     public static func appending(_ parameters: [(String, String)], to address: String) -> String {
         guard !parameters.isEmpty else { return address }
         let query = parameters.map { "\($0)=\(PercentEncoding.encode($1))" }.joined(separator: "&")
         return address + (address.utf8.contains(UInt8(ascii: "?")) ? "&" : "?") + query
     }
 
-    /// An address as browsers write it when parameters of its query are set: form-encoded, before the fragment. A
-    /// parameter that the address has already gets the new value.
+    /// Sets query parameters of a URL like a browser: form-encoded and before the fragment. Existing parameters get the
+    /// new value.
     public static func setting(_ parameters: [(String, String)], in address: String) -> String {
         var rest = Substring(address)
         var fragment: Substring = ""
@@ -34,14 +34,15 @@ public enum PageAddress {
         return withPath(rest) + (query.isEmpty ? "" : "?" + query) + fragment
     }
 
-    /// The scheme and host of an address, as a Content-Security-Policy names it; nil where there is no host to name.
+    /// Returns the scheme and host of a URL as a source for a Content-Security-Policy, or nil if the host is missing or
+    /// invalid.
     static func source(_ address: String) -> String? {
         let bytes = address.utf8
         guard let colon = bytes.firstIndex(of: UInt8(ascii: ":")) else { return nil }
         let scheme = String(address[..<colon])
         guard address[colon...].hasPrefix("://") else { return scheme + ":" }
         let host = bytes[bytes.index(colon, offsetBy: 3)...].prefix { !"/?#".utf8.contains($0) }
-        // Whatever would end the directive, or the field, is no host.
+        // Excludes characters that would end the directive or the header field.
         guard !host.isEmpty, host.allSatisfy({ $0 > 0x20 && $0 < 0x7F && !"'\",;\\@".utf8.contains($0) }) else {
             return nil
         }
@@ -68,7 +69,7 @@ public enum PageAddress {
         return address + "/"
     }
 
-    /// Form-encoding: all bytes but letters, digits and `*-._`; a space is a plus.
+    /// Form-encodes all bytes except letters, digits and `*-._`. A space becomes a plus.
     private static func encode(_ text: String) -> String {
         var bytes: [UInt8] = []
         for byte in text.utf8 {

@@ -1,21 +1,20 @@
 import Encoding
 
-/// The parameters of a page, in the order in which addresses carry it.
+/// The parameters of a page, in the order in which they appear in URLs.
 public struct PageParameters: Sendable, Equatable {
-    /// The names that parse-server gives parameters.
+    /// The parameters, with parse-server's names.
     public enum Key: String, Sendable, CaseIterable {
         case token, username, appId, appName, publicServerUrl, error, locale
     }
 
-    /// Names and values.
     public private(set) var all: [(key: Key, value: String)] = []
 
-    /// Parameters in some order; those without a value are left out.
+    /// Creates parameters in the given order. Those without a value are left out.
     public init(_ parameters: [(Key, String?)] = []) {
         for (key, value) in parameters { self[key] = value }
     }
 
-    /// The value of a parameter. One that is set again keeps its place.
+    /// The value of a parameter. Replacing a value keeps the parameter's position.
     public subscript(key: Key) -> String? {
         get { all.first { $0.key == key }?.value }
         set {
@@ -29,9 +28,9 @@ public struct PageParameters: Sendable, Equatable {
         }
     }
 
-    /// The header fields by which programs get what the page shows to people.
+    /// Returns the header fields that tell programs the parameters of the page.
     ///
-    /// - Parameter encodes: Whether values are percent-encoded. Otherwise control characters are left out.
+    /// - Parameter encodes: Whether values are percent-encoded. Otherwise control characters are removed.
     public func headers(encodes: Bool) -> [(String, String)] {
         all.map { key, value in
             let text = encodes ? PercentEncoding.encode(value) : Self.withoutControls(value)

@@ -9,7 +9,7 @@ import Templates
     import Foundation
 #endif
 
-/// The pages that links in mails lead to: the built-in ones, and a deployment's own in their place.
+/// The pages that links in account mails open: the built-in pages, or the deployment's own versions of them.
 public struct PageSite: Sendable {
     private let options: Configuration.Pages
     private let files: PageFiles?
@@ -17,20 +17,19 @@ public struct PageSite: Sendable {
     private let builtIn: [String: [BuiltInPage: TextTemplate]]
     private let translations: [Name: PageText]
     private let placeholders: [(String, PageText)]
-    /// The address of the folder of pages: `https://example.com/parse/apps`.
+    /// The URL of the folder of pages, for example `https://example.com/parse/apps`.
     private let folder: String
     private let appURL: String
     private let styleAddress: String
     /// Origins that may frame the pages: the deployment's own page, or none.
     private let frameAncestors: String
 
-    /// The style's file name.
     public static let styleFile = BuiltInStyle.file
 
     /// Reads all files and templates.
     ///
-    /// - Parameter styleAddress: Where pages find their style; nil for where the server has it.
-    /// - Throws: `ConfigurationError` for what cannot be read.
+    /// - Parameter styleAddress: The URL of the style sheet, or nil for the server's own URL.
+    /// - Throws: `ConfigurationError` if a file can't be read or isn't a valid template.
     public init(_ configuration: Configuration, styleAddress: String? = nil) throws(ConfigurationError) {
         options = configuration.pages
         frameAncestors = configuration.customPages.parseFrameURL.flatMap(PageAddress.source) ?? "'none'"
@@ -77,19 +76,19 @@ public struct PageSite: Sendable {
         return texts
     }
 
-    /// A page as a browser gets it.
+    /// A rendered page.
     public struct Page: Sendable {
-        /// The content.
         public var html: String
-        /// What it may load, and where its forms may go.
+        /// The Content-Security-Policy of the page.
         public var securityPolicy: String
     }
 
-    /// A page by the name of its file; nil where there is none.
+    /// Returns the page with a file name, or nil if it doesn't exist.
     ///
     /// - Parameters:
-    ///   - path: The name, below a language or not: `password_reset.html`, `de/password_reset.html`.
-    ///   - parameters: What it shows. They are escaped, whatever a template asks for.
+    ///   - path: The file name, with or without a language folder: `password_reset.html`, `de/password_reset.html`.
+    ///   - parameters: The values of the placeholders. They are always escaped, even if a template requests unescaped
+    ///     values.
     public func page(_ path: String, _ parameters: PageParameters) -> Page? {
         let locale = options.enableLocalization ? parameters[.locale] : nil
         let (folderLocale, file) = Self.split(path)
@@ -115,14 +114,14 @@ public struct PageSite: Sendable {
             + "frame-ancestors \(frameAncestors); base-uri 'none'"
     }
 
-    /// A file that is no page, with its type.
+    /// Returns a file that isn't a page, with its content type.
     public func asset(_ path: String) -> (bytes: [UInt8], type: String)? {
         if let content = files?.content(path) { return (content, PageFiles.type(path)) }
         return path.utf8.elementsEqual(BuiltInStyle.file.utf8)
             ? (Array(BuiltInStyle.css.utf8), PageFiles.type(path)) : nil
     }
 
-    /// The address of a page with its parameters, below its language where it has one.
+    /// Returns the URL of a page with its parameters, in the language folder if the page has a translation.
     public func address(of page: BuiltInPage, _ parameters: PageParameters) -> String {
         let file = page.fileName + ".html"
         let locale = options.enableLocalization ? parameters[.locale] : nil
@@ -133,17 +132,16 @@ public struct PageSite: Sendable {
         return PageAddress.setting(parameters.all.map { ($0.key.rawValue, $0.value) }, in: "\(folder)/\(prefix)\(file)")
     }
 
-    /// The languages that pages are in.
+    /// The available languages.
     public var locales: [String] {
         guard options.enableLocalization else { return ["en"] }
         let folders = own.keys.compactMap { Self.split($0.text).locale } + translations.keys.map(\.text)
         return ["en", "de"] + Set(folders).subtracting(["en", "de"]).filter(LanguageTag.isValid).sorted()
     }
 
-    /// Escapes a text as HTML.
     public static func escaped(_ text: String) -> String { HTMLEscaping.escape(text) }
 
-    /// A language that a request asks for, where it is one.
+    /// Returns the requested locale if it is a valid language tag.
     public static func locale(_ text: String?) -> String? { text.flatMap { LanguageTag.isValid($0) ? $0 : nil } }
 
     private static func split(_ path: String) -> (locale: String?, file: String) {
@@ -169,7 +167,7 @@ public struct PageSite: Sendable {
     }
 }
 
-/// The texts of one language, as a file of translations holds them: templates, in lists and objects.
+/// The texts of one language in a translation file: templates in lists and objects.
 indirect enum PageText: Sendable {
     case template(TextTemplate)
     case list([PageText])
@@ -201,7 +199,7 @@ indirect enum PageText: Sendable {
         }
     }
 
-    /// The texts of an object, by their names.
+    /// The texts of an object by name. Empty for other kinds of text.
     var members: [(String, PageText)] {
         if case .object(let members) = self { members } else { [] }
     }
@@ -213,16 +211,18 @@ indirect enum PageText: Sendable {
     }
 }
 
-/// The files of a deployment's own pages, read when the server starts: no request reaches the disk, so no path leads out
-/// of the folder.
+/// The files of a deployment's own pages. They are read when the server starts, so that no request can reach other
+/// files on disk.
 struct PageFiles: Sendable {
-    /// Contents by their paths below the folder, such as `de/password_reset.html`.
+    /// The file contents by path below the folder, for example `de/password_reset.html`.
     private(set) var contents: [[UInt8]: [UInt8]] = [:]
 
-    /// The limit of all files, in bytes.
+    /// The limit for all files together, in bytes.
     private static let most = 64 * 1024 * 1024
 
-    /// Reads a folder; throws `ConfigurationError` for a folder that cannot be read, or holds more than pages do.
+    /// Reads a folder.
+    ///
+    /// - Throws: `ConfigurationError` if the folder can't be read or is too large.
     init(folder: String) throws(ConfigurationError) {
         let root = URL(fileURLWithPath: folder).resolvingSymlinksInPath()
         guard FileManager.default.fileExists(atPath: root.path) else {

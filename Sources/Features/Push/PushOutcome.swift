@@ -1,38 +1,38 @@
-/// What became of a notification for one device.
+/// The outcome of a notification for one device.
 package enum PushOutcome: Sendable, Equatable {
-    /// The service took it.
+    /// The service accepted the notification.
     case sent
-    /// The device is not reached under its token any more.
+    /// The token is no longer valid.
     ///
-    /// - Parameter since: Since when, in milliseconds since 1970; nil where the service does not say.
+    /// - Parameter since: The time at which it became invalid, in milliseconds since 1970, or nil if unknown.
     case dead(String, since: Int64?)
-    /// The service does not know the token: it is dead, or of another environment than the entry.
+    /// The service doesn't know the token: it is dead, or belongs to the other environment.
     case unknownToken(String)
-    /// The token is of another app or project than the entry.
+    /// The token belongs to another app or project.
     case otherApp(String)
-    /// Nothing will help.
+    /// The notification can't be delivered to this device, and retrying won't help.
     case failed(String)
-    /// The service refuses what is sent, whichever device it is for.
+    /// The service rejects the message for every device.
     case refused(String)
-    /// The service refuses the sender.
+    /// The service rejects the sender's credentials.
     case unusable(String)
-    /// The service could not do it now.
+    /// The service is temporarily unable to accept the notification.
     ///
-    /// - Parameter after: After how many seconds it wants to be asked again; nil where it does not say.
+    /// - Parameter after: The requested delay in seconds, or nil if the service doesn't say.
     case busy(String, after: Double?)
-    /// The service was not reached, so it has not been sent.
+    /// The service couldn't be reached, so the notification was not sent.
     case unreached(String)
-    /// It may have been sent, or not.
+    /// The notification may or may not have been sent.
     case unclear(String)
 
-    /// How often a device is tried that gets no other answer than this one.
+    /// The maximum number of attempts per device if each has this outcome.
     var mostTries: Int {
-        // Apple's service says so of one device, to which too much was sent.
+        // APNs returns this for a single device that gets too many notifications.
         if case .busy("TooManyRequests", _) = self { return 2 }
         return 3
     }
 
-    /// Why it was not sent; nil when it was.
+    /// The reason why it was not sent, or nil if it was.
     var reason: String? {
         switch self {
         case .sent: nil

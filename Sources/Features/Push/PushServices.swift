@@ -3,17 +3,17 @@ public import Logging
 import Outgoing
 public import ServerConfiguration
 
-/// What sends to the types of devices that the configuration has services for.
+/// The configured push services, by device type.
 public final class PushServices: Sendable {
     private let senders: [Name: [any PushSender]]
     private let caller: HTTPCaller
     /// Maximum concurrent requests per web-push host.
     private static let callsPerHost = 64
 
-    /// Makes the senders; nothing is connected yet.
+    /// Creates the senders without connecting.
     ///
-    /// - Parameter outgoing: How requests of HTTP/1.1 are made: web push, Expo, access tokens.
-    /// - Throws: `ConfigurationError` for keys that cannot be used.
+    /// - Parameter outgoing: The settings for HTTP/1.1 requests (web push, Expo, access tokens).
+    /// - Throws: `ConfigurationError` for invalid keys.
     public init(_ push: Configuration.Push, outgoing: Configuration.Outgoing, logger: Logger) throws {
         let caller = try HTTPCaller(outgoing, connectionsPerHost: Self.callsPerHost)
         self.caller = caller
@@ -22,13 +22,12 @@ public final class PushServices: Sendable {
             let made = try services.map { try Self.sender($0, type, push, caller: caller, logger: logger) }
             senders[type] = made.filter(\.comesFirst) + made.filter { !$0.comesFirst }
         }
-        // Devices of Firebase's call themselves by either name.
+        // Devices that use Firebase register as either `fcm` or `android`.
         if senders["fcm"] == nil { senders["fcm"] = senders["android"] }
         if senders["android"] == nil { senders["android"] = senders["fcm"] }
         self.senders = senders
     }
 
-    /// What sends by a service to a type of devices.
     static func sender(
         _ service: Configuration.Push.Service, _ type: Name, _ push: Configuration.Push, caller: HTTPCaller,
         logger: Logger
@@ -49,19 +48,19 @@ public final class PushServices: Sendable {
         }
     }
 
-    /// What may send to a device of a type: the entries of its app, or all where it is not known.
+    /// Returns the senders for a device: those of its app, or all of its type if the app is unknown.
     func senders(of type: Name, app: String?) -> [any PushSender] {
         app == nil ? senders[type] ?? [] : candidates(type, app: app)
     }
 
-    /// The types of devices that have a service.
+    /// The device types with a configured service.
     public var types: [Name] { senders.keys.sorted() }
 
-    /// The types of devices whose services take many messages at once.
+    /// The device types with a service that accepts many messages per request.
     var wholeTypes: [Name] { senders.filter { $0.value.contains(where: \.takesMany) }.keys.sorted() }
 
-    /// What may send to a device of a type, in the order in which it is tried: the entries of its app, else those that name
-    /// none. A device that does not say its app is of the only one that there is.
+    /// Returns the senders for a device in the order they are tried: those of its app, or else those without an app. A
+    /// device that names no app gets all senders if they are for the same app.
     func candidates(_ route: Name, app: String?) -> [any PushSender] {
         let all = senders[route] ?? []
         let name = app.map { Name($0) }
@@ -72,7 +71,6 @@ public final class PushServices: Sendable {
         return Set(all.compactMap { sender in sender.topic.map { Name($0) } }).count == 1 ? all : []
     }
 
-    /// Ends all connections.
     public func shutdown() async {
         for sender in senders.values.joined() { await sender.shutdown() }
         await caller.shutdown()

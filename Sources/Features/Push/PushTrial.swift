@@ -4,27 +4,24 @@ import Outgoing
 import ParseModel
 public import ServerConfiguration
 
-/// Tries what the configuration says of pushes, without a server and its queue.
+/// Tests the push configuration without a server or its queue.
 public struct PushTrial: Sendable {
-    /// What came of a step.
+    /// The result of one step.
     public struct Finding: Sendable {
-        /// The device type.
         public let type: String
-        /// The entry; empty where there is none that can be used.
+        /// The sender's name, or empty if the entry's keys can't be used.
         public let entry: String
-        /// What was looked at.
+        /// The tested step, for example `read the keys`.
         public let step: String
-        /// What is wrong; nil where it is right.
+        /// The problem, or nil if the step succeeded.
         public let problem: String?
     }
 
-    /// A device that is tried.
+    /// A device that gets a test notification.
     public struct Target: Sendable {
-        /// Its type.
         public var type: Name
-        /// Its token.
         public var token: String
-        /// The app on it; nil for each that there is an entry for.
+        /// The app on the device (its bundle id), or nil to try every configured entry of the type.
         public var app: String?
 
         public init(type: Name, token: String, app: String? = nil) {
@@ -38,19 +35,19 @@ public struct PushTrial: Sendable {
     private let outgoing: Configuration.Outgoing
     private let logger: Logger
 
-    /// How long to wait for an unreachable service, in milliseconds.
+    /// The time until a test notification expires, in milliseconds.
     private static let patience: Int64 = 30_000
 
-    /// - Parameter outgoing: How requests of HTTP/1.1 are made.
+    /// - Parameter outgoing: The settings for HTTP/1.1 requests.
     public init(_ push: Configuration.Push, outgoing: Configuration.Outgoing, logger: Logger) {
         self.push = push
         self.outgoing = outgoing
         self.logger = logger
     }
 
-    /// Looks whether keys can be read and sign, and whether services answer. Nothing is sent.
+    /// Checks that keys can be read and can sign, and that the services respond. Sends no notifications.
     ///
-    /// - Throws: When the file of certificates cannot be read.
+    /// - Throws: An error if the certificate file can't be read.
     public func check() async throws -> [Finding] {
         let caller = try HTTPCaller(outgoing)
         var findings: [Finding] = []
@@ -74,10 +71,10 @@ public struct PushTrial: Sendable {
         return findings
     }
 
-    /// Sends a text to one device, by each entry that may know it until one does.
+    /// Sends a text to one device, trying each matching entry until one succeeds.
     ///
-    /// - Returns: What the services said; empty where no entry is for the device.
-    /// - Throws: `ConfigurationError` for keys that cannot be used.
+    /// - Returns: One result per tried entry, empty if no entry matches the device.
+    /// - Throws: `ConfigurationError` for invalid keys.
     public func send(_ text: String, to target: Target) async throws -> [Finding] {
         let services = try PushServices(push, outgoing: outgoing, logger: logger)
         let content = PushContent(
@@ -86,7 +83,7 @@ public struct PushTrial: Sendable {
         let device = PushDevice(objectId: "test", token: target.token, type: target.type.text, app: target.app)
         var findings: [Finding] = []
         for sender in services.senders(of: target.type, app: target.app) {
-            // What it stays when the command is stopped meanwhile.
+            // Remains if the command is stopped before a response arrives.
             var problem: String? = "there was no answer"
             await sender.send(message, to: [device]) { outcomes in problem = outcomes.last?.outcome.reason }
             findings.append(

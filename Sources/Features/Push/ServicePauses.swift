@@ -1,28 +1,29 @@
-/// Whether a push service is left alone for a while: it could not be reached, or failed many times without an answer in
-/// between. Each pause without one is twice as long as the last.
+/// Decides when to pause sending to a push service: if connecting fails, or after many consecutive failures. Each
+/// further pause without a response is twice as long.
 struct ServicePauses {
     private var failures = 0
     private var pauses = 0
-    /// Whether sending is paused. The caller that got the pause's length ends it.
+    /// Whether sending is paused. Whoever receives the duration of a pause must call ``end()``.
     private(set) var isOn = false
 
-    /// How many failures in a row are a reason to stop.
+    /// The number of consecutive failures that starts a pause.
     static let mostFailures = 20
-    /// The first pause after failures, the first without a connection, and the longest, in seconds.
+    /// The first pause after failures, the first pause after a failed connection, and the longest pause, in seconds.
     private static let failurePause: Int64 = 5
     private static let connectionPause: Int64 = 1
     private static let longestPause: Int64 = 60
 
-    /// Notes an answer: what was before it no longer counts.
+    /// Records a response, which resets the failures and the pause duration.
     mutating func noteAnswer() { (failures, pauses) = (0, 0) }
 
-    /// Notes a failure; returns how long the pause is that begins, in seconds; nil for none.
+    /// Records a failure. Returns the duration of the pause that it starts in seconds, or nil if it starts none.
     mutating func noteFailure() -> Int64? {
         failures += 1
         return failures >= Self.mostFailures ? begin(Self.failurePause) : nil
     }
 
-    /// Notes that there is no connection; returns how long the pause is that begins, in seconds; nil where one goes on.
+    /// Records a failed connection. Returns the duration of the pause that it starts in seconds, or nil if sending is
+    /// already paused.
     mutating func noteUnreached() -> Int64? { begin(Self.connectionPause) }
 
     mutating func end() { isOn = false }

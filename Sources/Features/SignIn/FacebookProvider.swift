@@ -6,7 +6,7 @@ import Outgoing
 import ParseModel
 import ServerConfiguration
 
-/// Facebook: a token that Facebook signed (limited log-in), or one that Facebook's Graph API is asked about.
+/// Facebook: verifies a signed token (Limited Login), or asks the Graph API about an access token.
 struct FacebookProvider: AuthProvider {
     let limited: TokenProvider
     let caller: HTTPCaller

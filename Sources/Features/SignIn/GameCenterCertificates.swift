@@ -10,46 +10,43 @@ import Tasks
     import Foundation
 #endif
 
-/// The certificates that Game Center signs with. Each must be signed by the authority that Apple's certificates come from.
+/// Fetches and verifies the signing certificates of Game Center. Each must be signed by the authority that issues
+/// Apple's certificates.
 ///
-/// Clients say where a certificate is: so each is fetched once for all who want it, and few that never were Apple's.
+/// Clients send the URL of the certificate. Each is therefore fetched once for all clients, and unverified URLs are
+/// rate limited.
 actor GameCenterCertificates {
-    /// The authority's own certificate.
     private static let authority =
         "https://cacerts.digicert.com/DigiCertTrustedG4CodeSigningRSA4096SHA3842021CA1.crt.pem"
-    /// The largest certificate, in bytes.
+    /// In bytes.
     private static let largest = 10_000
-    /// Cache time of a certificate.
     private static let keeping = Duration.seconds(3600)
-    /// Addresses remembered as Apple's.
     private static let mostTrusted = 100
-    /// Log-ins per minute with other addresses.
+    /// Log-ins per minute with URLs that are not verified yet, in total.
     private static let mostOthers = 300
-    /// Per sender.
+    /// Log-ins per minute with such URLs, per sender.
     private static let mostOfSender = 10
 
     private let certificates: SharedFetches<RSACertificate>
     private let others = RecentCounts(within: .seconds(60))
     private var trusted: Set<String> = []
 
-    /// Why a certificate is not taken.
     struct NotTrusted: Error {}
 
-    /// - Parameter caller: What fetches them.
     init(caller: HTTPCaller) {
         certificates = SharedFetches { url in
             .init(value: try await Self.certificate(at: url, caller), age: Self.keeping)
         }
     }
 
-    /// The key of a certificate.
+    /// Returns the key of a certificate.
     ///
     /// - Parameters:
-    ///   - url: Where the certificate is: an address of Apple's.
-    ///   - root: Where the certificate of the authority is; nil for the usual one.
+    ///   - url: The URL of the certificate, which must be Apple's.
+    ///   - root: The URL of the authority's certificate, or nil for the default.
     /// - Throws: `HTTPCallFailure`, `NotTrusted`.
     func key(at url: String, root: String?) async throws -> _RSA.Signing.PublicKey {
-        // One client leaves others theirs.
+        // The limit per sender keeps one client from using up the total.
         let sender = Name("\(Sender.current.hashValue)")
         guard
             trusted.contains(url)

@@ -13,11 +13,11 @@ import ServerConfiguration
     import Foundation
 #endif
 
-/// Apple's Game Center: a signature by a certificate that Apple publishes, over who the player is and when.
+/// Apple's Game Center: verifies a signature over the player and the time. Apple publishes the signing certificates.
 ///
 /// Specification: Apple's `GKLocalPlayer.fetchItems(forIdentityVerificationSignature:)`.
 struct GameCenterProvider: AuthProvider {
-    /// Whether texts are those of parse-server before 8.
+    /// Whether error texts are those of parse-server before version 8.
     let hasOldTexts: Bool
     let certificates: GameCenterCertificates
 
@@ -39,7 +39,7 @@ struct GameCenterProvider: AuthProvider {
 
     func exchange(_ data: JSONObject, _ options: JSONObject) async throws -> JSONObject {
         var data = data
-        // An older SDK names the player otherwise.
+        // Older SDKs send the player id as `playerId`.
         if data["id"] == nil, let player = data["playerId"] { data["id"] = player }
         return data
     }
@@ -83,7 +83,7 @@ struct GameCenterProvider: AuthProvider {
         value?.stringValue.flatMap { $0.utf8.count <= 4096 ? Data(base64Encoded: $0).map { Array($0) } : nil }
     }
 
-    /// Whether an address is one of Apple's certificates: `https://(sub.)*apple.com/….cer`.
+    /// Returns whether a URL is that of an Apple certificate: `https://(sub.)*apple.com/….cer`.
     static func isApples(_ url: String) -> Bool {
         guard url.utf8.count <= 512, url.utf8.allSatisfy({ (33..<127).contains($0) }), url.hasPrefix("https://"),
             url.hasSuffix(".cer")

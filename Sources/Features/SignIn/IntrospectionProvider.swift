@@ -5,7 +5,7 @@ import Outgoing
 import ParseModel
 import ServerConfiguration
 
-/// A service of the deployment that says whom a token belongs to (RFC 7662): any name in `auth` with `oauth2: true`.
+/// A token introspection service of the deployment (RFC 7662). Handles every name in `auth` with `oauth2: true`.
 struct IntrospectionProvider: AuthProvider {
     let caller: HTTPCaller
 
@@ -52,7 +52,7 @@ struct IntrospectionProvider: AuthProvider {
         }
     }
 
-    /// Requires one of the deployment's apps. A token may name several.
+    /// Checks that the token was issued to one of the deployment's apps. A token may name several.
     private static func checkApp(_ value: JSONValue?, _ apps: [String]) throws {
         let named = ProviderOptions.texts(value)
         guard named.contains(where: { name in apps.contains { $0.hasSameBytes(as: name) } }) else {

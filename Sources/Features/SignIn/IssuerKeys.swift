@@ -2,19 +2,16 @@ import Encoding
 import JSON
 import Outgoing
 
-/// The keys by which issuers sign their tokens, as they publish them (RFC 7517).
+/// Fetches the keys with which issuers sign their tokens (RFC 7517), and their discovery documents.
 ///
-/// Each list is fetched once and kept for as long as the issuer says, within bounds; a token with an unknown key has the
-/// list fetched again, but not more than once a minute. Who waits for a list waits for the same fetch. So it is with what
-/// issuers publish about themselves.
+/// Each list is cached for as long as the issuer allows, within limits. An unknown key id triggers another fetch, but
+/// at most once a minute. Concurrent callers share one fetch.
 struct IssuerKeys: Sendable {
     private let lists: SharedFetches<[JSONObject]>
     private let descriptions: SharedFetches<JSONObject>
 
-    /// Minimum and maximum cache time.
     private static let keeping = Duration.seconds(300)...Duration.seconds(86_400)
 
-    /// - Parameter caller: What fetches them.
     init(caller: HTTPCaller) {
         lists = SharedFetches { url in
             let (json, age) = try await Self.fetch(url, caller)
@@ -29,20 +26,19 @@ struct IssuerKeys: Sendable {
         }
     }
 
-    /// The keys of an issuer with an id. Some issuers give one id to keys of several purposes or algorithms.
+    /// Returns the issuer's keys with an id. Some issuers reuse an id for several purposes or algorithms.
     ///
     /// - Parameters:
     ///   - id: The key id in the token's header.
-    ///   - url: Where the issuer publishes its keys.
-    /// - Throws: `HTTPCallFailure` when the issuer cannot be asked.
+    ///   - url: The URL of the issuer's keys.
+    /// - Throws: `HTTPCallFailure` if the keys can't be fetched.
     func keys(_ id: String, at url: String) async throws -> [JSONObject] {
         Self.keys(id, in: try await lists.value(at: url) { !Self.keys(id, in: $0).isEmpty })
     }
 
-    /// What an issuer publishes about itself.
+    /// Returns the discovery document of an issuer.
     ///
-    /// - Parameter url: Where it does.
-    /// - Throws: `HTTPCallFailure` when the issuer cannot be asked.
+    /// - Throws: `HTTPCallFailure` if it can't be fetched.
     func description(at url: String) async throws -> JSONObject { try await descriptions.value(at: url) }
 
     private static func keys(_ id: String, in list: [JSONObject]) -> [JSONObject] {
@@ -58,7 +54,7 @@ struct IssuerKeys: Sendable {
         return (json, min(max(age, keeping.lowerBound), keeping.upperBound))
     }
 
-    /// The seconds of `max-age`, or an hour if there is none.
+    /// Returns the seconds of `max-age`, or an hour if the field has none.
     private static func maximumAge(_ header: String) -> Int {
         for part in header.split(separator: ",") {
             let words = part.split(separator: "=").map { $0.drop { $0 == " " } }

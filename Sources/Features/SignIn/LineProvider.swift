@@ -5,9 +5,9 @@ import Outgoing
 import ParseModel
 import ServerConfiguration
 
-/// LINE: a token that LINE signed, or what LINE's profile is asked by.
+/// LINE: verifies a signed token, or fetches the profile for an access token.
 ///
-/// Tokens of phones are signed by LINE's key, those of its log-in on the web by the channel's secret.
+/// LINE signs the tokens of mobile apps with its own key, and those of its web log-in with the channel secret.
 struct LineProvider: AuthProvider {
     let signed: TokenProvider
     let profile: ProfileProvider
@@ -19,7 +19,7 @@ struct LineProvider: AuthProvider {
     func warnings(_ name: Name, _ options: JSONObject) -> [String] { profile.warnings(name, options) }
 
     func check(_ name: Name, _ options: JSONObject) throws(ConfigurationError) {
-        // Who takes tokens that LINE signed for a channel needs no more than the channel.
+        // Tokens that LINE signs with its own key require only the channel id.
         guard ProviderOptions.texts(options["clientId"]).isEmpty || options["clientSecret"] != nil else { return }
         try profile.check(name, options)
     }
@@ -31,7 +31,7 @@ struct LineProvider: AuthProvider {
             }
             return try await profile.exchange(data, options)
         }
-        // The token says who it is of.
+        // The token contains the user id.
         guard data["id"]?.isTruthy != true else { return data }
         return data.merging(["id": .string(try await subject(data, options))]) { $1 }
     }
@@ -50,7 +50,7 @@ struct LineProvider: AuthProvider {
         return all["sub"]?.stringValue ?? ""
     }
 
-    /// The claims of a token signed with the channel's secret, or nil if signed otherwise.
+    /// Returns the claims of a token signed with the channel secret, or nil for other tokens.
     private func bySecret(_ data: JSONObject, _ options: JSONObject) throws -> JSONObject? {
         guard let token = data["id_token"]?.stringValue.flatMap({ JSONWebToken($0) }), token.header["alg"] == "HS256",
             let check = signed.rules.check(options, ProviderOptions.texts(options["clientId"]))

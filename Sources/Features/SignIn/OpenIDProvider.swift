@@ -5,7 +5,7 @@ import Outgoing
 import ParseModel
 import ServerConfiguration
 
-/// Any issuer of OpenID Connect, by its URL: what it publishes about itself says where its keys are.
+/// Any OpenID Connect issuer, configured by its URL. Its discovery document contains the URL of its keys.
 ///
 /// Specification: OpenID Connect Discovery 1.0, section 4.
 struct OpenIDProvider: AuthProvider {
@@ -27,7 +27,7 @@ struct OpenIDProvider: AuthProvider {
         TokenProvider.outcome(of: attempt, try await claims(attempt.data, attempt.options), unstored: unstored)
     }
 
-    /// The checked claims of a client's token. Throws 101.
+    /// Returns the claims of a client's token after checking it. Throws 101.
     private func claims(_ data: JSONObject, _ options: JSONObject) async throws -> JSONObject {
         guard let token = data["id_token"]?.stringValue, !token.isEmpty else {
             throw TokenCheck.refused("id token is invalid for this user.")

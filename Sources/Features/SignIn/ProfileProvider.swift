@@ -5,13 +5,13 @@ import Outgoing
 import ParseModel
 import ServerConfiguration
 
-/// A provider that is asked who an access token belongs to. The client brings a code, which only this app can exchange
-/// for a token; or, where the deployment allows it, a token, which may be another app's.
+/// A provider that returns the owner of an access token. The client sends a code, which only this app can exchange for
+/// a token. If the deployment allows it, the client may send a token instead, which may belong to another app.
 struct ProfileProvider: AuthProvider {
     let service: ProfileService
-    /// Whether tokens are taken from clients unless the provider's options say otherwise.
+    /// Whether tokens from clients are accepted unless the provider's options say otherwise.
     let isInsecureByDefault: Bool
-    /// Whether texts are those of parse-server before 8.
+    /// Whether error texts are those of parse-server before version 8.
     let hasOldTexts: Bool
     let caller: HTTPCaller
 
@@ -61,7 +61,7 @@ struct ProfileProvider: AuthProvider {
     }
 
     func validate(_ data: JSONObject, _ options: JSONObject) async throws {
-        // What came as a code was checked when it was exchanged.
+        // A code was already verified when it was exchanged.
         guard takesTokens(options) else { return }
         guard let token = ProviderOptions.text(data["access_token"]), let id = ProviderOptions.text(data["id"]) else {
             throw invalid
@@ -73,9 +73,9 @@ struct ProfileProvider: AuthProvider {
         takesTokens(options) ? stored : stored.filter { $0.key == "id" }
     }
 
-    /// The user id of a token.
+    /// Returns the user id for an access token.
     ///
-    /// - Parameter ofCode: Whether the token came from exchanging a code. Then the client gets the error's details.
+    /// - Parameter ofCode: Whether the token was obtained with a code, in which case the client gets error details.
     private func profileId(_ token: String, _ data: JSONObject, ofCode: Bool) async throws -> String {
         let reply: HTTPReply
         do {
@@ -107,7 +107,7 @@ struct ProfileProvider: AuthProvider {
     private static func text(_ value: JSONValue?) -> String? {
         switch value {
         case .string(let text)?: text.isEmpty ? nil : text
-        // Some services number their users.
+        // Some services have numeric user ids.
         case .number?: value?.text
         default: nil
         }
@@ -144,7 +144,7 @@ struct ProfileProvider: AuthProvider {
         }
         guard reply.isSuccess else { throw noToken(reply.reason) }
         if let token = ProviderOptions.text(reply.json?["access_token"]) { return token }
-        // Some services report an invalid code with a status that says otherwise.
+        // Some services report an invalid code with a success status.
         if let error = ProviderOptions.text(reply.json?["error"]), service.failures != .short {
             let text = ProviderOptions.text(reply.json?["error_description"]) ?? error
             throw TokenCheck.refused(String(text.prefix(200)))
@@ -153,36 +153,36 @@ struct ProfileProvider: AuthProvider {
     }
 }
 
-/// A service that says whom an access token belongs to.
+/// A service that returns the owner of an access token.
 struct ProfileService: Sendable {
-    /// How a code is exchanged for a token.
+    /// The settings for exchanging a code for a token.
     struct Codes: Sendable {
         enum Form: Sendable { case json, form }
         var url: String
         var form = Form.form
-        /// Whether the request says that it brings a code.
+        /// Whether the request includes `grant_type`.
         var hasGrantType = true
     }
 
-    /// The message for clients when a service refuses.
+    /// The error texts for clients if the service rejects a request.
     enum Failures: Sendable {
-        /// Which request failed, and why.
+        /// Names the failed request and the reason.
         case detailed
-        /// That a request failed.
+        /// Only states that a request failed.
         case short
-        /// Why a code was not exchanged; else that the login data are invalid.
+        /// Contains the reason if exchanging the code failed. Otherwise states that the login data is invalid.
         case ofExchange
     }
 
-    /// The name of the service in texts, today and before parse-server 8.
+    /// The name of the service in error texts, now and before parse-server 8.
     var title: String
     var oldTitle: String
-    /// The members that lead to the id in the profile.
+    /// The path of the user id in the profile.
     var id: [Name] = ["id"]
     var failures = Failures.short
-    /// How codes are exchanged; nil where the service has none.
+    /// The code exchange, or nil if the service has none.
     var codes: Codes?
-    /// The request for the profile, for a token and what else the client sent.
+    /// Returns the profile request for a token and the client's login data.
     var profile: @Sendable (String, JSONObject) -> HTTPCall
 
     private static func bearer(_ url: String, _ more: [(name: String, value: String)] = [], scheme: String = "Bearer")
@@ -217,7 +217,7 @@ struct ProfileService: Sendable {
             title: "Instagram", oldTitle: "Instagram",
             codes: Codes(url: "https://api.instagram.com/oauth/access_token"),
             profile: { token, _ in
-                // The host is ours to choose, whatever the client calls its API.
+                // The host is fixed: clients must not choose the API.
                 HTTPCall(
                     "GET", "https://graph.instagram.com/me?fields=id&access_token=\(PercentEncoding.encode(token))")
             }),
@@ -229,7 +229,7 @@ struct ProfileService: Sendable {
             title: "Google Play Games Services", oldTitle: "Google Play Games Services", id: ["playerId"],
             failures: .ofExchange,
             codes: Codes(url: "https://oauth2.googleapis.com/token"),
-            // Under its own id a player may be looked up by everybody's token: only `me` shows whose token it is.
+            // Anyone's token can look up a player by id. Only `me` shows whose token it is.
             profile: bearer("https://www.googleapis.com/games/v1/players/me")),
     ]
 }

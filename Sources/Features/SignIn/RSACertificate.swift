@@ -16,7 +16,7 @@ package struct RSACertificate: Sendable {
 
     private struct Malformed: Error {}
 
-    /// Reads a certificate from PEM or DER.
+    /// Parses a certificate in PEM or DER format.
     package init(_ file: [UInt8]) throws {
         var bytes = file
         if let text = String(validating: file, as: UTF8.self), text.contains("-----BEGIN") {
@@ -49,7 +49,7 @@ package struct RSACertificate: Sendable {
             _ = try Self.sequence(&nodes)
             let form = try Self.sequence(&nodes).encodedBytes
             let key = try _RSA.Signing.PublicKey(derRepresentation: form)
-            // The key is also read from other forms than that of certificates.
+            // The parser also accepts other key formats than that of certificates.
             guard form.elementsEqual(key.derRepresentation) else { throw Malformed() }
             for tag: UInt in 1...3 {
                 _ = DER.optionalImplicitlyTagged(&nodes, tagNumber: tag, tagClass: .contextSpecific) { _ in }

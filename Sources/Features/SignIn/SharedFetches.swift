@@ -1,10 +1,10 @@
 import Outgoing
 
-/// What is fetched from addresses and kept for a while. Requests for the same at the same time wait for one fetch.
+/// Fetches values from URLs and caches them. Concurrent requests for a URL share one fetch.
 actor SharedFetches<Value: Sendable> {
     struct Fetched: Sendable {
         var value: Value
-        /// How long it is kept.
+        /// The cache time.
         var age: Duration
     }
 
@@ -16,24 +16,23 @@ actor SharedFetches<Value: Sendable> {
     private let fetch: @Sendable (String) async throws -> Fetched
     private var kept: [String: Kept] = [:]
     private var underWay: [String: Task<Fetched, any Error>] = [:]
-    /// Times of failed fetches. A failing host rests for a moment.
+    /// The times of failed fetches. A failing URL is not fetched again for a moment.
     private var failures: [String: ContinuousClock.Instant] = [:]
-    /// Times of early renewals.
     private var renewals: [String: ContinuousClock.Instant] = [:]
 
     private static var failurePause: Duration { .seconds(2) }
-    /// How long an early renewal counts as current, whatever it lacks.
+    /// The minimum interval between two early renewals of a value.
     private static var renewalPause: Duration { .seconds(60) }
-    /// Bounded because clients may name addresses.
+    /// Bounded because clients may choose URLs.
     private static var capacity: Int { 1000 }
 
     init(_ fetch: @escaping @Sendable (String) async throws -> Fetched) { self.fetch = fetch }
 
-    /// What stands at an address.
+    /// Returns the value at a URL.
     ///
-    /// - Parameter suffices: Whether what is kept has what is wanted. What does not is fetched again, but not more than
+    /// - Parameter suffices: Returns whether a cached value is sufficient. Otherwise it is fetched again, but at most
     ///   once a minute.
-    /// - Throws: `HTTPCallFailure` when it cannot be fetched.
+    /// - Throws: `HTTPCallFailure` if it can't be fetched.
     func value(at url: String, suffices: @Sendable (Value) -> Bool = { _ in true }) async throws -> Value {
         let now = ContinuousClock.now
         if let known = kept[url], known.expiresAt > now {

@@ -3,11 +3,12 @@ public import Operations
 public import Outgoing
 public import ServerConfiguration
 
-/// The identity providers that Roost knows, by the names that the option `auth` and clients call them.
+/// The supported identity providers, by their names in the option `auth`.
 public enum SignInProviders {
-    /// The providers for what the option `auth` says: the known names, and those whose options say what they are.
+    /// Returns the providers that the option `auth` configures: those with known names, and those whose options define
+    /// their kind.
     ///
-    /// - Parameter caller: What the providers ask others with.
+    /// - Parameter caller: The HTTP client of the providers.
     public static func all(_ configuration: Configuration, _ caller: HTTPCaller) -> [Name: any AuthProvider] {
         let keys = IssuerKeys(caller: caller)
         let hasOldTexts = configuration.preset < 8
@@ -24,7 +25,7 @@ public enum SignInProviders {
             "gcenter": GameCenterProvider(
                 hasOldTexts: hasOldTexts, certificates: GameCenterCertificates(caller: caller)),
         ]
-        // What parse-server called Twitter's log-in by telephone goes the same way there.
+        // Digits was Twitter's log-in by phone number. parse-server handles it like Twitter.
         all["digits"] = all["twitter"]
         for (name, service) in ProfileService.all { all[name] = profile(service) }
         if let line = ProfileService.all["line"] {
@@ -43,9 +44,9 @@ public enum SignInProviders {
     }
 }
 
-/// Reading what the option `auth` says of a provider.
+/// Reads the options of a provider.
 enum ProviderOptions {
-    /// A text, or a list of texts; empty for what is neither.
+    /// Returns a string or a list of strings as a list, and an empty list for other values.
     static func texts(_ value: JSONValue?) -> [String] {
         switch value {
         case .string(let text)?: text.isEmpty ? [] : [text]
@@ -58,7 +59,7 @@ enum ProviderOptions {
         value?.stringValue.flatMap { $0.isEmpty ? nil : $0 }
     }
 
-    /// Refuses a provider without a text, or a list of texts, that it cannot do without.
+    /// Requires that an option is a string or a list of strings.
     static func require(_ key: Name, of name: Name, in options: JSONObject) throws(ConfigurationError) {
         guard texts(options[key]).isEmpty else { return }
         throw ConfigurationError(

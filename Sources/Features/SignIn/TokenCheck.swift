@@ -10,35 +10,35 @@ import ParseModel
     import Foundation
 #endif
 
-/// What holds for the tokens of an issuer, and the texts that parse-server refuses them with.
+/// Checks the tokens of an issuer, with parse-server's error texts.
 struct TokenCheck: Sendable {
-    /// Where the issuer publishes its keys.
+    /// The URL of the issuer's keys.
     var keys: String
-    /// The names of the issuer; a token has one of them.
+    /// The accepted issuer names.
     var issuers: [String]
-    /// The audiences of the app; a token is meant for one of them.
+    /// The accepted audiences.
     var audiences: [String]
     var algorithms = ["RS256"]
-    /// The claim that names the app where it is not the audience.
+    /// The claim that names the app, or nil to use the audience.
     var partyClaim: Name?
-    /// The text for a token of another issuer.
+    /// The error text for a token of another issuer.
     var wrongIssuer = "id token not issued by correct OpenID provider - expected: "
-    /// The text for a token of another user.
+    /// The error text for a token of another user.
     var wrongSubject = "auth data is invalid for this user."
 
-    /// Seconds by which the clocks of issuers may be wrong.
+    /// The tolerated clock difference, in seconds.
     private static let leeway = 30.0
 
     static func refused(_ text: String) -> ParseError { ParseError(ParseError.objectNotFound, text) }
 
-    /// Checks a token: who signed it, for whom, until when, and whom it names.
+    /// Checks the signature, issuer, audience, validity period and user of a token.
     ///
     /// - Parameters:
-    ///   - text: The token, as the client sent it.
-    ///   - id: The id that the client claims.
-    ///   - nonce: What the client had signed with it; nil for nothing.
+    ///   - text: The encoded token.
+    ///   - id: The user id that the client claims.
+    ///   - nonce: The nonce that the client used, or nil for none.
     /// - Returns: The claims.
-    /// - Throws: 101.
+    /// - Throws: `ParseError` 101.
     func claims(_ text: String, of id: String?, nonce: String?, _ issuer: IssuerKeys) async throws -> JSONObject {
         guard let token = JSONWebToken(text), let keyId = token.header["kid"]?.stringValue else {
             throw Self.refused("provided token does not decode as JWT")
@@ -60,7 +60,9 @@ struct TokenCheck: Sendable {
         return token.claims
     }
 
-    /// Checks what a token says, whose signature was checked before; throws 101.
+    /// Checks the claims of a token whose signature is already verified.
+    ///
+    /// - Throws: `ParseError` 101.
     func check(_ token: JSONWebToken, _ id: String?, _ nonce: String?) throws {
         let now = Date().timeIntervalSince1970
         guard let end = token.time("exp"), now < end + Self.leeway else { throw Self.refused("jwt expired") }
@@ -80,7 +82,7 @@ struct TokenCheck: Sendable {
         }
     }
 
-    /// Whether a token was signed with the client's nonce, or with its hash, as Apple's apps do.
+    /// Returns whether the token contains the client's nonce or, as in Apple's apps, its hash.
     private static func isNonce(_ signed: String?, of nonce: String) -> Bool {
         nonce.hasSameBytes(as: signed)
             || SHA256.hash(data: Array(nonce.utf8)).hexadecimal.hasSameBytes(as: signed)

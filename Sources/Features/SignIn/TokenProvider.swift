@@ -5,22 +5,23 @@ import Outgoing
 import ParseModel
 import ServerConfiguration
 
-/// A provider whose clients bring a token that the provider signed (OpenID Connect).
+/// A provider whose clients send a token that the provider signed (OpenID Connect).
 struct TokenProvider: AuthProvider {
-    /// What is special to a provider.
+    /// The details of one provider.
     struct Rules: Sendable {
         var member: Name = "id_token"
         var audienceOption: Name = "clientId"
-        /// The text for data without a token.
+        /// The error text for login data without a token.
         var missing = "id token is invalid for this user."
-        /// The text for options without apps.
+        /// The error text if no app is configured.
         var unconfigured: String
-        /// The lists that a client may send besides, and where the token has them: what it has not is not believed.
+        /// The lists that a client may send in addition, with their paths in the token. They must equal those in the
+        /// token.
         var lists: [Name: [[Name]]] = [:]
-        /// The member of the options that holds what is read here; nil for the options themselves.
+        /// The option that contains the settings, or nil if they are not nested.
         var nested: Name?
 
-        /// The checks, for the options of the provider; nil where they do not suffice.
+        /// Returns the check for the settings and the audiences, or nil if settings are missing.
         var check: @Sendable (JSONObject, [String]) -> TokenCheck?
 
         func read(_ options: JSONObject) -> JSONObject {
@@ -50,16 +51,18 @@ struct TokenProvider: AuthProvider {
         Self.outcome(of: attempt, try await claims(attempt.data, attempt.options), unstored: unstored)
     }
 
-    /// What is stored of what a client sent, and the address that the claims of its token vouch for.
+    /// Returns the login data to store, with the verified e-mail address of the token.
     static func outcome(of attempt: AuthAttempt, _ claims: JSONObject, unstored: Set<Name>) -> AuthOutcome {
-        // Apple writes the flag as a text.
+        // Apple sends the flag as a string.
         let isVerified = claims["email_verified"] == true || claims["email_verified"] == "true"
         return AuthOutcome(
             stored: attempt.data.filter { !unstored.contains($0.key) },
             vouchedAddress: isVerified ? claims["email"]?.stringValue : nil)
     }
 
-    /// What a client's token says, once it is checked; throws 101.
+    /// Returns the claims of a client's token after checking it.
+    ///
+    /// - Throws: `ParseError` 101.
     func claims(_ data: JSONObject, _ options: JSONObject) async throws -> JSONObject {
         guard let token = data[rules.member]?.stringValue, !token.isEmpty else {
             throw TokenCheck.refused(rules.missing)
@@ -81,7 +84,7 @@ struct TokenProvider: AuthProvider {
         return claims
     }
 
-    /// A list's texts in any order, or nil for anything else.
+    /// Returns the strings of a list without their order, or nil for other values.
     private static func texts(_ value: JSONValue) -> Set<Name>? {
         guard let list = value.arrayValue else { return nil }
         let texts = list.compactMap(\.stringValue)
@@ -104,7 +107,7 @@ extension TokenProvider.Rules {
             wrongIssuer: "id token not issued by correct provider - expected: ")
     }
 
-    /// Facebook's limited log-in.
+    /// Facebook's Limited Login.
     static let facebook = TokenProvider.Rules(
         member: "token", missing: "Facebook auth is invalid for this user.",
         unconfigured: "Facebook auth is not configured."
@@ -114,14 +117,14 @@ extension TokenProvider.Rules {
             audiences: audiences)
     }
 
-    /// LINE, where the client brings the token of LINE's OpenID Connect.
+    /// LINE with a token of its OpenID Connect.
     static let line = TokenProvider.Rules(unconfigured: "Line auth is not configured.") { _, audiences in
         TokenCheck(
             keys: "https://api.line.me/oauth2/v2.1/certs", issuers: ["https://access.line.me"], audiences: audiences,
             algorithms: ["ES256"])
     }
 
-    /// A Keycloak server, which the option `config` names as Keycloak's own file does.
+    /// A Keycloak server. The option `config` has the format of Keycloak's own configuration file.
     static let keycloak = TokenProvider.Rules(
         member: "access_token", audienceOption: "client-id", missing: "Missing access token and/or User id",
         unconfigured: "Missing keycloak configuration",

@@ -12,14 +12,14 @@ import ServerConfiguration
     import Foundation
 #endif
 
-/// Twitter: whom a token belongs to, asked by a request that the token and the app sign (OAuth 1.0a, RFC 5849).
+/// Twitter: fetches the owner of a token with a request that the token and the app sign (OAuth 1.0a, RFC 5849).
 package struct TwitterProvider: AuthProvider {
     let caller: HTTPCaller
 
     package static let url = "https://api.twitter.com/1.1/account/verify_credentials.json"
     private static let invalid = TokenCheck.refused("Twitter auth is invalid for this user.")
 
-    /// The secret of the app is not for the database, although some SDKs send it.
+    /// Some SDKs send the app's secret, which must not be stored.
     package var unstored: Set<Name> { ["consumer_secret"] }
 
     package var optionForms: [Name: AuthOptionForm]? {
@@ -35,7 +35,6 @@ package struct TwitterProvider: AuthProvider {
         }
     }
 
-    /// Keys and secrets of the apps: one app, or a list as `apps`.
     private static func apps(_ options: JSONObject) -> [(key: String, secret: String)] {
         let all = options["apps"]?.arrayValue ?? [.object(options)]
         return all.compactMap { app in
@@ -61,7 +60,7 @@ package struct TwitterProvider: AuthProvider {
         else { throw Self.invalid }
     }
 
-    /// The header that signs a GET.
+    /// Returns the `Authorization` field for a GET request.
     package static func authorization(
         url: String, key: String, secret: String, token: String, tokenSecret: String, nonce: String, seconds: Int
     ) -> String {
@@ -78,7 +77,8 @@ package struct TwitterProvider: AuthProvider {
             + parameters.sorted { $0.0 < $1.0 }.map { "\($0.0)=\"\(encoded($0.1))\"" }.joined(separator: ", ")
     }
 
-    /// Percent-encoding of RFC 3986 (RFC 5849, section 3.6), which also encodes what JavaScript leaves as it is.
+    /// Percent-encodes a text as in RFC 3986 (RFC 5849, section 3.6), which also encodes characters that JavaScript
+    /// doesn't.
     private static func encoded(_ text: String) -> String {
         var encoded = PercentEncoding.encode(text)
         for (character, code) in [("!", "%21"), ("*", "%2A"), ("'", "%27"), ("(", "%28"), (")", "%29")] {

@@ -4,16 +4,16 @@ import Operations
 import ParseModel
 import ServerConfiguration
 
-/// The adapters and the routes of an app, beside its cloud code.
+/// Calls to app code outside cloud code: adapters, options that are functions, and routes.
 extension NodeHost {
-    /// The sign-in adapters that run in the processes, by provider.
+    /// The sign-in adapters that run in Node, by provider.
     package var authProviders: [Name: any AuthProvider] {
         var providers: [Name: any AuthProvider] = [:]
         for name in settings.providers.keys { providers[name] = NodeAuthProvider(name: name, host: self) }
         return providers
     }
 
-    /// Carries out a step of a sign-in adapter.
+    /// Runs a step of an adapter.
     func adapt(_ call: CloudCall) async throws -> JSONValue? {
         try ResultReader.result(try await send(.adapter, call), of: call).value
     }
@@ -29,11 +29,11 @@ extension NodeHost {
         if let request {
             (call.ip, call.headers) = (request.address, request.headers)
             call.caller.installationId = request.installationId
-            // A process gets a large one once.
+            // A large record is sent to each process only once.
             call.caller.user = request.stored
         }
         call.size = call.measured()
-        // Cloud code may wait for a log-in: steps have slots that functions seldom take.
+        // Cloud code may be waiting for this log-in. Nested calls have separate slots, which functions seldom use.
         (call.isNested, call.depth) = (true, 8)
         do {
             return try await TimeLimit.run(.seconds(10)) { [call] in try await self.adapt(call) }
@@ -42,9 +42,9 @@ extension NodeHost {
         }
     }
 
-    /// Calls an option that the app gives as a function.
+    /// Calls an option that the app provides as a function.
     ///
-    /// - Throws: `ParseError` if the function fails: the request that needs the option is refused.
+    /// - Throws: `ParseError` if the function fails, so that the request is rejected.
     package func ask(_ option: Configuration.OptionFunction, _ request: JSONObject) async throws -> Bool {
         let failure = "The option \(option.rawValue) failed."
         let answer = try await run(
@@ -53,9 +53,9 @@ extension NodeHost {
         return isOn
     }
 
-    /// Calls the app's function `masterKey`.
+    /// Calls the app's `masterKey` function.
     ///
-    /// - Throws: `ParseError` if the function fails or gives no text.
+    /// - Throws: `ParseError` if the function fails or returns no string.
     func askMasterKey() async throws -> String {
         let failure = "The option masterKey failed."
         let parameters: JSONObject = ["option": "masterKey", "request": [:]]
@@ -64,7 +64,7 @@ extension NodeHost {
         return key
     }
 
-    /// Sends a mail of an account by the app's own adapter.
+    /// Sends an account mail with the app's own adapter.
     ///
     /// - Throws: `ParseError` if the adapter fails, takes longer than 25 seconds or has no process.
     package func sendByAdapter(_ mail: JSONObject) async throws {
@@ -77,17 +77,17 @@ extension NodeHost {
         }
     }
 
-    /// The name by which the mail adapter is called. No provider has it.
+    /// The target name for the mail adapter. Providers can't have this name.
     private static let mailAdapter: Name = "@mail"
 
-    /// The socket of a process in which an app's own routes are served; nil if none comes in time.
+    /// Returns the socket of a process that serves the app's own routes, or nil if none is available in time.
     package func appSocket(within limit: Duration) async -> String? {
         let deadline = ContinuousClock.now + limit
         while true {
             if let socket = pool.workers.compactMap(\.appSocket).randomElement() { return socket }
             let rest = deadline - .now
             guard rest > .zero, (try? await pool.worker(within: rest)) != nil else { return nil }
-            // The process is there and does not listen yet.
+            // The process is running but doesn't listen yet.
             try? await Task.sleep(for: min(rest, .milliseconds(50)))
         }
     }

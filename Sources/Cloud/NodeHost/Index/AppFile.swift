@@ -8,18 +8,18 @@ import ServerConfiguration
     import Foundation
 #endif
 
-/// An app's own `index.js`, which makes its server with parse-server.
+/// An app's own `index.js`, which creates its server with parse-server.
 package struct AppFile: Sendable {
     package let path: String
-    /// The folder in which Node runs it, and the base of relative paths.
+    /// Node's working directory, and the base of relative paths.
     package let folder: String
-    /// The file as the caller gave it, for messages.
+    /// The file as specified by the caller, for messages.
     package let name: String
 
     private static let endings: Set<String> = ["js", "mjs", "cjs"]
 
-    /// Finds the file that an argument of `roost serve` names: a file of JavaScript, or the folder of a `package.json`
-    /// whose `scripts.start` or `main` names one.
+    /// Finds the file that an argument of `roost serve` names: a JavaScript file, or a folder whose `package.json`
+    /// names one in `scripts.start` or `main`.
     ///
     /// - Returns: The file, or nil if the argument is something else, such as a configuration file.
     /// - Throws: `ConfigurationError` for a file that doesn't exist.
@@ -44,7 +44,7 @@ package struct AppFile: Sendable {
 
     private static func plain(_ path: String) -> String { URL(fileURLWithPath: path).standardizedFileURL.path }
 
-    /// The file of JavaScript that a start script runs: the last word of `node -r dotenv/config dist/index.js`.
+    /// Returns the JavaScript file that a start script runs: its last word with a JavaScript file extension.
     private static func started(by script: String?) -> String? {
         guard let words = script?.split(separator: " "), words.contains("node") else { return nil }
         return words.map(String.init).last { endings.contains(FilePaths.fileExtension(of: $0)) }

@@ -1,23 +1,23 @@
-/// One line about an app's own `index.js`: an option or a call, and what becomes of it.
+/// A note about an option or call in an app's own `index.js`, and how Roost handles it.
 package struct AppNote: Sendable {
     package enum Outcome: String, Sendable {
-        /// It has its effect.
+        /// Takes effect as usual.
         case taken
-        /// It has its effect in another way.
+        /// Takes effect in a different way.
         case changed
-        /// It has no effect.
+        /// Has no effect.
         case left
-        /// The owner has to change it: the server does not start.
+        /// The owner must change it before the server can start.
         case decide
     }
 
     package let subject: String
     package let outcome: Outcome
     let details: String
-    /// The file and line, or an empty text if unknown.
+    /// The file and line, or empty if unknown.
     let place: String
 
-    /// The note as a line without its outcome.
+    /// The note without its outcome.
     package var text: String { "\(subject): \(details)" + (place.isEmpty ? "" : " (\(place))") }
 
     /// The note as a line of a report.

@@ -10,17 +10,16 @@ import Tasks
     import Foundation
 #endif
 
-/// Runs an app's own `index.js` once to learn how it configures its server. Nothing listens meanwhile, and once the
-/// server is made, the app connects to nothing.
+/// Runs an app's own `index.js` once to learn how it configures its server. During this run nothing listens, and once
+/// the server is created, the app opens no connections.
 package enum AppRecording {
-    /// How long the app may take.
     private static let limit = Duration.seconds(30)
 
     /// Runs the file.
     ///
-    /// - Parameter node: The program `node`.
+    /// - Parameter node: The path of Node.
     /// - Returns: The record that `read.mjs` writes.
-    /// - Throws: `ConfigurationError` if the app fails or makes no server, with the last lines that it printed.
+    /// - Throws: `ConfigurationError` if the app fails or creates no server, with the last lines of its output.
     static func run(_ file: AppFile, node: String) async throws -> JSONObject {
         try await NodeProgram.checkVersion(of: node)
         let folder = try HostFolder()

@@ -4,13 +4,13 @@ import Operations
 import ParseModel
 import ServerConfiguration
 
-/// A sign-in adapter of the app's own, which runs in Node.
+/// An app's own sign-in adapter, which runs in Node.
 struct NodeAuthProvider: AuthProvider {
     /// The name in the option `auth`.
     let name: Name
     let host: NodeHost
 
-    /// An adapter as a process describes it.
+    /// The adapter's properties as reported by a process.
     struct Description: Sendable {
         var methods: Set<String> = []
         var policy = AuthPolicy.standard
@@ -34,7 +34,7 @@ struct NodeAuthProvider: AuthProvider {
         guard description?.methods.contains("beforeFind") == true else { return data }
         let answer = try await run("beforeFind", ["authData": .object(data)])
         let data = answer?["authData"]?.objectValue ?? data
-        // Users are looked for by it.
+        // Users are looked up by this id.
         guard data["id"]?.stringValue?.isEmpty == false || data["id"]?.numberValue != nil else {
             throw ParseError(ParseError.scriptFailed, "Auth failed. beforeFind gave no id.")
         }
@@ -61,7 +61,7 @@ struct NodeAuthProvider: AuthProvider {
 
     func policy(_ stored: JSONObject) -> AuthPolicy { description?.policy ?? .standard }
 
-    /// Data that the adapter would change for readers (`afterFind`) are hidden but for the id.
+    /// If the adapter would change the data for readers (`afterFind`), only the id is returned.
     func shown(_ stored: JSONObject, _ options: JSONObject) -> JSONObject {
         guard description?.methods.contains("afterFind") == true else { return stored }
         return stored.filter { $0.key == "id" }
@@ -86,7 +86,6 @@ struct NodeAuthProvider: AuthProvider {
         return parameters
     }
 
-    /// Runs a step of the adapter.
     private func run(
         _ step: String, _ parameters: JSONObject, of request: ModuleRequest? = nil
     ) async throws -> JSONValue? {

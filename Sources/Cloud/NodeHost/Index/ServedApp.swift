@@ -7,31 +7,32 @@ import ServerConfiguration
     import Foundation
 #endif
 
-/// An app's own `index.js` as Roost serves it: its options as those of a configuration file, and notes about the rest.
+/// An app's own `index.js` as served by Roost: its options in configuration-file format, and notes about everything
+/// else.
 package struct ServedApp: Sendable {
     package let file: AppFile
-    /// The options, as a configuration file has them.
+    /// The options in configuration-file format.
     package private(set) var options: JSONObject
     package private(set) var notes: [AppNote] = []
-    /// The file of cloud code that the app names, or nil if it has none or gives a function.
+    /// The cloud code file that the app names, or nil if it has none or provides a function.
     package let cloudFile: String?
-    /// Which of the servers that the file makes this one is.
+    /// The index of the server among those that the file creates.
     let server: Int
-    /// Whether the app listens, so that it has routes of its own.
+    /// Whether the app listens, in which case it has its own routes.
     let listens: Bool
-    /// The providers whose adapters the app gives as objects or classes.
+    /// The providers whose adapters the app provides as objects or classes.
     private var providers: [Name] = []
-    /// The options that the app gives as functions.
+    /// The options that the app provides as functions.
     package private(set) var functions: Set<Configuration.OptionFunction> = []
-    /// The file and line in which the server is made.
+    /// The file and line that creates the server.
     private let place: String
 
-    /// Reads the file that the first argument of `roost serve` names, by running it.
+    /// Reads the app that the first argument of `roost serve` names, by running it.
     ///
     /// - Parameters:
     ///   - arguments: The arguments of the command. The file and `--app ID` are removed.
-    ///   - environment: The environment's variables.
-    /// - Returns: The app, or nil if the argument names no file of JavaScript.
+    ///   - environment: The environment variables.
+    /// - Returns: The app, or nil if the argument names no JavaScript file.
     /// - Throws: `ConfigurationError` if the app can't be read.
     package static func taken(
         from arguments: inout [String], environment: [String: String]
@@ -47,7 +48,7 @@ package struct ServedApp: Sendable {
         return try ServedApp(file, try await AppRecording.run(file, node: node), identifier: identifier)
     }
 
-    /// The value of a flag among arguments, or nil without it.
+    /// Returns the value of a flag, or nil if it is missing.
     package static func value(of flag: String, in arguments: inout [String], isRemoved: Bool) -> String? {
         guard let index = arguments.firstIndex(where: { $0 == flag || $0.hasPrefix("\(flag)=") }) else { return nil }
         let isPair = arguments[index] == flag
@@ -57,9 +58,9 @@ package struct ServedApp: Sendable {
         return text
     }
 
-    /// Makes the options of a record.
+    /// Reads the options from a recording.
     ///
-    /// - Parameter identifier: The `appId` of the server that is wanted, where the file makes several.
+    /// - Parameter identifier: The `appId` of the server to use if the file creates several.
     package init(_ file: AppFile, _ record: JSONObject, identifier: String?) throws(ConfigurationError) {
         self.file = file
         let servers = record["servers"]?.arrayValue ?? []
@@ -99,13 +100,13 @@ package struct ServedApp: Sendable {
         }
     }
 
-    /// The options that the owner has to change.
+    /// The options that the owner must change.
     package var undecided: [AppNote] { notes.filter { $0.outcome == .decide } }
 
-    /// Warnings for the start.
+    /// The warnings to log at startup.
     package var warnings: [String] { notes.filter { [.changed, .left].contains($0.outcome) }.map(\.text) }
 
-    /// A note about an option.
+    /// Creates a note about an option, at the line that creates the server.
     package func note(_ subject: String, _ outcome: AppNote.Outcome, _ details: String) -> AppNote {
         AppNote(subject: subject, outcome: outcome, details: details, place: place)
     }
@@ -115,16 +116,17 @@ package struct ServedApp: Sendable {
         notes.append(AppNote(subject: subject, outcome: outcome, details: details, place: place ?? self.place))
     }
 
-    /// The number of a line of parse-server that has a preset: 7 for `^7.4.0`.
+    /// Returns the major version of parse-server as a preset: 7 for `^7.4.0`, limited to 4 through 9.
     private static func line(_ version: String?) -> Int? {
         guard let version else { return nil }
         let digits = version.drop { !("0"..."9").contains($0) }.prefix { ("0"..."9").contains($0) }
         return Int(digits).map { min(max($0, 4), 9) }
     }
 
-    /// Has the host run the file in the place of `cloud/main.js`.
+    /// Configures the host to run the file instead of `cloud/main.js`.
     package func configure(_ configuration: inout Configuration) {
-        // Flags and variables override functions, too, and a whole policy that of its member.
+        // Flags and environment variables override functions, too. A whole password policy overrides the function in
+        // it.
         let policies: Set = ["--passwordPolicy", "PARSE_SERVER_PASSWORD_POLICY"]
         let overridden = configuration.settings.filter { $0.source == .flag || $0.source == .environment }
         configuration.cloudMain.main = file.path
@@ -143,14 +145,15 @@ package struct ServedApp: Sendable {
 
     // MARK: Functions and instances
 
-    /// Notes a value that JSON doesn't have. Options without effect stay without; the others have to be changed.
+    /// Handles a value that JSON can't represent. Options that Roost ignores are still ignored; for others the owner
+    /// must change the value.
     private mutating func add(_ mark: JSONValue) {
         let path = mark["path"]?.arrayValue?.compactMap(\.stringValue) ?? []
         guard let option = path.first, path != ["cloud"] else { return }
         let isIgnored =
             if case .ignored? = OptionTable.find(option)?.support { true } else { false }
         if isIgnored || ["pubSubAdapter", "wssAdapter"].contains(path.last) {
-            // The reader of options says that they have no effect.
+            // The configuration reader reports that they have no effect.
             if path.count == 1 { options[Name(option)] = "JavaScript" }
             if path.count == 2, var object = options[Name(option)]?.objectValue {
                 object[Name(path[1])] = "JavaScript"
@@ -160,7 +163,7 @@ package struct ServedApp: Sendable {
         }
         if option == "auth", path.count > 1 { return addProvider(Name(path[1])) }
         if option == "emailAdapter" {
-            // A module with functions among its options as well.
+            // Also if the adapter is a module with functions in its options.
             options["emailAdapter"] = ["module": .string(Configuration.MailDelivery.ofApp)]
             guard !notes.contains(where: { $0.subject == "emailAdapter" }) else { return }
             return add("emailAdapter", .taken, "an adapter of the app, which Node.js runs")
@@ -180,7 +183,7 @@ package struct ServedApp: Sendable {
             isOption ? "\(what) can't be used here. Set a value instead, or remove it" : "unknown option, \(what)")
     }
 
-    /// Has an adapter run in Node.
+    /// Configures an adapter to run in Node.
     private mutating func addProvider(_ name: Name) {
         guard !providers.contains(name) else { return }
         providers.append(name)

@@ -6,17 +6,17 @@ import Encoding
     import Foundation
 #endif
 
-/// Notices when one of the files changes that code is made of.
+/// Watches an app's source files for changes.
 struct FileWatch {
     private static let endings: Set<String> = ["js", "mjs", "cjs", "json"]
     private static let most = 10_000
 
     private let folder: String
 
-    /// - Parameter main: The app's file; those in its folder and below are watched, those of packages are not.
+    /// - Parameter main: The app's file. Files in its folder and in subfolders are watched, except in `node_modules`.
     init(main: String) { folder = FilePaths.folder(of: main) }
 
-    /// Calls back when files have changed and stay as they are for half a second, until the task is cancelled.
+    /// Calls `changed` once changed files have stayed the same for half a second, until the task is cancelled.
     func run(_ changed: () async -> Void) async {
         var known = snapshot()
         while !Task.isCancelled {
@@ -35,7 +35,7 @@ struct FileWatch {
         }
     }
 
-    /// The files with the times at which they were written, and their sizes.
+    /// Returns the files with their modification times and sizes.
     private func snapshot() -> [String: [Double]] {
         var files: [String: [Double]] = [:]
         let manager = FileManager.default

@@ -1,7 +1,7 @@
 import Synchronization
 import Tasks
 
-/// The processes that take calls.
+/// The processes that accept calls.
 final class WorkerPool: Sendable {
     private struct State {
         var workers: [NodeWorker] = []
@@ -9,9 +9,9 @@ final class WorkerPool: Sendable {
         var changed = OneTime<Void>()
     }
 
-    /// What became of a process that was to be put to work.
+    /// The result of adding a process.
     enum Placement: Sendable {
-        /// It takes calls, in the place of another where it was given that of one.
+        /// The process was added. `from` is the process that it replaces, or nil if a slot was free.
         case taken(from: NodeWorker?)
         case full
     }
@@ -19,7 +19,6 @@ final class WorkerPool: Sendable {
     private let state = Mutex(State())
     private let capacity: Int
 
-    /// - Parameter capacity: The most processes.
     init(capacity: Int) { self.capacity = capacity }
 
     var workers: [NodeWorker] { state.withLock { $0.workers } }
@@ -27,13 +26,11 @@ final class WorkerPool: Sendable {
     /// Whether a process is missing.
     var hasFreePlace: Bool { state.withLock { $0.workers.count < capacity } }
 
-    /// Puts a process to work, where there is a place for it.
+    /// Adds a process if there is a slot for it.
     ///
-    /// What replaces a process that died, and what loads the file anew, go on side by side: the place is looked for and
-    /// taken in one step, so that no other task takes it in between.
+    /// Restarts and reloads run concurrently, so the slot is found and taken in one step.
     ///
-    /// - Parameter moment: A process whose start began before it gives up its place; nil where only a free one is
-    ///   taken.
+    /// - Parameter moment: A process whose start began before this time is replaced. If nil, only a free slot is used.
     func place(_ worker: NodeWorker, inPlaceOfThoseBefore moment: ContinuousClock.Instant? = nil) -> Placement {
         change { state in
             let index = moment.flatMap { moment in state.workers.firstIndex { $0.startBegan < moment } }
@@ -45,15 +42,14 @@ final class WorkerPool: Sendable {
         }
     }
 
-    /// Takes a process out.
     func remove(_ worker: NodeWorker) { change { state in state.workers.removeAll { $0 === worker } } }
 
-    /// Whether all processes run, some do, or none will.
+    /// `ready` if all processes run, `down` if none will start, otherwise `starting`.
     var condition: String {
         state.withLock { $0.workers.count >= capacity ? "ready" : $0.hasGivenUp ? "down" : "starting" }
     }
 
-    /// Says that no process will come.
+    /// Fails waiting calls, because no process will start.
     func giveUp() { change { $0.hasGivenUp = true } }
 
     private func change<Outcome: Sendable>(_ body: (inout State) -> Outcome) -> Outcome {
@@ -66,10 +62,10 @@ final class WorkerPool: Sendable {
         return outcome
     }
 
-    /// The process with the fewest calls.
+    /// Returns the process with the fewest calls.
     ///
-    /// - Parameter limit: How long one is waited for where there is none.
-    /// - Throws: 141 when none comes; `CancellationError`.
+    /// - Parameter limit: The maximum waiting time if no process is running.
+    /// - Throws: `ParseError` 141 if none becomes available, `CancellationError`.
     func worker(within limit: Duration) async throws -> NodeWorker {
         let deadline = ContinuousClock.now + limit
         while true {
@@ -85,21 +81,21 @@ final class WorkerPool: Sendable {
     }
 }
 
-/// How often processes died at one place: how long to wait before the next one. A place is never given up.
+/// The consecutive crashes in one slot, which determine the delay before the next start. Restarting never stops.
 package struct CrashHistory {
     private var inRow = 0
 
     package init() {}
 
-    /// A process that has served so long did not die of its start.
+    /// A process that ran longer than this didn't crash because of its start.
     static let span = Duration.seconds(60)
 
-    /// Notes that a process died.
+    /// Records a crash.
     ///
     /// - Parameters:
-    ///   - lifetime: How long it had served.
-    ///   - backOff: How long to wait, by how many died one after another; the last holds for all that follow.
-    /// - Returns: How long to wait before the next one.
+    ///   - lifetime: The time for which the process accepted calls.
+    ///   - backOff: The delays by number of consecutive crashes. The last one applies to all further crashes.
+    /// - Returns: The delay before the next start.
     package mutating func note(after lifetime: Duration, backOff: [Duration]) -> Duration {
         if lifetime > Self.span { inRow = 0 }
         inRow = min(inRow + 1, max(backOff.count, 1))

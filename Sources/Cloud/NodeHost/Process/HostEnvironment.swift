@@ -8,18 +8,18 @@ import ServerConfiguration
     import Glibc
 #endif
 
-/// What the process of an app's file finds in its environment: all but what configures the server.
+/// The environment variables of a Node process: all except those that configure the server.
 package enum HostEnvironment {
-    /// What configures the server and is no secret: code reads where the server is, and which app it serves.
+    /// Server settings that aren't secret and that cloud code uses.
     private static let handedOn: Set<String> = [
         "PORT", "PARSE_SERVER_APPLICATION_ID", "PARSE_SERVER_APP_NAME", "PARSE_SERVER_JAVASCRIPT_KEY",
         "PARSE_SERVER_URL", "PARSE_PUBLIC_SERVER_URL", "PARSE_SERVER_MOUNT_PATH", "HTTPS_PROXY",
     ]
 
-    /// What changes of the server's environment; nil takes away. The code gets what it needs of keys by the socket, and its
-    /// children nothing.
+    /// Returns the changes to the server's environment, with nil for variables to remove. The code receives the
+    /// required keys over the socket, so its child processes don't inherit them.
     ///
-    /// - Parameter keepsAll: Whether the file configures the server itself, and so reads what does.
+    /// - Parameter keepsAll: Whether to keep the server's settings, because the file configures the server itself.
     package static func changes(socket: String, secret: String, keepsAll: Bool = false) -> [String: String?] {
         var changes: [String: String?] = [
             "ROOST_CLOUD_SOCKET": socket, "ROOST_CLOUD_SECRET": secret, "ROOST_CLOUD_SERVER": "\(getpid())",

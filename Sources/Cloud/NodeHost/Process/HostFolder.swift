@@ -4,9 +4,9 @@
     import Foundation
 #endif
 
-/// A folder that no other user can read, with the script that runs an app's file and the socket that it connects to.
+/// A private folder with the scripts that run an app's file, and the socket that they connect to.
 ///
-/// It is removed as soon as the process has connected, so that nothing is left of it when the server is killed.
+/// It is removed as soon as the process has connected, so that nothing remains if the server is killed.
 struct HostFolder: Sendable {
     private let path: String
 
@@ -37,18 +37,20 @@ struct HostFolder: Sendable {
         ("watchdog.mjs", PackageResources.watchdog_mjs),
     ]
 
-    /// Makes a folder with the script in it; throws what keeps files from being written.
+    /// Creates a folder with the scripts.
+    ///
+    /// - Throws: An error if files can't be written.
     init() throws {
         try self.init(named: "cloud", files: Self.files)
     }
 
-    /// A folder for the socket on which an app's own index.js listens, without scripts.
+    /// Creates a folder for the socket on which an app's own index.js listens, without scripts.
     static func forApp() throws -> HostFolder { try HostFolder(named: "app", files: []) }
 
     private init(named name: String, files: [(name: String, content: [UInt8])]) throws {
         let name = "roost-\(name)-\(UUID().uuidString.prefix(13))"
         let temporary = FileManager.default.temporaryDirectory.path
-        // The path of a socket may not be longer than about a hundred bytes.
+        // Socket paths are limited to about 100 bytes.
         path = (temporary.utf8.count <= 64 ? temporary : "/tmp") + "/" + name
         try FileManager.default.createDirectory(
             atPath: path, withIntermediateDirectories: false, attributes: [.posixPermissions: 0o700])
@@ -60,7 +62,7 @@ struct HostFolder: Sendable {
         }
     }
 
-    /// Lets no other user connect to the socket.
+    /// Keeps other users from connecting to the socket.
     func protectSocket() throws {
         try FileManager.default.setAttributes([.posixPermissions: 0o600], ofItemAtPath: socket)
     }

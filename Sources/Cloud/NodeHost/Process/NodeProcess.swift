@@ -16,25 +16,25 @@ import Tasks
     import SystemPackage
 #endif
 
-/// One process of Node, from its start to its end. It does not outlive the server: it looks whose child it is.
+/// One Node process from start to end. It doesn't outlive the server, because it watches its parent process.
 enum NodeProcess {
     struct Command: Sendable {
         var node: String
         var arguments: [String]
         var folder: String
-        /// What is added to the environment; nil takes away.
+        /// The changes to the environment, with nil for variables to remove.
         var environment: [String: String?]
     }
 
     /// Runs a process to its end.
     ///
     /// - Parameters:
-    ///   - isOver: Once this is set, the process has two seconds to end, and is killed then.
-    ///   - started: Takes the number of the process.
-    ///   - lines: Takes what it prints.
-    ///   - silent: Is called when it has closed its output, which it does when it ends.
-    /// - Returns: How it ended, in words.
-    /// - Throws: What kept it from being started.
+    ///   - isOver: Once set, the process has two seconds to end before it is killed.
+    ///   - started: Receives the process id.
+    ///   - lines: Receives the lines of its output.
+    ///   - silent: Called when the process closes its output, which happens when it ends.
+    /// - Returns: A description of how it ended.
+    /// - Throws: An error if it can't be started.
     static func run(
         _ command: Command, until isOver: OneTime<Void>, on group: MultiThreadedEventLoopGroup,
         started: @escaping @Sendable (Int32) -> Void, lines: @escaping @Sendable (String) -> Void,
@@ -52,7 +52,7 @@ enum NodeProcess {
             }
         }.takingOwnershipOfDescriptor(input: pipe.readEnd.rawValue).get()
         var options = PlatformOptions()
-        // Ctrl-C at the terminal reaches the server alone, which ends the process when it has finished.
+        // Ctrl-C in the terminal only reaches the server, which ends the process when it has finished.
         options.createSession = true
         var changes: [Environment.Key: String?] = [:]
         for (name, value) in command.environment { changes.updateValue(value, forKey: .init(stringLiteral: name)) }
@@ -69,7 +69,7 @@ enum NodeProcess {
             _ = await isSilent.wait(.seconds(2))
             if isSilent.value == nil { try? execution.send(signal: .kill) }
         }
-        // A program that the process started may hold its output open.
+        // A child of the process may keep the output open.
         try? await output.close()
         return "\(result.terminationStatus)"
     }

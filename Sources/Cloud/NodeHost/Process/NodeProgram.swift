@@ -14,12 +14,14 @@ import Subprocess
     import SystemPackage
 #endif
 
-/// The program `node`, and the file that it is to run.
+/// Finds and checks the `node` program and the app's file.
 package enum NodeProgram {
-    /// The oldest version that is used.
+    /// The oldest supported major version.
     static let oldest = 18
 
-    /// The path of an app's file; throws `ConfigurationError` when there is no such file.
+    /// Returns the absolute path of an app's file.
+    ///
+    /// - Throws: `ConfigurationError` if the file doesn't exist or can't be read.
     static func checkedFile(_ path: String) throws(ConfigurationError) -> String {
         let file = URL(fileURLWithPath: path).standardizedFileURL.path
         guard FilePaths.isFolder(file) == false else {
@@ -34,9 +36,9 @@ package enum NodeProgram {
     /// Finds the program.
     ///
     /// - Parameters:
-    ///   - wanted: The path that the configuration names; nil to look for it on the PATH.
-    ///   - environment: The environment, with the PATH.
-    /// - Throws: `ConfigurationError` when there is none.
+    ///   - wanted: The path in the configuration, or nil to search the PATH.
+    ///   - environment: The environment variables, which include the PATH.
+    /// - Throws: `ConfigurationError` if it can't be found.
     package static func find(_ wanted: String?, environment: [String: String]) throws(ConfigurationError) -> String {
         let folders = (environment["PATH"] ?? "/usr/local/bin:/usr/bin:/bin").split(separator: ":")
         let candidates = wanted.map { [$0] } ?? folders.map { "\($0)/node" }
@@ -49,7 +51,9 @@ package enum NodeProgram {
         return path
     }
 
-    /// Looks at the version of a program; throws `ConfigurationError` for one that cannot be used.
+    /// Checks the version of a program.
+    ///
+    /// - Throws: `ConfigurationError` if it is too old or unknown.
     static func checkVersion(of path: String) async throws(ConfigurationError) {
         let version = await version(path)
         guard let major = Int(version.drop { $0 == "v" }.prefix { $0 != "." }), major >= oldest else {

@@ -15,10 +15,10 @@ import Tasks
     import Glibc
 #endif
 
-/// One process that runs an app's file: its connection, its calls, its life.
+/// One process that runs an app's file, with its connection and calls.
 final class NodeWorker: Sendable {
     struct State {
-        /// The connection, as long as it is open.
+        /// The connection while it is open.
         var channel: (any Channel)?
         var wasConnected = false
         var processIdentifier: Int32 = 0
@@ -26,7 +26,7 @@ final class NodeWorker: Sendable {
         var lastLines: [String] = []
         var reason: String?
         var serverURL = ""
-        /// Whether it has been given a place among those that take calls.
+        /// Whether it is part of the pool.
         var isServing = false
         var isRetired = false
         /// The folder of the socket for the app's own routes, and whether the app listens there.
@@ -50,9 +50,9 @@ final class NodeWorker: Sendable {
     let calls = OpenCalls()
     private let clock = Mutex(ContinuousClock.now)
 
-    /// When its start began: it runs what the file was then, or later.
+    /// The time at which its start began. It runs the file in the state of that time or later.
     let startBegan = ContinuousClock.now
-    /// Set with the way it went when the process has ended and all calls with it.
+    /// Set with a description of the end when the process and all its calls have ended.
     let ended = OneTime<String>()
 
     private init(_ settings: NodeSettings, owner: WorkerOwner, serverURL: String, logger: Logger) {
@@ -62,14 +62,13 @@ final class NodeWorker: Sendable {
         state.withLock { $0.serverURL = serverURL }
     }
 
-    /// Why a process did not start.
     struct StartFailure: Error, CustomStringConvertible {
         let description: String
     }
 
-    /// Starts a process, and waits until it has loaded the file.
+    /// Starts a process and waits until it has loaded the file.
     ///
-    /// - Throws: `StartFailure`, or what keeps a process from being started.
+    /// - Throws: `StartFailure`, or another error if the process can't be started.
     static func start(
         _ settings: NodeSettings, owner: WorkerOwner, serverURL: String, on group: MultiThreadedEventLoopGroup,
         logger: Logger
@@ -104,7 +103,7 @@ final class NodeWorker: Sendable {
         }
     }
 
-    /// Starts the process, waits until it has loaded the file or failed to, and removes what it was started from.
+    /// Starts the process, waits until it has loaded the file or failed to, and removes its folder.
     private func open(_ folder: HostFolder, on group: MultiThreadedEventLoopGroup) async throws {
         if settings.app != nil || !settings.routes.isEmpty {
             let folder = try HostFolder.forApp()
@@ -132,7 +131,7 @@ final class NodeWorker: Sendable {
         } onCancel: {
             started.set(.failed("stopped while \(settings.main) was being loaded"))
         }
-        // The listener removes its socket, and must not coincide with the removal of the folder.
+        // Closing the listener removes its socket, which must not happen while the folder is removed.
         await listener.close()
         folder.remove()
     }
@@ -144,7 +143,7 @@ final class NodeWorker: Sendable {
                 command, until: isOver, on: group,
                 started: { identifier in self.state.withLock { $0.processIdentifier = identifier } },
                 lines: { self.printed($0) },
-                // A process that never connected has no connection that ends with it.
+                // A process that never connected has no connection whose end is noticed.
                 silent: { if self.state.withLock({ !$0.wasConnected }) { self.end(nil) } })
         } catch {
             way = "it cannot be started: \(error)"
@@ -175,38 +174,39 @@ final class NodeWorker: Sendable {
 
     var load: Int { calls.count }
 
-    /// How long it has served.
+    /// The time for which it has been accepting calls.
     var lifetime: Duration { .now - clock.withLock { $0 } }
 
     var processIdentifier: Int32 { state.withLock { $0.processIdentifier } }
 
-    /// What the file offers; nil before it is loaded.
+    /// The registrations of the file, or nil before it is loaded.
     var offer: HostOffer? { state.withLock { $0.offer } }
 
     /// The socket on which the app's own routes are served, or nil if the app doesn't listen.
     var appSocket: String? { state.withLock { $0.appListens ? $0.appFolder?.socket : nil } }
 
-    /// Says what the file offers. To be called once the process takes calls; what it offers later follows by itself.
+    /// Reports the registrations of the file. Call once the process accepts calls; later changes are reported
+    /// automatically.
     func sendOffer() {
-        // Under the lock, so that the latest is sent last.
+        // Under the lock, so that the latest registrations are sent last.
         state.withLock { state in
             state.isServing = true
             sendOffer(of: &state)
         }
     }
 
-    /// One that has no place yet may never get one, and must not take away what those that serve offer.
+    /// Only for processes in the pool. Others may never be added, and must not replace the registrations of those that
+    /// are.
     func sendOffer(of state: inout State) {
         if state.isServing, !state.isRetired, let offer = state.offer { owner.offer(offer) }
     }
 
-    /// Whether another process has taken its place.
+    /// Whether another process has replaced it.
     var isRetired: Bool { state.withLock { $0.isRetired } }
 
-    /// Says that another process has taken its place.
     func retire() { state.withLock { $0.isRetired = true } }
 
-    /// Lets the calls and the requests of the app's routes that are open end, and then the process.
+    /// Waits until open calls and requests of the app's routes have finished, then ends the process.
     func drain() async {
         let deadline = ContinuousClock.now + settings.drainLimit
         if appSocket != nil { send(["type": "drain"]) }
@@ -228,7 +228,7 @@ final class NodeWorker: Sendable {
         isOver.set(())
     }
 
-    /// Says where the server is reached by HTTP, and by which key.
+    /// Tells the process the server URL and the current master key.
     func serve(at url: String) {
         let isConnected = state.withLock { state in
             state.serverURL = url
@@ -270,7 +270,7 @@ final class NodeWorker: Sendable {
         send(welcome)
     }
 
-    /// Asks from time to time whether the event loop is alive, and kills a process that does not answer.
+    /// Pings the event loop at intervals, and kills a process that doesn't respond.
     private func watch() async {
         while ended.value == nil {
             let missed = state.withLock { state in
@@ -279,7 +279,7 @@ final class NodeWorker: Sendable {
             }
             guard missed < 2 else {
                 logger.error("cloud code does not respond, killing its process")
-                // Zero would mean the whole group of this process.
+                // Zero would signal the server's own process group.
                 if processIdentifier > 0 { kill(processIdentifier, SIGKILL) }
                 return end("its event loop hung")
             }

@@ -6,12 +6,12 @@ import Operations
 import ParseModel
 import Tasks
 
-/// The messages between the server and the process: calls of the code, and what the code asks of the server.
+/// The messages between server and process: calls of cloud code, and its requests to the server.
 extension NodeWorker {
     /// Calls the code.
     ///
-    /// - Throws: `OpenCalls.Closed` when the process is gone; 141 when it ends meanwhile; 116 for a call that is larger
-    ///   than a process can read.
+    /// - Throws: `OpenCalls.Closed` if the process had already ended, `ParseError` 141 if it ends during the call, 116
+    ///   if the message is too large for a process.
     func call(_ kind: CallWriter.Kind, _ call: CloudCall) async throws -> JSONObject {
         try await HeavyWork.run(if: call.size >= HeavyWork.size) {
             let record = CallerRecord(of: call)
@@ -29,7 +29,7 @@ extension NodeWorker {
         }
     }
 
-    /// A message whose size what clients send decides; throws 116 when the process could not read it, and would end.
+    /// Checks the size of a message, which clients influence. A larger one would end the process. Throws 116.
     private func checked(_ message: [UInt8]) throws(ParseError) -> [UInt8] {
         guard message.count <= settings.frameLimit else {
             throw ParseError(
@@ -52,7 +52,7 @@ extension NodeWorker {
         while !send(call, naming: record.name, message) { message = try checked(record.message) }
     }
 
-    /// Sends the call. Returns false if the process lacks the record and `message`, which brings it, is nil.
+    /// Sends the call. Returns false if the process lacks the record and `message`, which contains it, is nil.
     private func send(_ call: OutgoingMessage, naming name: Name, _ message: [UInt8]?) -> Bool {
         // Under the lock, so that no call precedes its record or follows its eviction.
         state.withLock { state in
@@ -79,7 +79,7 @@ extension NodeWorker {
         case .drained: state.withLock { $0.appListens = false }
         case .failed(let stack): started.set(.failed(stack))
         case .result(let id, let result):
-            // Who answers calls is alive, however busy.
+            // A process that returns results is alive, even if it is too busy for pings.
             state.withLock { $0.missedPongs = 0 }
             calls.answer(id, result)
         case .log(let level, let text, let requestID):
@@ -111,7 +111,7 @@ extension NodeWorker {
         let number = RestRequest.parentNumber(message)
         let parent = number.flatMap { calls.call($0) }
         let sender = number.map { calls.sender(of: $0) } ?? .server
-        // Whose call the request is part of: it queues as that sender, and goes on when its client has left.
+        // The request queues on behalf of the original caller, and continues if that client disconnects.
         CallerPresence.$current.withValue(CallerPresence(sender: sender)) { perform(id, message, parent) }
     }
 

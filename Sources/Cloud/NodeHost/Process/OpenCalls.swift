@@ -4,7 +4,7 @@ import ParseModel
 import Synchronization
 import Tasks
 
-/// The calls that a process has been sent and has not answered.
+/// The calls that were sent to a process and have no result yet.
 final class OpenCalls: Sendable {
     private struct Entry {
         let call: CloudCall
@@ -18,20 +18,21 @@ final class OpenCalls: Sendable {
         var entries: [Int: Entry] = [:]
     }
 
-    /// The error of a call that waits when the process has ended.
+    /// The error for calls that are open when the process ends.
     static let stopped = ParseError(ParseError.scriptFailed, "Cloud code stopped.")
 
-    /// The process ended before the call reached it; another one may take it.
+    /// The process ended before it received the call, so another process may handle it.
     struct Closed: Error {}
 
     private let state = Mutex(State())
 
-    /// Sends a call, and waits for the answer.
+    /// Sends a call and waits for the result.
     ///
     /// - Parameters:
-    ///   - send: Sends the call by its number; what it throws is thrown.
-    ///   - giveUp: Notifies the process that no caller waits any more.
-    /// - Throws: ``Closed`` when the process has ended; 141 when it ends meanwhile; `CancellationError`.
+    ///   - send: Sends the call with its number. Its errors are rethrown.
+    ///   - giveUp: Tells the process that the caller has stopped waiting.
+    /// - Throws: ``Closed`` if the process had already ended, `ParseError` 141 if it ends during the call,
+    ///   `CancellationError`.
     func exchange(
         _ call: CloudCall, send: @Sendable (Int) throws -> Void,
         giveUp: @escaping @Sendable (Int) -> Void
@@ -61,21 +62,21 @@ final class OpenCalls: Sendable {
 
     private func take(_ number: Int) -> Entry? { state.withLock { $0.entries.removeValue(forKey: number) } }
 
-    /// Takes the answer to a call; one without a waiting caller is dropped.
+    /// Returns a result to the caller. Ignored if the caller has stopped waiting.
     func answer(_ number: Int, _ message: JSONObject) { take(number)?.continuation?.resume(returning: message) }
 
-    /// Takes what a job says of its progress.
+    /// Forwards a job's progress message.
     func progress(_ number: Int, _ text: String) { call(number)?.message?(text) }
 
-    /// The call of a number; nil when it has ended.
+    /// Returns an open call, or nil if it has ended.
     func call(_ number: Int) -> CloudCall? { state.withLock { $0.entries[number]?.call } }
 
-    /// On whose behalf a call is carried out; the server when it has ended.
+    /// Returns the sender on whose behalf a call runs, or the server if the call has ended.
     func sender(of number: Int) -> Sender { state.withLock { $0.entries[number]?.sender ?? .server } }
 
     var count: Int { state.withLock { $0.entries.count } }
 
-    /// Ends all calls: the process is gone.
+    /// Fails all open calls because the process has ended.
     func close() {
         let entries = state.withLock { state in
             state.isClosed = true

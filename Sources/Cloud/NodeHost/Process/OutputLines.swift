@@ -1,10 +1,9 @@
 import NIOCore
 
-/// Writes what a process prints to the log, line by line, and keeps the last lines for the message that says why it
-/// ended.
+/// Splits a process's output into lines.
 ///
-/// What code writes by `console` comes by the socket, with the id of its request. Here comes the rest: what is written to
-/// the standard output itself, and the last words of Node.
+/// Messages that code writes with `console` arrive over the socket instead, with the id of their request. Only direct
+/// writes to standard output and Node's final messages arrive here.
 final class OutputLines: ChannelInboundHandler {
     typealias InboundIn = ByteBuffer
 
@@ -14,8 +13,8 @@ final class OutputLines: ChannelInboundHandler {
     private static let longest = 16 * 1024
 
     /// - Parameters:
-    ///   - write: Takes a line.
-    ///   - end: Is called when no more will come.
+    ///   - write: Receives each line.
+    ///   - end: Called when the output has ended.
     init(write: @escaping @Sendable (String) -> Void, end: @escaping @Sendable () -> Void) {
         self.write = write
         self.end = end

@@ -3,18 +3,18 @@ import NIOCore
 import NIOPosix
 import Tasks
 
-/// Waits on a socket for the one process that knows the secret, and hands its messages on.
+/// Listens on a socket for the process that knows the secret, and delivers its messages.
 struct WorkerListener {
     private let channel: any Channel
 
     /// Opens the socket.
     ///
     /// - Parameters:
-    ///   - limit: The most bytes of a message.
-    ///   - connected: Is called when the process has proved itself.
-    ///   - message: Takes its messages, on the thread of the connection.
-    ///   - closed: Is called when the connection has ended, with the reason when there was one.
-    /// - Throws: What keeps it from being opened.
+    ///   - limit: The maximum bytes of a message.
+    ///   - connected: Called when the process has sent the secret.
+    ///   - message: Receives messages, usually on the thread of the connection.
+    ///   - closed: Called when the connection has ended, with the reason if it failed.
+    /// - Throws: An error if the socket can't be opened.
     init(
         _ path: String, secret: String, limit: Int, on group: MultiThreadedEventLoopGroup,
         connected: @escaping @Sendable (any Channel) -> Void,
@@ -30,7 +30,7 @@ struct WorkerListener {
         }.bind(unixDomainSocketPath: path).get()
     }
 
-    /// Takes no more connections.
+    /// Stops accepting connections.
     func close() async { try? await channel.close() }
 }
 
@@ -74,7 +74,7 @@ private final class ConnectionToWorker: ChannelInboundHandler {
         }
     }
 
-    /// Reads a message that takes long on another thread, so that small ones of all processes are read meanwhile.
+    /// Parses a long message on another thread, so that small messages of all processes aren't delayed.
     private func readElsewhere(_ bytes: ByteBuffer, channel: any Channel) {
         let message = message
         Task(executorPreference: HeavyWork.executor) {

@@ -2,17 +2,17 @@ import CloudCode
 import Synchronization
 
 struct WorkerOwner: Sendable {
-    /// Where it is known as long as it has not ended.
+    /// The registry of running worker processes.
     let living = LivingWorkers()
-    /// Takes all that the file offers.
+    /// Receives the registrations of the file.
     var offer: @Sendable (HostOffer) -> Void
-    /// Carries out the requests of the code.
+    /// Performs the SDK's requests to the server.
     var perform: @Sendable (InternalRequest) async -> InternalReply
-    /// Sends a mail of the code, or throws why it cannot; nil where nothing sends mails.
+    /// Sends a mail for the code, or nil if mail is not configured.
     var sendMail: NodeHost.SendMail?
 }
 
-/// The processes that have not ended: those that take calls, those that start, and those that end.
+/// All running processes, including those that are starting or ending.
 final class LivingWorkers: Sendable {
     private let workers = Mutex<[ObjectIdentifier: NodeWorker]>([:])
 

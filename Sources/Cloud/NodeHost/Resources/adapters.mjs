@@ -1,4 +1,4 @@
-// Sign-in adapters of the app: given to ParseServer by its index.js, or named as modules in the option `auth`.
+// The app's adapters: provided to ParseServer by its index.js, or named as modules in the options.
 
 import { createRequire } from 'node:module';
 import path from 'node:path';
@@ -27,14 +27,14 @@ export class Adapters {
   }
 
   /**
-   * Makes the adapter of a provider, once for the process. Throws for one that cannot be used.
+   * Creates the adapter of a provider, once per process. Throws if it can't be used.
    *
-   * @param entry What the option `auth` says of the provider.
-   * @param folders Where its module is looked for.
+   * @param entry The provider's value in the option `auth`.
+   * @param folders The folders in which its module is looked up.
    */
   async add(provider, entry, folders) {
     try {
-      // The mail adapter is called by such a name.
+      // The reserved names `@mail` and `@option` begin with @.
       if (provider.startsWith('@')) throw new Error('The name of a provider cannot begin with @.');
       const adapter = await make(entry, folders);
       const found = methods.filter(name => typeof adapter[name] === 'function');
@@ -49,7 +49,7 @@ export class Adapters {
     }
   }
 
-  /** Makes the mail adapter. Throws for one that cannot be used. */
+  /** Creates the mail adapter. Throws if it can't be used. */
   async addMail(entry, folders) {
     try {
       this.#mail = await make(entry, folders);
@@ -61,7 +61,7 @@ export class Adapters {
     }
   }
 
-  /** Takes an option that is a function: of all options, the one at a path such as `passwordPolicy.validatorCallback`. */
+  /** Registers an option that is a function, by its path in all options, such as `passwordPolicy.validatorCallback`. */
   addOption(name, options) {
     const path = name.split('.');
     const member = path.pop();
@@ -70,7 +70,7 @@ export class Adapters {
     this.#options.set(name, request => owner[member](request));
   }
 
-  /** Calls an option that is a function; as parse-server does, only `true` switches most of them on. */
+  /** Calls an option that is a function. Like in parse-server, only `true` enables most of them. */
   async #ask({ option, request }) {
     if (option === 'masterKey') return { value: await this.#options.get(option)() };
     if (option === 'passwordPolicy.validatorCallback') return { value: Boolean(await this.#options.get(option)(request.password)) };
@@ -82,25 +82,25 @@ export class Adapters {
     return { value: option === 'sendUserEmailVerification' ? Boolean(value) : value === true };
   }
 
-  /** Sends a mail of the code: the result and the failure of the adapter; undefined without an adapter. */
+  /** Sends a mail for cloud code with the adapter and returns its result. Undefined without an adapter. */
   get sendMail() {
     return this.#mail && (mail => this.#mail.sendMail(mail));
   }
 
-  /** Sends a mail of an account, by the adapter's own method where it has one. */
+  /** Sends an account mail, with the adapter's method for that kind if it has one. */
   async #sendAccountMail({ kind, mail, link, appName, user }) {
     const method = { verificationEmail: 'sendVerificationEmail', passwordResetEmail: 'sendPasswordResetEmail' }[kind];
     if (typeof this.#mail?.[method] !== 'function') return this.#mail.sendMail(mail);
     return this.#mail[method]({ link, appName, user: userFrom({ ...await storedUser(user.objectId), ...user }) });
   }
 
-  /** What the server is told of the adapters. */
+  /** Describes the adapters for the server. */
   describe() {
     return [...this.#providers].map(([provider, { adapter, methods: found }]) =>
       ({ provider, methods: found, policy: adapter.policy ?? 'default' }));
   }
 
-  /** Carries out a step of a sign-in: `{value}`, or throws what the adapter throws. */
+  /** Runs a step of an adapter. Returns `{value}`, or throws the adapter's error. */
   async perform(call) {
     if (call.name === '@mail') {
       await this.#sendAccountMail(call.request.params);
@@ -128,12 +128,12 @@ export class Adapters {
   }
 }
 
-/** What an adapter is given: the user as it becomes and as it is stored, and the caller, each made when code asks for it. */
+/** The request for an adapter: the user after and before the change, and the caller. Each is created when code reads it. */
 function requestOf({ request: { ip, headers, installationId, user: record, params }, userText }, log) {
   const { step, isMaster, isChallenge, changes, user, isCaller, hasOriginal } = params;
   const request = { master: isMaster, triggerName: step, log, ip, headers, installationId };
   if (isChallenge) request.isChallenge = true;
-  // Code must not mistake a user for a new one.
+  // Otherwise code could mistake an existing user for a new one.
   if (userText === null) throw new Error('The record of the user is not here.');
   const stored = () => (userText === undefined ? record : JSON.parse(userText));
   if (changes !== undefined) {
@@ -144,7 +144,7 @@ function requestOf({ request: { ip, headers, installationId, user: record, param
   return request;
 }
 
-/** Reads a user without sign-in data. Empty if the user is new or deleted, or for mails of older versions, without an id. */
+/** Reads a user without sign-in data. Empty for new or deleted users, and for mails of older versions, which have no id. */
 async function storedUser(objectId) {
   if (!objectId) return {};
   try {
@@ -160,7 +160,7 @@ const userFrom = json => Parse.Object.fromJSON({ ...json, className: '_User' });
 
 const plain = value => (value === undefined ? undefined : JSON.parse(JSON.stringify(value)));
 
-/** An error that names an option and shows where in the app's files it comes from. */
+/** Creates an error that names the option and includes the original stack. */
 function named(option, cause) {
   const error = new Error(`${option}: ${cause?.message ?? cause}`);
   if (cause?.stack) error.stack = `Error: ${error.message}\ncaused by ${cause.stack}`;
@@ -183,7 +183,7 @@ async function make(entry, folders) {
   try {
     return base(options) ?? {};
   } catch (error) {
-    // A class of transpiled code is a function that wants `new`.
+    // A transpiled class is a function that requires `new`.
     if (!(error instanceof TypeError)) throw error;
     return new base(options);
   }

@@ -1,4 +1,4 @@
-// Runs an app's own index.js: Roost is the server that it makes, and the app serves its other routes on a Unix socket.
+// Runs an app's own index.js. Roost replaces the server that it creates, and its other routes are served on a Unix socket.
 
 import http from 'node:http';
 import https from 'node:https';
@@ -9,17 +9,17 @@ import { adaptRequire, loadMain } from './modules.mjs';
 import { observe, servers } from './parseServer.mjs';
 import { installStandIns } from './standIns.mjs';
 
-// An app that first waits for the server's port is not waited for.
+// An app that waits for the server's port before it listens would otherwise block the start.
 const longestWait = 10_000;
 
 /**
- * Loads the app, its cloud code included.
+ * Loads the app, including its cloud code.
  *
- * @param settings `server`: which of the servers that the app makes is this one; `socket`: where it listens; `listens`:
- *   whether it does.
- * @param made Called with the options of the server; it is waited for.
+ * @param settings `server`: the index of this server among those that the app creates; `socket`: the path of the
+ *   socket; `listens`: whether the app listens.
+ * @param made Called with the options of the server, and awaited.
  * @param opened Called when the app listens.
- * @param routes What comes before the app's own routes; undefined for nothing.
+ * @param routes The routes that precede the app's own, or undefined.
  */
 export async function runApp(main, { server, socket, listens }, log, made, opened, routes) {
   const listening = new Promise(resolve => takeListen(socket, log, () => resolve(opened()), routes));
@@ -53,7 +53,7 @@ async function loadCloud(cloud) {
   return loadMain(file);
 }
 
-/** Has the app's HTTP server listen on the socket, in place of the port that Roost listens on. */
+/** Makes the app's HTTP server listen on the socket instead of the port, which belongs to Roost. */
 function takeListen(socket, log, opened, routes) {
   let isTaken = false;
   const { listen } = net.Server.prototype;
@@ -74,7 +74,7 @@ function takeListen(socket, log, opened, routes) {
     return openPrivately(this, socket, opened, listen);
   };
   https.Server.prototype.listen = function (...args) {
-    // TLS is Roost's: the app's handlers answer in clear.
+    // Roost terminates TLS, so the app's handlers respond over plain HTTP.
     const plain = http.createServer();
     for (const listener of this.listeners('request')) plain.on('request', listener);
     plain.once('listening', () => this.emit('listening'));
@@ -86,16 +86,16 @@ function takeListen(socket, log, opened, routes) {
 
 let listening;
 
-/** Waits until no request of the app's routes is open. */
+/** Waits until the app's routes have no open requests. */
 export async function drainRoutes() {
   const open = () => new Promise(resolve => listening.getConnections((error, count) => resolve(count)));
   do await new Promise(resolve => setTimeout(resolve, 50)); while (listening && await open() > 0);
 }
 
-/** Has an HTTP server listen on a socket that no other user can connect to. */
+/** Makes an HTTP server listen on a socket to which no other user can connect. */
 export function openPrivately(server, socket, opened, listen = server.listen) {
   listening = server;
-  // Roost closes connections, and requests that last too long.
+  // Roost enforces the time limits of connections and requests.
   Object.assign(server, { keepAliveTimeout: 0, requestTimeout: 0, headersTimeout: 0, timeout: 0 });
   server.prependListener('request', showClient);
   server.once('listening', opened);
@@ -107,7 +107,7 @@ export function openPrivately(server, socket, opened, listen = server.listen) {
   }
 }
 
-/** Gives a request the address and the protocol of its client, as a connection of its own would have them. */
+/** Sets the client's address and protocol on a request, as if the client were connected directly. */
 export function showClient({ headers, socket }) {
   const define = (name, value) => Object.defineProperty(socket, name, { value, configurable: true, writable: true });
   define('remoteAddress', headers['x-forwarded-for']);

@@ -1,11 +1,11 @@
-// Where in the app's own files something was called.
+// Finds the place in the app's own files that made a call.
 
 import path from 'node:path';
 import { fileURLToPath } from 'node:url';
 
 const own = path.dirname(fileURLToPath(import.meta.url));
 
-/** The innermost file and line of the app in the stack, as `index.js:12`; an empty text if there is none. */
+/** The innermost file and line of the app in the stack, as `index.js:12`, or empty if there is none. */
 export function callSite(folder = process.cwd()) {
   for (const line of new Error().stack.split('\n').slice(1)) {
     const [, place, number] = line.match(/\(?((?:file:\/\/)?\/[^()]*?):(\d+):\d+\)?$/) ?? [];

@@ -1,4 +1,4 @@
-// Calls of the server: what code is given, and what its answer becomes.
+// Handles calls of the server: creates the requests for cloud code and sends the results.
 
 import { failureOf, refusalOf } from './failures.mjs';
 import { fileJSON, fileOf } from './files.mjs';
@@ -31,7 +31,7 @@ export class Calls {
     this.#settings = settings;
   }
 
-  /** Carries out a call when it is its turn, and sends its result. */
+  /** Runs a call in its turn and sends the result. */
   carryOut(call, body = () => this.#answer(call)) {
     this.#turns.add(call, () => this.#perform(call, body));
   }
@@ -49,7 +49,7 @@ export class Calls {
     this.#send(call, result);
   }
 
-  /** Asks the functions of a validator. */
+  /** Runs the functions of a validator. */
   validate(call) {
     this.carryOut(call, async () => {
       const { validator } = this.#entry(call);
@@ -63,7 +63,7 @@ export class Calls {
     });
   }
 
-  /** Nobody waits for a call any more. Code that has begun cannot be stopped; its answer is dropped. */
+  /** Cancels a call whose caller has stopped waiting. Running code can't be stopped; its result is dropped. */
   cancel(id) {
     if (this.#turns.remove(id)) return;
     if (this.#open.has(id)) this.#cancelled.add(id);
@@ -185,7 +185,7 @@ export class Calls {
     return { file: await fileJSON(file, call.request.file) };
   }
 
-  // Handlers with two parameters are told apart by their length, as parse-server does.
+  // Handlers with two parameters are recognized by their length, like in parse-server.
   #run(handler, request, plainly, onMessage) {
     if (handler.length < 2 || !this.#settings.legacyCallbacks) return plainly();
     const isAfter = request.triggerName === 'afterSave' || request.triggerName === 'afterDelete';
@@ -202,7 +202,7 @@ export class Calls {
     return params;
   }
 
-  /** What the code is given. */
+  /** Creates the request for the handler. */
   #request(call) {
     const { request: sent, kind, event } = call;
     const request = {
@@ -265,19 +265,19 @@ export class Calls {
   }
 }
 
-/** An object as a client of live queries is told it; undefined where there is none. */
+/** The JSON of an object for live-query clients, or undefined without an object. */
 function told(object) {
   return object instanceof Parse.Object ? foundJSON(object) : object ?? undefined;
 }
 
-/** The objects that a trigger before a find answers with; undefined where it gives none. */
+/** The objects that a beforeFind trigger returns instead of the query, or undefined if it returns none. */
 function foundObjects(value) {
   if (value instanceof Parse.Object) return [foundJSON(value)];
   if (Array.isArray(value) && value.every(element => element instanceof Parse.Object)) return value.map(foundJSON);
   return undefined;
 }
 
-/** What is answered to a save after it: JSON and other objects instead of the usual, fields that were set besides it. */
+/** Returns what an afterSave trigger changes in the response: a replacement, or the fields that it has set. */
 function afterSaveAnswer(value, object, before) {
   if (value instanceof Parse.Object && value !== object) return { answer: plainJSON(value) };
   if (value !== null && typeof value === 'object' && value !== object) return { answer: Parse._encode(value) };

@@ -1,11 +1,11 @@
-// The connection to the server: messages out and in, and questions that wait for their answers.
+// The connection to the server: sends and receives messages, and matches answers to questions.
 
 import net from 'node:net';
 import { FrameReader, FrameWriter } from './frames.mjs';
 
-// The server reads nothing that is nested deeper; a message has two levels of its own.
+// The server rejects deeper values. A message itself has two levels.
 const deepest = 250;
-// What the server must get in order: a later offer takes the place of an earlier one.
+// These messages must arrive in order, because later registrations replace earlier ones.
 const ordered = new Set(['hello', 'register']);
 
 export class Connection {
@@ -15,10 +15,10 @@ export class Connection {
   #handlers = new Map();
   #questions = new Map();
   #lastQuestion = 0;
-  /** The most bytes of a message. */
+  /** The maximum bytes of a message. */
   limit = 1024 * 1024;
 
-  /** Connects to the server, and proves by the secret that it started this process. */
+  /** Connects to the server. The secret proves that the server started this process. */
   static open(path, secret) {
     return new Promise((resolve, reject) => {
       const socket = net.createConnection(path);
@@ -38,12 +38,12 @@ export class Connection {
     socket.on('data', piece => {
       for (const message of this.#reader.read(piece)) this.#handle(message);
     });
-    // The server is gone, and this process has nobody to work for.
+    // The server has ended, so this process isn't needed any more.
     socket.on('close', () => process.exit(0));
     socket.on('error', () => process.exit(0));
   }
 
-  /** Has a function called for each message of a type. */
+  /** Calls a function for each message of a type. */
   on(type, handler) {
     this.#handlers.set(type, handler);
   }
@@ -53,7 +53,7 @@ export class Connection {
     return new Promise(resolve => this.on(type, resolve));
   }
 
-  /** Sends a message. Throws for one that the server would not take. */
+  /** Sends a message. Throws if the server would reject it. */
   send(type, fields) {
     if (isDeeper(fields, deepest)) throw new Error(`The value is nested deeper than ${deepest} levels.`);
     const bytes = Buffer.from(JSON.stringify({ type, ...fields }));
@@ -61,7 +61,7 @@ export class Connection {
     this.#writer.write(bytes, ordered.has(type));
   }
 
-  /** Asks the server, and waits for its answer. */
+  /** Sends a question to the server and waits for the answer. */
   ask(type, fields) {
     return new Promise((resolve, reject) => {
       const id = ++this.#lastQuestion;
@@ -75,7 +75,7 @@ export class Connection {
     });
   }
 
-  /** Sends what is left, and has the process end. */
+  /** Sends the remaining messages, then ends the process. */
   end(status) {
     this.#socket.removeAllListeners('close');
     this.#writer.whenDrained(() => this.#socket.end(() => process.exit(status)));

@@ -1,11 +1,11 @@
-// What code threw, as the server is told.
+// Converts errors of cloud code for the server.
 
-/** `{code, message}` for Parse's errors, `{message}` for others; without a message where nothing was said. */
+/** Returns `{code, message}` for Parse errors and `{message}` for others. The message is missing if the error has none. */
 export function failureOf(thrown) {
   try {
     return describe(thrown);
   } catch {
-    // What throws when it is looked at says nothing.
+    // An error whose properties throw has no message.
     return {};
   }
 }
@@ -20,13 +20,13 @@ function describe(thrown) {
   return { message: textOf(thrown) };
 }
 
-/** The same for a validator, which refuses with 142. */
+/** Returns the failure of a validator, with code 142 by default. */
 export function refusalOf(thrown) {
   const failure = failureOf(thrown);
   return { code: failure.code ?? Parse.Error.VALIDATION_ERROR ?? 142, message: failure.message ?? 'Validation failed.' };
 }
 
-// The code of another copy of the SDK throws errors of another class.
+// Errors from another copy of the SDK have a different class.
 function isParseError(thrown) {
   return Number.isSafeInteger(thrown?.code)
     && (thrown instanceof Parse.Error || thrown.constructor?.name === 'ParseError');

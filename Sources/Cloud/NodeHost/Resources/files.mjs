@@ -1,6 +1,6 @@
-// Files in the triggers of their life.
+// Files in file triggers.
 
-/** A file of the SDK. */
+/** Creates a file of the SDK. */
 export function fileOf(json) {
   const file = json.url
     ? Parse.File.fromJSON({ __type: 'File', name: json.name, url: json.url })
@@ -11,7 +11,7 @@ export function fileOf(json) {
   return file;
 }
 
-/** What is stored instead of the file that came. */
+/** Returns the file to store after the trigger. */
 export async function fileJSON(file, sent) {
   const url = typeof file.url === 'function' ? file.url() : undefined;
   const data = url ? undefined : await file.getData();

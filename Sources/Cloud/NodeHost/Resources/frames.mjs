@@ -1,5 +1,5 @@
-// Frames of the protocol between the server and this process: four bytes of length and marks, most significant first, and
-// a piece of JSON. Large messages are written piece by piece, and small ones in between.
+// Frames of the protocol between the server and this process: four big-endian bytes with the length and marks, and a piece
+// of JSON. Large messages are sent in pieces, interleaved with small messages.
 
 const headerSize = 4;
 const pieceSize = 64 * 1024;
@@ -20,13 +20,13 @@ export class FrameWriter {
     socket.on('drain', () => this.#pump());
   }
 
-  /** Writes a message. Ordered ones leave in the order in which they came. */
+  /** Writes a message. Ordered messages keep their order. */
   write(bytes, isOrdered) {
     (isOrdered || bytes.length > pieceSize ? this.#large : this.#small).push(bytes);
     this.#pump();
   }
 
-  /** Calls back when all is written. */
+  /** Calls back when everything is written. */
   whenDrained(callback) {
     this.#drained = callback;
     this.#pump();
@@ -61,7 +61,7 @@ function frameOf(content, marks) {
   return bytes;
 }
 
-/** Puts messages together from the pieces in which they arrive. */
+/** Reassembles messages from received pieces. */
 export class FrameReader {
   #pieces = [];
   #size = 0;
@@ -69,7 +69,7 @@ export class FrameReader {
   #header;
   #message = [];
 
-  /** Takes a piece, and gives the messages that it completes. */
+  /** Adds a piece and yields the messages that it completes. */
   *read(piece) {
     this.#pieces.push(piece);
     this.#size += piece.length;
@@ -95,7 +95,7 @@ export class FrameReader {
     }
   }
 
-  // Pieces are joined once a frame is whole: joining at each piece would cost the square of its length.
+  // Pieces are joined once a frame is complete, because joining them one by one would take quadratic time.
   #take(count) {
     const all = this.#pieces.length === 1 ? this.#pieces[0] : Buffer.concat(this.#pieces, this.#size);
     this.#pieces = all.length > count ? [all.subarray(count)] : [];

@@ -1,4 +1,4 @@
-// Runs an app's cloud/main.js, or its own index.js, for the server that started this process: node host.mjs <main.js>
+// Runs an app's cloud/main.js or its own index.js for the server that started this process: node host.mjs <main.js>
 
 import path from 'node:path';
 
@@ -20,7 +20,7 @@ import { startWatchdog } from './watchdog.mjs';
 const { ROOST_CLOUD_SOCKET: socket, ROOST_CLOUD_SECRET: secret, ROOST_CLOUD_SERVER: server } = process.env;
 for (const name of ['ROOST_CLOUD_SOCKET', 'ROOST_CLOUD_SECRET', 'ROOST_CLOUD_SERVER']) delete process.env[name];
 const main = process.argv[2];
-// What the app sees of the command line is its own file, as if it had been started by itself.
+// The app sees its own file on the command line, as if it had been started directly.
 process.argv.splice(1, 1);
 
 startWatchdog(Number(server));
@@ -55,7 +55,7 @@ try {
     if (masterKey) Parse.CoreManager.set('MASTER_KEY', masterKey);
   });
   const { app, folder, mail, providers = {} } = settings;
-  // An app's packages may lie beside its file instead of in the current folder.
+  // An app's packages may be in its file's folder instead of the current one.
   const folders = app ? [folder, path.dirname(main)] : [folder];
   const addAdapters = async options => {
     for (const [name, entry] of Object.entries(providers)) await adapters.add(name, entry ?? options?.auth?.[name], folders);
@@ -84,7 +84,7 @@ try {
   connection.end(1);
 }
 
-/** Tells the server of what is registered later, once for all that is registered at the same time. */
+/** Reports later registrations to the server. Simultaneous ones are combined. */
 function announce(registry) {
   let isPending = false;
   registry.changed = () => {

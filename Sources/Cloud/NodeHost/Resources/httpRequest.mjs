@@ -1,6 +1,6 @@
-// `Parse.Cloud.httpRequest`, as parse-server had it before 6.
+// `Parse.Cloud.httpRequest` as in parse-server before version 6.
 
-/** Makes a request of another server: a promise of `{status, headers, text, data, buffer, cookies}`. */
+/** Sends a request to another server. Resolves to `{status, headers, text, data, buffer, cookies}`. */
 export async function httpRequest(options) {
   const { success, error } = typeof options === 'string' ? {} : options;
   try {
@@ -51,7 +51,7 @@ async function responseOf(answer) {
   try {
     data = JSON.parse(text);
   } catch {
-    // Not every answer is JSON.
+    // Not every response is JSON.
   }
   return { status: answer.status, headers: Object.fromEntries(answer.headers), buffer, text, data, cookies };
 }

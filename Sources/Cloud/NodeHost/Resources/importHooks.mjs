@@ -1,4 +1,4 @@
-// Stand-ins for imports, in versions of Node whose hooks have a thread of their own.
+// Resolves stand-ins for imports in Node versions whose hooks run in a separate thread.
 
 import { address } from './standIns.mjs';
 

@@ -1,4 +1,4 @@
-// How late the event loop is: the server asks, and kills a process that does not answer.
+// Measures the delay of the event loop. The server asks for it, and kills a process that doesn't respond.
 
 const interval = 500;
 
@@ -14,7 +14,7 @@ export class LagMeter {
     }, interval).unref();
   }
 
-  /** The longest time, in milliseconds, that the event loop was late since this was last asked. */
+  /** Returns the maximum delay of the event loop since the previous call, in milliseconds. */
   take() {
     const worst = Math.max(this.#worst, performance.now() - this.#last - interval, 0);
     this.#worst = 0;

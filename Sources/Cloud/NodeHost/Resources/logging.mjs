@@ -1,4 +1,4 @@
-// What code writes goes to the server's log, with the id of the request that it belongs to.
+// Sends the output of cloud code to the server's log, with the id of its request.
 
 import { Console } from 'node:console';
 import { Writable } from 'node:stream';
@@ -20,7 +20,7 @@ export class Log {
     this.#connection.send('log', { level, text: cut, request: call?.requestId });
   }
 
-  /** What `request.log` is: the levels of the server's logger. */
+  /** Creates `request.log`, which has the levels of the server's logger. */
   forCall(call) {
     const level = name => (...args) => this.write(name, format(...args), call);
     return {
@@ -30,7 +30,7 @@ export class Log {
     };
   }
 
-  /** Has the functions of `console` write here. */
+  /** Redirects the functions of `console` to this log. */
   captureConsole() {
     const stream = level => new Writable({
       write: (chunk, _, done) => {
@@ -46,7 +46,7 @@ export class Log {
     console.debug = (...args) => this.write('debug', format(...args));
   }
 
-  /** A promise that is rejected and that nobody waits for is a line in the log, and no end of the process. */
+  /** Logs unhandled promise rejections, which would otherwise end the process. */
   captureRejections() {
     process.on('unhandledRejection', (reason, promise) => {
       const text = reason instanceof Error ? reason.stack ?? String(reason) : format(reason);

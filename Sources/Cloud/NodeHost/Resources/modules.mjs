@@ -1,11 +1,14 @@
-// How the app's modules are found and loaded.
+// Resolves and loads the app's modules.
 
 import fs from 'node:fs';
 import Module, { createRequire } from 'node:module';
 import path from 'node:path';
 import { pathToFileURL } from 'node:url';
 
-/** Has `require('cloud/x')` find what lies beside main.js, and refuses the insides of parse-server, which cannot work here. */
+/**
+ * Resolves `require('cloud/x')` in the folder of main.js, and rejects internal modules of parse-server, which can't
+ * work in Roost.
+ */
 export function adaptRequire(main) {
   const folder = path.dirname(main);
   const resolve = Module._resolveFilename;
@@ -23,9 +26,9 @@ export function adaptRequire(main) {
 }
 
 /**
- * Loads main.js, and waits for a promise that it gives.
+ * Loads main.js and waits for a promise that it exports.
  *
- * @param isProgram Whether the file is to find itself started as a program: `require.main === module`.
+ * @param isProgram Whether the file is loaded as the main program, so that `require.main === module`.
  */
 export async function loadMain(main, isProgram = false) {
   const load = file => (isProgram ? Module._load(file, null, true) : createRequire(file)(file));
@@ -33,12 +36,12 @@ export async function loadMain(main, isProgram = false) {
   await (typeof loaded?.then === 'function' ? loaded : loaded?.default);
 }
 
-/** Loads a module of either kind. */
+/** Loads a CommonJS or ES module. */
 export async function loadModule(file) {
   return isModule(file) ? import(pathToFileURL(file)) : createRequire(file)(file);
 }
 
-/** Whether a file is an ES module, by its name and by the nearest package.json. */
+/** Returns whether a file is an ES module, according to its name and the nearest package.json. */
 function isModule(file) {
   if (file.endsWith('.mjs')) return true;
   if (file.endsWith('.cjs')) return false;

@@ -1,16 +1,16 @@
-// Objects of the SDK from what the server sends, and back.
+// Converts between objects of the SDK and the server's JSON.
 
-/** An object of the SDK as it is stored. */
+/** Creates a stored object. */
 export function stored(json, className = json.className) {
   return Parse.Object.fromJSON({ ...json, className });
 }
 
-/** The user of a request. */
+/** Creates the user of a request. */
 export function userOf(json) {
   return json === undefined || json === null ? undefined : stored(json, '_User');
 }
 
-/** An object that is about to be saved: what is stored, and what the client sent as pending operations. */
+/** Creates the object of a beforeSave trigger: the stored object with the client's changes as pending operations. */
 export function pending(call) {
   const { object, original, changes = {} } = call.request;
   const className = object.className;
@@ -32,15 +32,15 @@ export function pending(call) {
   return result;
 }
 
-/** What an object itself has by a name, and not what every object has: there are fields named `toString`. */
+/** Returns an own property of an object. Inherited ones don't count, because a field may be named `toString`. */
 export function ownMember(object, name) {
   return object !== undefined && object !== null && Object.hasOwn(object, name) ? object[name] : undefined;
 }
 
-/** A copy of a value in which a member, however deep, is another one. */
+/** Returns a copy of a value with a member replaced at any depth. */
 function withMember(value, [name, ...rest], member) {
   const copy = value !== null && typeof value === 'object' && !Array.isArray(value) ? { ...value } : {};
-  // Defined, not assigned: a member named __proto__ is a member.
+  // Defined instead of assigned, because a member may be named __proto__.
   Object.defineProperty(copy, name, {
     value: rest.length === 0 ? member : withMember(ownMember(copy, name), rest, member),
     enumerable: true, configurable: true, writable: true,
@@ -49,8 +49,8 @@ function withMember(value, [name, ...rest], member) {
 }
 
 /**
- * What code did to an object that is about to be saved, by comparison of its operations before and after: what is done
- * besides what the client sent, and which of the client's fields are not to be written.
+ * Compares the operations of an object before and after a beforeSave trigger. Returns the operations that code has
+ * added, and the client's fields that must not be written.
  */
 export function difference(before, after, changes = {}) {
   const operations = {};
@@ -69,13 +69,13 @@ export function difference(before, after, changes = {}) {
   return { operations, reverted };
 }
 
-/** The members of JSON that are others than before. */
+/** Returns the members of JSON that have changed. */
 export function changedMembers(before, after) {
   return Object.fromEntries(Object.entries(after).filter(
     ([key, value]) => !Object.hasOwn(before, key) || JSON.stringify(before[key]) !== JSON.stringify(value)));
 }
 
-/** The parameters of a function as code gets them: dates and files are objects of the SDK, and so are pointers where asked. */
+/** Decodes the parameters of a function: dates and files become objects of the SDK, and pointers if requested. */
 export function decodeParams(params, withPointers) {
   const result = {};
   for (const [key, member] of Object.entries(params)) {
@@ -100,11 +100,11 @@ function decodeParam(value, withPointers) {
   return decodeParams(value, withPointers);
 }
 
-/** A query of the SDK. */
+/** Creates a query of the SDK. */
 export function queryOf(className, json) {
   const query = new Parse.Query(className);
   if (typeof query.withJSON === 'function') return query.withJSON(json);
-  // Older SDKs have no such method.
+  // Older SDKs don't have this method.
   query._where = json.where ?? {};
   if (json.include) query._include = json.include.split(',');
   if (json.keys) query._select = json.keys.split(',');
@@ -114,13 +114,13 @@ export function queryOf(className, json) {
   return query;
 }
 
-/** An element of what a trigger of a find gives: an object of the SDK with all that it holds, or what it is. */
+/** Encodes an element of a find trigger's result: a complete object of the SDK, or any other value. */
 export function foundJSON(element) {
   if (!(element instanceof Parse.Object)) return Parse._encode(element);
   return { ...plainJSON(element), __type: 'Object', className: element.className };
 }
 
-/** The fields of an object as they become. The SDK's own JSON has operations where fields are to change. */
+/** Returns the fields of an object with their new values. The SDK's own JSON contains operations for changed fields. */
 export function plainJSON(object) {
   const json = object.toJSON();
   for (const key of object.dirtyKeys()) {
@@ -131,7 +131,7 @@ export function plainJSON(object) {
   return json;
 }
 
-/** The config of a request. */
+/** Creates the config object of a request. */
 export function configOf(json) {
   const config = new Parse.Config();
   config.attributes = Parse._decode(undefined, json.params ?? {});

@@ -1,25 +1,28 @@
-// A stand-in for the package parse-server: an app's own index.js makes its server by it, and Roost is that server.
+// A stand-in for the package parse-server. An app's own index.js creates its server with it, and Roost is that server.
 
 import Module from 'node:module';
 import path from 'node:path';
 import { callSite } from './callSites.mjs';
 
-/** The servers that the app made, the oldest first. */
+/** The servers that the app has created, oldest first. */
 export const servers = [];
 
 const observers = {};
 
-/** Has functions called: `server` for each new server, `noted` for what else the app does with the package. */
+/** Sets callbacks: `server` for each new server, `noted` for other uses of the package. */
 export function observe(functions) {
   Object.assign(observers, functions);
 }
 
 const note = (what, details) => observers.noted?.({ what, at: callSite(), ...details });
 
-/** The values of adapters that the app made, by the objects that stand for them. */
+/** The modules and options of adapters that the app has created, by stand-in object. */
 export const adapters = new WeakMap();
 
-/** A class or factory of adapters, called with or without `new`: its objects say which module they are of. */
+/**
+ * Returns a class or factory of adapters, which works with and without `new`. Its objects stand for adapters of the
+ * module.
+ */
 export function adapterOf(module) {
   return function Adapter(...args) {
     const adapter = Object.create(Adapter.prototype);
@@ -28,7 +31,7 @@ export function adapterOf(module) {
   };
 }
 
-// Adapters of files take (options), (bucket, options) or (key, secret, bucket, options).
+// File adapters accept (options), (bucket, options) or (key, secret, bucket, options).
 function optionsOf(module, args) {
   const names = { '@parse/s3-files-adapter': ['accessKey', 'secretKey'], '@parse/gcs-files-adapter': ['projectId', 'keyFilename'] }[module];
   if (names === undefined || typeof args[0] !== 'string') return args[0] ?? {};
@@ -38,7 +41,7 @@ function optionsOf(module, args) {
   return { [names[0]]: texts[0], [names[1]]: texts[1], bucket: texts[2], ...options };
 }
 
-/** Makes a server, with or without `new`: a middleware that Express mounts like an application. */
+/** Creates a server, with or without `new`. It is a middleware that Express mounts like an application. */
 export function ParseServer(options) {
   const server = Object.setPrototypeOf((request, response, next) => next(), ParseServer.prototype);
   const entry = { options: options ?? {}, server, at: callSite(), port: undefined, path: undefined, ready: undefined };
@@ -48,7 +51,7 @@ export function ParseServer(options) {
   });
   servers.push(entry);
   entry.ready = observers.server?.(entry);
-  // Whoever starts the server waits for it; a failure is reported in any case.
+  // Whoever starts the server awaits this promise. Failures are reported in any case.
   entry.ready?.catch(() => {});
   return server;
 }
@@ -66,7 +69,7 @@ Object.assign(ParseServer.prototype, {
     return this.start();
   },
   async handleShutdown() {},
-  // What Express calls of an application that is mounted below another.
+  // Express calls these methods on an application that is mounted in another one.
   handle: (request, response, next) => next(),
   set() {
     return this;
@@ -74,7 +77,7 @@ Object.assign(ParseServer.prototype, {
   emit() {},
 });
 
-/** The Express application around a server that `startApp` started. It listens as soon as the app asks for it. */
+/** The Express application around a server started with `startApp`. It listens as soon as the app uses it. */
 function ownRoutes(entry) {
   if (entry.port === undefined) return entry.server;
   const express = loadExpress()();
@@ -85,7 +88,7 @@ function ownRoutes(entry) {
 }
 
 function loadExpress() {
-  // The package is often there as one of parse-server's own.
+  // The package is often installed only as a dependency of parse-server.
   const folder = path.dirname(process.argv[1]);
   const { resolve } = Module.createRequire(process.argv[1]);
   let file;
@@ -97,10 +100,10 @@ function loadExpress() {
   return Module.createRequire(file)(file);
 }
 
-// ParseServer's own application is below the mount path, where nothing of the app is reachable.
+// ParseServer's own application is mounted at the mount path, where the app's routes can't be reached.
 for (const name of ['all', 'delete', 'get', 'head', 'param', 'patch', 'post', 'put', 'route', 'use']) {
   ParseServer.prototype[name] = function (...args) {
-    // `get` with a name alone reads a setting.
+    // `get` with only a name reads a setting.
     if (name === 'get' && args.length === 1) return undefined;
     if (!observers.noted) throw new Error(`server.app.${name}: the application of ParseServer takes no routes in Roost.`);
     note('ownApplication', { name });
@@ -108,7 +111,7 @@ for (const name of ['all', 'delete', 'get', 'head', 'param', 'patch', 'post', 'p
   };
 }
 
-/** Where the app mounted a server; undefined if it did not. */
+/** Returns the path at which the app has mounted a server, or undefined if it hasn't. */
 export function mountPath({ server, path }) {
   if (path !== undefined) return path;
   if (server.mountpath === undefined) return undefined;
@@ -159,11 +162,11 @@ const parts = {
   RedisCacheAdapter, InMemoryCacheAdapter, NullCacheAdapter, LRUCacheAdapter, PushWorker, AuthAdapter, SchemaMigrations,
   TestUtils, logger,
 };
-// `require('parse-server')` is the class as well, and the package's default is.
+// Both `require('parse-server')` and the default export are the class.
 Object.assign(ParseServer, parts, { default: ParseServer });
 export default ParseServer;
 
-/** A stand-in for the package parse-dashboard: it leads to Roost's console. */
+/** A stand-in for the package parse-dashboard that redirects to Roost's console. */
 export function ParseDashboard() {
   note('dashboard');
   return (request, response) => response.writeHead(302, { Location: '/console' }).end();

@@ -1,4 +1,5 @@
-// Files of the option `publicFolder`. Nothing outside of the folder is served, whatever links lead there, and no hidden file.
+// Serves the files of the option `publicFolder`. Excludes hidden files and files outside the folder, even if links lead to
+// them.
 
 import { constants } from 'node:fs';
 import fs from 'node:fs/promises';
@@ -14,7 +15,7 @@ const types = {
   mp4: 'video/mp4', webm: 'video/webm', pdf: 'application/pdf', wasm: 'application/wasm', zip: 'application/zip',
 };
 
-/** A function that answers a request by a file of a folder, and returns whether there is one. */
+/** Returns a function that responds to a request with a file of the folder, and returns whether the file exists. */
 export async function publicFiles(folder) {
   const root = await fs.realpath(folder);
   return async (request, response) => {
@@ -38,7 +39,10 @@ export async function publicFiles(folder) {
   };
 }
 
-/** The names in a path, decoded; undefined if no file can have it, as with hidden names and escaped slashes. */
+/**
+ * Returns the decoded names in a path, or undefined for paths that are never served, such as hidden names and escaped
+ * slashes.
+ */
 function namesOf(pathname) {
   try {
     const names = pathname.split('/').map(decodeURIComponent);
@@ -49,14 +53,14 @@ function namesOf(pathname) {
   }
 }
 
-/** Opens a file: `{handle, stat, name}`, `folder` for a folder, or undefined for what cannot be served. */
+/** Opens a file. Returns `{handle, stat, name}`, `folder` for a folder, or undefined if it can't be served. */
 async function open(root, names) {
   let handle;
   try {
     const real = await fs.realpath(path.join(root, ...names));
     const inside = path.relative(root, real);
     if (path.isAbsolute(inside) || inside.split(path.sep).some(name => name.startsWith('.'))) return undefined;
-    // Nothing waits for the other end of a pipe, and no link that was made meanwhile is followed.
+    // Doesn't block on pipes, and doesn't follow links that were created in the meantime.
     handle = await fs.open(real, constants.O_RDONLY | constants.O_NOFOLLOW | constants.O_NONBLOCK);
     const stat = await handle.stat();
     if (stat.isFile()) return { handle, stat, name: real };
@@ -85,9 +89,9 @@ async function send({ handle, stat, name }, { method, headers: sent }, response)
   response.writeHead(range ? 206 : 200, headers);
   if (method === 'HEAD' || length === 0) return response.end();
   const stream = handle.createReadStream({ start, end: start + length - 1, autoClose: false });
-  // The client may leave at any time.
+  // The client may disconnect at any time.
   await pipeline(stream, response, { end: false }).catch(() => {});
-  // A file that became shorter meanwhile is not mistaken for a whole one.
+  // If the file was truncated in the meantime, the client must not take it for complete.
   return stream.bytesRead === length ? response.end() : response.destroy();
 }
 

@@ -1,6 +1,7 @@
 // Runs an app's own index.js to learn how it configures its server, and writes that to a file: node read.mjs <index.js>
 //
-// Nothing listens. Once the server is made, the app connects to nothing and starts no programs: it will run in earnest.
+// Nothing listens. Once the server is created, the app can't connect to anything or start programs, because this isn't its
+// real run.
 
 import { AsyncLocalStorage } from 'node:async_hooks';
 import childProcess from 'node:child_process';
@@ -26,7 +27,7 @@ process.argv.splice(1, 1);
 const notes = [];
 const listens = [];
 const once = new Set();
-// Options whose functions are called once, for the value that the server keeps. They may ask other servers.
+// Options whose functions are called once at start. They may send requests to other servers.
 const askedOnce = ['publicServerURL', 'masterKey'];
 const asking = new AsyncLocalStorage();
 let unanswered = 0;
@@ -37,7 +38,7 @@ function noted(note) {
   quietSince = performance.now();
 }
 
-/** Calls the options of a server that are functions and are called once. */
+/** Calls these options of a server if they are functions. */
 function ask(entry) {
   Object.assign(entry, { values: {}, asked: {} });
   for (const name of askedOnce.filter(option => typeof entry.options[option] === 'function')) {
@@ -58,7 +59,7 @@ function ask(entry) {
   }
 }
 
-/** Has a function do nothing once the server is made. */
+/** Makes a function fail once the server is created. */
 function refuseLater(owner, name, what) {
   const original = owner[name];
   owner[name] = function (...args) {
@@ -73,7 +74,7 @@ net.Server.prototype.listen = function (...args) {
   const [first, second] = args;
   const options = first !== null && typeof first === 'object' ? first : { port: first, host: typeof second === 'string' ? second : undefined };
   const port = Number(options.port ?? 0);
-  // Roost takes the port of the app's HTTP server, not that of a server of another protocol.
+  // Roost replaces only the port of an HTTP server, not those of other protocols.
   const isHTTP = this instanceof http.Server || this instanceof https.Server;
   if (isHTTP && Number.isInteger(port) && port >= 0 && port < 65536) listens.push({ port, host: options.host, at: callSite() });
   const callback = args.find(argument => typeof argument === 'function');
@@ -104,7 +105,7 @@ process.on('exit', () => finish());
 try {
   installParse(loadSDK(main, { applicationId: 'unused', serverURL: 'http://127.0.0.1/parse' }));
 } catch {
-  // The app hears of it where it needs the SDK.
+  // The app gets the error when it uses the SDK.
 }
 installStandIns();
 let isLoaded = false;
@@ -115,7 +116,7 @@ loadMain(main, true).catch(error => {
   isLoaded = true;
 });
 
-// The app is read when it has made its server, listens, and has been quiet for a moment.
+// Reading ends when the app has created its server, listens, and has been inactive for a moment.
 setInterval(() => {
   const quiet = performance.now() - quietSince;
   if (unanswered > 0) return;
@@ -124,7 +125,7 @@ setInterval(() => {
 }, 25);
 
 function installParse(Parse) {
-  // Functions that only the server's SDK has are defined when the app runs in earnest.
+  // Functions that only the server's SDK has are ignored here. They work in the app's real run.
   Parse.Cloud = new Proxy(Parse.Cloud, { get: (cloud, name) => (name in cloud ? cloud[name] : () => {}) });
 }
 
@@ -140,7 +141,7 @@ function finish(error) {
   process.kill(process.pid, 'SIGKILL');
 }
 
-/** The version of parse-server that the app is for: that which is installed, or the one that its package.json asks for. */
+/** Returns the app's version of parse-server: the installed one, or the one required in package.json. */
 function version() {
   for (let folder = path.dirname(main); ; folder = path.dirname(folder)) {
     for (const [file, find] of [
@@ -151,7 +152,7 @@ function version() {
         const found = find(JSON.parse(fs.readFileSync(path.join(folder, file), 'utf8')));
         if (typeof found === 'string') return found;
       } catch {
-        // Another folder has it.
+        // Continues in the next folder.
       }
     }
     if (folder === path.dirname(folder)) return undefined;

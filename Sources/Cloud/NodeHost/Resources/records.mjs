@@ -1,4 +1,4 @@
-// User records that are too large to send with each call: they arrive once, and calls refer to them.
+// User records that are too large to send with each call. Each arrives once, and calls refer to it.
 
 import { userOf } from './objects.mjs';
 
@@ -10,7 +10,7 @@ export class CallerRecords {
     connection.on('forget', ({ records }) => records.forEach(record => this.#texts.delete(record)));
   }
 
-  /** Completes a call as it comes: until its turn, the server may have its record forgotten. */
+  /** Adds the record to an arriving call. The server may evict the record before the call runs. */
   complete(call) {
     const { record } = call.request;
     if (record !== undefined) call.userText = this.#texts.get(record) ?? null;
@@ -18,19 +18,19 @@ export class CallerRecords {
   }
 }
 
-/** Gives a request its user. Of a record that did not come with the call, one is made when code first asks for it. */
+/** Sets the user of a request. A user from a separate record is created when code first reads it. */
 export function setUser(request, call) {
   const text = call.userText;
   if (text === undefined) {
     request.user = userOf(call.request.user);
     return;
   }
-  // Code must not mistake a user for an anonymous caller.
+  // Otherwise code could mistake a user for an anonymous caller.
   if (text === null) throw new Error('The record of the caller is not here.');
   lazily(request, 'user', () => userOf(JSON.parse(text)));
 }
 
-/** Gives an object a member that is made when code first asks for it. */
+/** Defines a property whose value is created when it is first read. */
 export function lazily(target, name, make) {
   const define = descriptor => Object.defineProperty(target, name, { configurable: true, enumerable: true, ...descriptor });
   const keep = value => define({ value, writable: true })[name];

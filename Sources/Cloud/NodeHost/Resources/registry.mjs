@@ -1,10 +1,10 @@
-// What the app's code registers: functions, jobs, triggers.
+// The functions, jobs and triggers that the app's code registers.
 
 import { checkValidator, describeValidator } from './validators.mjs';
 
 const loginEvents = new Set(['beforeLogin', 'afterLogin', 'beforePasswordResetRequest']);
 
-/** The name of the class that a trigger is registered for: a text, a class of the SDK, `Parse.File` or `Parse.Config`. */
+/** Returns the class name for a trigger, from a string, a class of the SDK, `Parse.File` or `Parse.Config`. */
 export function classNameOf(value) {
   if (typeof value === 'string') return value;
   const name = value?.className ?? value?.name?.replace(/^Parse(?=File$|Config$)/, '@');
@@ -17,7 +17,7 @@ export class Registry {
   #jobs = new Map();
   #triggers = new Map();
   #log;
-  /** Called when something is registered. */
+  /** Called after each registration. */
   changed = () => {};
 
   constructor(log) {
@@ -48,7 +48,7 @@ export class Registry {
     this.#add(this.#triggers, key, `${event} of ${className}`, handler, validator);
   }
 
-  /** What a call is for; undefined when it is gone. */
+  /** Returns the registration for a call, or undefined if it was removed. */
   find(call) {
     switch (call.kind) {
       case 'function': return this.#functions.get(call.name);
@@ -57,7 +57,7 @@ export class Registry {
     }
   }
 
-  /** All that is registered, as the server is told. */
+  /** Describes all registrations for the server. */
   describe() {
     const plain = map => [...map].map(([name, entry]) => ({ name, validator: describeValidator(entry.validator) }));
     return {

@@ -1,21 +1,21 @@
-// The second parameter of handlers: the response of functions since parse-server 9.1, and the one before 3.0.
+// The second parameter of handlers: the response of functions since parse-server 9.1, and the callbacks before 3.0.
 
 function onlyOnce(name) {
   return new Error(`Cannot call ${name}() after response has already been sent. `
     + 'Make sure to call success() or error() only once per cloud function execution.');
 }
 
-/** A promise with its resolvers. */
+/** Creates a promise with its resolvers. */
 function deferred() {
   const result = {};
   result.promise = new Promise((resolve, reject) => Object.assign(result, { resolve, reject }));
   return result;
 }
 
-/** Calls a function with a response that has a status and header fields. What it returns counts where it sends nothing. */
+/** Calls a function with a response for the status and header fields. Uses the return value if nothing is sent. */
 export async function callWithResponse(handler, request, answer) {
   const outcome = deferred();
-  // An error may be sent before anybody waits for it.
+  // The error may be sent before the promise is awaited.
   outcome.promise.catch(() => {});
   let isSent = false;
   const send = (name, action) => {
@@ -41,10 +41,10 @@ export async function callWithResponse(handler, request, answer) {
 }
 
 /**
- * Calls a handler as before parse-server 3, which finishes by calling the response. A value that it returns, or a promise
- * that is rejected, counts as well.
+ * Calls a handler in the style before parse-server 3, which finishes by calling the response. A returned value or
+ * rejected promise also finishes it.
  *
- * @param isAfter Whether nothing depends on the answer: then the handler has finished once it returns.
+ * @param isAfter Whether the result doesn't matter. The handler is then finished when it returns.
  */
 export function callWithCallbacks(handler, request, onMessage, isAfter) {
   const outcome = deferred();

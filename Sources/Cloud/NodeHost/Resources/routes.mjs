@@ -1,4 +1,5 @@
-// The options `publicFolder` and `cloudApp`: files, and an app's own routes, for requests that are not the server's.
+// The options `publicFolder` and `cloudApp`: serves files and an app's own routes for requests that the server doesn't
+// handle.
 
 import { AsyncLocalStorage } from 'node:async_hooks';
 import http from 'node:http';
@@ -27,18 +28,18 @@ export class Routes {
     this.#log = log;
   }
 
-  /** Makes a global `app` of the app's own Express, as Back4App does. To be called before cloud code is loaded. */
+  /** Creates a global `app` with the app's own Express, like Back4App. Call before cloud code is loaded. */
   offerApp() {
     if (this.#file === undefined) return;
     try {
       globalThis.app = createRequire(this.#file)('express')();
     } catch (error) {
-      // The file may export an app of another kind.
+      // The file may export an app that doesn't use Express.
       if (error.code !== 'MODULE_NOT_FOUND') throw error;
     }
   }
 
-  /** Loads the file. To be called after cloud code is loaded. */
+  /** Loads the file. Call after cloud code is loaded. */
   async load() {
     if (this.#folder !== undefined) this.#findFile = await publicFiles(this.#folder);
     if (this.#file === undefined) return;
@@ -71,7 +72,7 @@ export class Routes {
     openPrivately(server, this.#socket, opened);
   }
 
-  /** Has the server of an index.js answer only what the routes don't. */
+  /** Makes an index.js server handle only requests that these routes don't handle. */
   precede(server) {
     const { emit } = server;
     server.emit = (name, ...args) => {
@@ -85,7 +86,7 @@ export class Routes {
       showClient(request);
       if (await this.#findFile(request, response)) return;
       if (this.#app === undefined) return next ? next() : response.writeHead(404, { 'Content-Type': 'text/plain' }).end('Not found');
-      // Without another app, Express has answers for what it doesn't know, and for errors.
+      // Without another app, Express itself responds to unknown paths and errors.
       await (next ? this.#app(request, response, error => (error ? this.#fail(error, response) : next())) : this.#app(request, response));
     } catch (error) {
       this.#fail(error, response);

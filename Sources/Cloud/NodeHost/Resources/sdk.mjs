@@ -1,9 +1,9 @@
-// The app's own copy of the package `parse`, and what this process puts in place of its parts.
+// Loads the app's own copy of the package `parse` and replaces parts of it.
 
 import { createRequire } from 'node:module';
 import path from 'node:path';
 
-/** Loads the SDK from the app's node_modules, and makes it the global `Parse`. */
+/** Loads the SDK from the app's node_modules as the global `Parse`. */
 export function loadSDK(main, settings) {
   let loaded;
   try {
@@ -25,7 +25,7 @@ export function loadSDK(main, settings) {
   return Parse;
 }
 
-/** The file from which the SDK is found: the app's, or a file of the app's parse-server, which brings an SDK. */
+/** Returns the file from which the SDK is resolved: the app's, or one in the app's parse-server, which includes an SDK. */
 function fileNearSDK(main) {
   const { resolve } = createRequire(main);
   try {
@@ -34,13 +34,16 @@ function fileNearSDK(main) {
     try {
       return resolve('parse-server/package.json');
     } catch {
-      // The error names the app's folder.
+      // The error message names the app's folder.
     }
   }
   return main;
 }
 
-/** Has the SDK's requests go over the connection: no HTTP, no keys, and the server knows which call they belong to. */
+/**
+ * Sends the SDK's requests over the connection instead of HTTP. They need no keys, and the server knows to which call
+ * they belong.
+ */
 export function routeRequests(Parse, connection, currentCall) {
   const original = Parse.CoreManager.getRESTController();
 
@@ -65,7 +68,7 @@ export function routeRequests(Parse, connection, currentCall) {
   }
 
   function request(method, requestPath, data, options = {}) {
-    // Files are uploaded by HTTP: their bytes are no JSON.
+    // Files are uploaded over HTTP because their bytes aren't JSON.
     if (/^\/?files(\/|$)/.test(requestPath)) return original.request(method, requestPath, data, options);
     return promiseOf(Parse, send(method, requestPath, data, options));
   }
@@ -74,8 +77,8 @@ export function routeRequests(Parse, connection, currentCall) {
 }
 
 /**
- * A promise as the SDK makes them. SDKs before 2 have promises of their own, with methods that native ones lack, and get
- * several results by them.
+ * Returns a promise of the SDK's own kind. SDKs before version 2 have promises with additional methods and several
+ * results.
  *
  * @param results A native promise of the list of results.
  */

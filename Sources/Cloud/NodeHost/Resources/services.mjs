@@ -1,9 +1,9 @@
-// What `Parse.Cloud` has in the server besides what the SDK brings.
+// Adds the server-only functions of `Parse.Cloud` to the SDK.
 
 import { httpRequest } from './httpRequest.mjs';
 import { promiseOf } from './sdk.mjs';
 
-/** Fills in `Parse.Cloud`. */
+/** Defines the functions of `Parse.Cloud`. */
 export function installCloud(Parse, registry, connection, log, settings, adapters) {
   const cloud = Parse.Cloud;
   cloud.define = (name, handler, validator) => registry.define(name, handler, validator);
@@ -11,7 +11,7 @@ export function installCloud(Parse, registry, connection, log, settings, adapter
   for (const event of ['beforeSave', 'afterSave', 'beforeDelete', 'afterDelete', 'beforeFind', 'afterFind']) {
     cloud[event] = (parseClass, handler, validator) => registry.trigger(event, parseClass, handler, validator);
   }
-  // What servers up to 6 call the triggers of files.
+  // The names of file triggers in parse-server up to version 6.
   for (const event of ['beforeSave', 'afterSave', 'beforeDelete', 'afterDelete']) {
     cloud[`${event}File`] = (handler, validator) => registry.trigger(event, Parse.File, handler, validator);
   }
@@ -20,7 +20,7 @@ export function installCloud(Parse, registry, connection, log, settings, adapter
   };
   for (const [event, className] of Object.entries(accountEvents)) {
     cloud[event] = (first, ...rest) => {
-      // The class may be named, though there is only one.
+      // The class may be specified, although only one is possible.
       const isNamed = typeof first === 'string' || first?.className !== undefined;
       const [handler, validator] = isNamed ? rest : [first, ...rest];
       registry.trigger(event, isNamed ? first : className, handler, validator);

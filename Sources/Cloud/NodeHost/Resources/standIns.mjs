@@ -1,16 +1,16 @@
-// Has the app's own index.js find stand-ins for the packages that Roost takes the place of, by require and by import.
+// Replaces packages that Roost substitutes when the app's own index.js requires or imports them.
 
 import Module from 'node:module';
 import { ParseDashboard, ParseServer, adapterOf } from './parseServer.mjs';
 
-// Packages whose adapters Roost has itself, so that only their options matter.
+// Packages for which Roost has built-in adapters, so that only their options matter.
 const known = new RegExp('^(@parse/(simple-mailgun|s3-files|gcs-files|fs-files|push)-adapter'
   + '|parse-server-(mailgun|s3-adapter|gcs-adapter|fs-adapter|smtp-adapter|push-adapter)'
   + '|parse-server-(simple-mailgun|amazon-ses|amazon-ses-email|simple-ses|sendgrid|sendgrid-email|postmark|mandrill)-adapter'
   + '|(@[^/]+/)?parse-server-(simple-)?mailgun-adapter-template'
   + '|parse-smtp-template|simple-parse-smtp-adapter|parse-mail-adapter-smtp-ejs)$');
 
-/** What a package is here; undefined for one that is the app's own. */
+/** Returns the stand-in for a package, or undefined to load the app's own. */
 function standIn(name) {
   if (/^parse-server(\/lib(\/(index|ParseServer)(\.js)?)?)?$/.test(name)) return ParseServer;
   if (name === 'parse-dashboard') return ParseDashboard;
@@ -20,7 +20,7 @@ function standIn(name) {
   return Object.assign(make, { default: make, ParsePushAdapter: make, S3Adapter: make });
 }
 
-/** The address of a module with a stand-in, for import; undefined for a package of the app's own. */
+/** Returns the URL of a module with a stand-in for imports, or undefined to load the app's own package. */
 export function address(name) {
   if (standIn(name) === undefined) return undefined;
   if (standIn(name) === ParseServer) return new URL('./parseServer.mjs', import.meta.url).href;
@@ -29,7 +29,7 @@ export function address(name) {
   return `data:text/javascript,${encodeURIComponent(code)}`;
 }
 
-/** Has the stand-ins found from now on. */
+/** Activates the stand-ins. */
 export function installStandIns() {
   const load = Module._load;
   Module._load = function (request, ...rest) {

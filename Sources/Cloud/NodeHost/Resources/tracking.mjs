@@ -1,21 +1,21 @@
-// Which call of the server the code that runs now belongs to.
+// Tracks which call of the server the running code belongs to.
 
 import { AsyncLocalStorage } from 'node:async_hooks';
 
 const storage = new AsyncLocalStorage();
 
-/** Runs a function for a call; what it starts belongs to the call as well. */
+/** Runs a function as part of a call. Asynchronous work that it starts also belongs to the call. */
 export function runFor(call, body) {
   return storage.run(call, body);
 }
 
-/** The call that the running code belongs to; undefined for code that runs by itself. */
+/** The call of the running code, or undefined if it runs outside of calls. */
 export function currentCall() {
   return storage.getStore();
 }
 
-/** The call in which a promise was made that nobody handles. */
+/** Returns the call in which an unhandled promise was created. */
 export function callOf(promise) {
-  // Node 18 to 22 keep it at the promise; later ones call the handler on behalf of it.
+  // Node 18 to 22 store the call in the promise. Later versions call the handler within the call.
   return storage.getStore() ?? promise?.[storage.kResourceStore];
 }

@@ -1,14 +1,13 @@
-// When calls begin: one after the other, in turns by the address that they come from. Between them the event loop reads what
-// the server asks, and sends what calls have answered.
+// Schedules calls in turns by client address. In between, the event loop handles the server's messages and sends results.
 
 const slice = 5;
 
 export class CallTurns {
-  // By address, the one whose turn is next first; of each the calls by their numbers.
+  // By address, the next one first. Each entry has the address's calls by id.
   #lines = new Map();
   #sliceBegan;
 
-  /** Begins a call when it is its turn; at once where the event loop has not been kept for long. */
+  /** Starts a call in its turn, or immediately if the event loop hasn't been blocked for long. */
   add(call, begin) {
     if (this.#sliceBegan === undefined) {
       this.#sliceBegan = performance.now();
@@ -20,7 +19,7 @@ export class CallTurns {
     this.#lines.set(address, line.set(call.id, begin));
   }
 
-  /** Takes out a call that has not begun. Returns whether there was one. */
+  /** Removes a call that hasn't started. Returns whether it was found. */
   remove(id) {
     for (const [address, line] of this.#lines) {
       if (!line.delete(id)) continue;

@@ -1,4 +1,4 @@
-// Validators. What is data in them goes to the server, which checks it; functions in them stay here, and are asked for.
+// Validators. The server checks their data; functions in them run here.
 
 import { ownMember } from './objects.mjs';
 
@@ -11,7 +11,7 @@ const ofField = {
   type: ['any'], constant: ['boolean'], default: ['any'], options: ['any'], required: ['boolean'], error: ['string'],
 };
 
-/** Throws for a validator that is none, as parse-server does when the code is loaded. */
+/** Throws for an invalid validator, like parse-server when it loads the code. */
 export function checkValidator(validator) {
   if (validator === undefined || validator === null || typeof validator === 'function') return;
   if (typeof validator !== 'object') throw new Error('A validator is an object or a function.');
@@ -43,14 +43,14 @@ function checkKey(table, key, value) {
   }
 }
 
-/** The part of a validator that is data; undefined where the server has nothing to check. */
+/** Returns the data in a validator, or undefined if the server has nothing to check. */
 export function describeValidator(validator) {
   if (validator === undefined || validator === null || typeof validator === 'function') return undefined;
   const data = {};
   for (const [key, value] of Object.entries(validator)) {
     if (typeof value === 'function') {
       data.asksHost = true;
-      // Roles that a function names are those of a user as well.
+      // Roles that a function returns also require a user.
       data.requireUser = true;
     } else if ((key === 'fields' || key === 'requireUserKeys') && !Array.isArray(value)) {
       data[key] = Object.fromEntries(Object.entries(value).map(([name, rule]) => [name, describeRule(rule, data)]));
@@ -76,7 +76,7 @@ function describeRule(rule, data) {
   return described;
 }
 
-/** Asks the functions in a validator. Throws what refuses the call. */
+/** Runs the functions in a validator. Throws the error for the caller if one rejects the call. */
 export async function askValidator(validator, request, roles, params) {
   if (request.master && !validator.validateMasterKey) return;
   await askRules(validator.fields, name => ownMember(params, name));

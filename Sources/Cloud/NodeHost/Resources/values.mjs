@@ -1,10 +1,10 @@
-// Options of a server as JSON, and what of them is none.
+// Converts a server's options to JSON, and lists the values that JSON can't represent.
 
 import { adapters } from './parseServer.mjs';
 
 const deepest = 32;
 
-/** `{options, marks}`: plain values, and the paths of functions and instances, which JSON cannot have. */
+/** Returns `{options, marks}`: plain values, and the paths of functions and instances, which JSON can't represent. */
 export function plain(options) {
   const marks = [];
   const mark = (path, kind, name) => {

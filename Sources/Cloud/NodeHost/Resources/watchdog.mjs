@@ -1,5 +1,5 @@
-// Ends this process when the server is gone, also while code keeps the event loop busy for ever: a thread of its own
-// looks whose child the process is.
+// Ends this process when the server has ended, even if code blocks the event loop: a separate thread watches the parent
+// process id.
 
 import { Worker } from 'node:worker_threads';
 

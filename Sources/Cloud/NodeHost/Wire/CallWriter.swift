@@ -7,19 +7,19 @@ import JSON
     import Foundation
 #endif
 
-/// Calls as the process gets them.
+/// Writes the messages that start calls in a process.
 enum CallWriter {
-    /// What is asked of the process.
+    /// The kind of call.
     enum Kind: String {
-        /// To run the code.
+        /// Runs a function, job or trigger.
         case call
-        /// To ask the functions in its validator.
+        /// Runs the functions of its validator.
         case validate
-        /// To carry out a step of a sign-in adapter.
+        /// Runs a step of an adapter.
         case adapter
     }
 
-    /// The message of a call.
+    /// Returns the message for a call.
     ///
     /// - Parameter record: The user's record if the message only refers to it.
     static func message(_ kind: Kind, _ id: Int, _ call: CloudCall, _ record: CallerRecord?) -> JSONObject {
@@ -68,7 +68,7 @@ enum CallWriter {
         return request
     }
 
-    /// What a trigger is about.
+    /// Adds the object, query or file of a trigger.
     private static func addSubject(of call: CloudCall, _ event: CloudEvent, to request: inout JSONObject) {
         request["object"] = call.object.map(JSONValue.object)
         request["original"] = call.original.map(JSONValue.object)

@@ -2,20 +2,20 @@ import CloudCode
 import JSON
 import Tasks
 
-/// A user record that is too large to send with each call. A process gets it once, and calls refer to it.
+/// A user record that is too large to send with each call. It is sent to a process once, and calls refer to it.
 struct CallerRecord: Sendable {
-    /// The approximate size in bytes from which a record is sent separately.
+    /// The approximate minimum size in bytes of records that are sent separately.
     private static let smallest = 32 * 1024
     /// The approximate maximum size; a larger record would take too much of the process's cache.
     private static let largest = mostKept / 2
-    /// The bytes of records that a process keeps.
+    /// The cache size of a process for records, in bytes.
     fileprivate static let mostKept = 16 * 1024 * 1024
 
     /// The name under which calls refer to the record: a randomly seeded hash of its content.
     let name: Name
     private let json: JSONObject
 
-    /// The record of a call's user, or nil if it is sent with the call.
+    /// Returns the record of a call's user, or nil if it is sent with the call.
     init?(of call: CloudCall) {
         guard call.size >= Self.smallest, let user = call.caller.user, let id = user["objectId"]?.stringValue,
             (Self.smallest...Self.largest).contains(user.roughSize)
@@ -24,21 +24,21 @@ struct CallerRecord: Sendable {
         json = user
     }
 
-    /// The message that brings the record to a process, which parses it when code reads it.
+    /// The message that sends the record. The process parses the text only if code reads it.
     var message: [UInt8] {
         let text = String(decoding: JSONValue.object(json).serialized(), as: UTF8.self)
         return JSONValue.object(["type": "record", "record": .string(name.text), "text": .string(text)]).serialized()
     }
 }
 
-/// The records that a Node process keeps. The server decides which ones the process drops.
+/// The records that a process has cached. The server decides which ones are evicted.
 struct KeptRecords {
     private var names = BoundedTable<Name, Name>(capacity: CallerRecord.mostKept)
 
-    /// The messages to send before a call that refers to a record; empty if the process has it.
+    /// Returns the messages to send before a call that refers to a record, which are none if the process has it.
     ///
-    /// - Parameter message: The message that brings the record, if it has been made.
-    /// - Returns: The messages, or nil if the record has to be sent and its message is nil.
+    /// - Parameter message: The message that sends the record, if it was already created.
+    /// - Returns: The messages, or nil if the record must be sent and `message` is nil.
     mutating func missing(_ name: Name, _ message: [UInt8]?) -> [OutgoingMessage]? {
         if names.value(of: name) != nil { return [] }
         guard let message else { return nil }

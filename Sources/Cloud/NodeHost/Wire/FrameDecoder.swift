@@ -1,18 +1,18 @@
 import NIOCore
 
-/// Puts messages together from the frames in which they come: four bytes of length and marks (``FrameMark``), most
-/// significant first, and a piece of JSON.
+/// Reassembles messages from frames. A frame consists of four big-endian bytes with the length and marks
+/// (``FrameMark``), and a piece of JSON.
 package struct FrameDecoder: NIOSingleStepByteToMessageDecoder {
     package typealias InboundOut = ByteBuffer
 
-    /// The most bytes of a message.
+    /// The maximum bytes of a message.
     let limit: Int
-    /// What came of a message that is in several frames.
+    /// The pieces so far of a message in several frames.
     private var pieces: ByteBuffer?
 
     package init(limit: Int) { self.limit = limit }
 
-    /// A message that is longer than it may be.
+    /// The error for a message that exceeds the limit.
     package struct TooLong: Error, CustomStringConvertible {
         let length: Int
         let limit: Int
@@ -42,16 +42,16 @@ package struct FrameDecoder: NIOSingleStepByteToMessageDecoder {
     }
 }
 
-/// What the first four bytes of a frame say besides its length.
+/// The marks in the first four bytes of a frame, next to its length.
 package enum FrameMark {
     static let length: UInt32 = 0x3FFF_FFFF
-    /// It is a piece of a message that is sent interleaved with small ones.
+    /// The frame is a piece of a message that is interleaved with small messages.
     package static let piece: UInt32 = 0x8000_0000
-    /// It is the last piece.
+    /// The frame is the last piece.
     package static let last: UInt32 = 0x4000_0000
 }
 
-/// Cuts what comes into messages.
+/// Splits incoming bytes into messages.
 final class FrameHandler: ChannelInboundHandler {
     typealias InboundIn = ByteBuffer
     typealias InboundOut = ByteBuffer

@@ -1,15 +1,15 @@
 import JSON
 
 package enum HostMessage {
-    /// The first: it proves that the server started the process.
+    /// The first message. It proves that the server started the process.
     case connect(secret: String)
     /// The file is loaded.
     case hello(HostOffer)
-    /// The file offers something else from now on.
+    /// The registrations of the file have changed.
     case register(HostOffer)
     /// The app listens on its socket.
     case app
-    /// No request of the app's routes is open.
+    /// The app's routes have no open requests.
     case drained
     /// The file could not be loaded.
     case failed(stack: String)
@@ -18,15 +18,17 @@ package enum HostMessage {
     case progress(call: Int, text: String)
     case rest(id: Int, JSONObject)
     case mail(id: Int, JSONObject)
-    /// The event loop is alive, and was late by so many milliseconds at most.
+    /// The event loop responds. `lag` is its maximum delay in milliseconds.
     case pong(lag: Double)
 
-    /// Whether messages that came later may be carried out before this one. Processes write the type first.
+    /// Returns whether later messages may be handled before this one. Relies on processes writing the type first.
     static func mayBeOvertaken(_ bytes: some Sequence<UInt8>) -> Bool {
         bytes.starts(with: Array(#"{"type":"result""#.utf8)) || bytes.starts(with: Array(#"{"type":"rest""#.utf8))
     }
 
-    /// Reads a message; throws `Invalid` for what is none.
+    /// Parses a message.
+    ///
+    /// - Throws: `Invalid`.
     package init(parsing bytes: some Sequence<UInt8>) throws {
         guard case .object(let object) = try JSONValue(parsing: bytes), let type = object["type"]?.stringValue else {
             throw Invalid()

@@ -2,17 +2,17 @@ import CloudCode
 import JSON
 import ParseModel
 
-/// What an app's file offers, and what runs it.
+/// The registrations and adapters of an app's file, and the versions that run it.
 package struct HostOffer: Sendable {
     private(set) var registrations: [CloudRegistration] = []
-    /// What cannot be used, in words for the log.
+    /// Registrations that can't be used, as log messages.
     private(set) var problems: [String] = []
     private(set) var adapters: [Name: NodeAuthProvider.Description] = [:]
     /// The versions of Node and of the SDK.
     let node: String
     let sdk: String
 
-    /// Reads what a process says.
+    /// Reads a message from a process.
     init(_ message: JSONObject) {
         node = message["node"]?.stringValue ?? ""
         sdk = message["sdk"]?.stringValue ?? ""

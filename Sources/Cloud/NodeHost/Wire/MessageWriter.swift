@@ -5,10 +5,9 @@ struct OutgoingMessage: Sendable {
     fileprivate let bytes: [UInt8]
     fileprivate var call: Int?
     fileprivate var cancelled: Int?
-    /// Whether the message keeps its order after earlier large and ordered messages, even if it is small.
+    /// Whether the message stays behind earlier large and ordered messages, even if it is small.
     fileprivate var isOrdered = false
 
-    /// A message of any kind.
     static func plain(_ bytes: [UInt8]) -> Self { Self(bytes: bytes) }
 
     static func call(_ number: Int, _ bytes: [UInt8], isOrdered: Bool = false) -> Self {
@@ -17,24 +16,24 @@ struct OutgoingMessage: Sendable {
 
     static func ordered(_ bytes: [UInt8]) -> Self { Self(bytes: bytes, isOrdered: true) }
 
-    /// Says that no caller waits for a call any more.
+    /// Tells the process that the caller of a call has stopped waiting.
     static func cancellation(of number: Int) -> Self {
         Self(bytes: Array(#"{"type":"cancel","id":\#(number)}"#.utf8), cancelled: number)
     }
 }
 
-/// Writes messages as the process reads them: small ones at once, large ones piece by piece in between, so that neither
-/// the question whether the process is alive nor anybody's small call waits behind megabytes.
+/// Writes messages in frames. Large messages are sent in pieces, interleaved with small messages, so that neither pings
+/// nor small calls wait behind megabytes.
 final class MessageWriter: ChannelOutboundHandler, ChannelInboundHandler {
     typealias InboundIn = ByteBuffer
     typealias OutboundIn = OutgoingMessage
     typealias OutboundOut = ByteBuffer
 
-    /// The most bytes of a frame.
+    /// The maximum bytes of a frame.
     static let pieceSize = 64 * 1024
 
     private var small: Deque<[UInt8]> = []
-    /// The large ones in their order; of the first, so many bytes are written.
+    /// The large messages in order, and the number of bytes written of the first.
     private var large: Deque<OutgoingMessage> = []
     private var written = 0
 
@@ -42,7 +41,7 @@ final class MessageWriter: ChannelOutboundHandler, ChannelInboundHandler {
         promise?.succeed()
         let message = unwrapOutboundIn(data)
         if let number = message.cancelled, let index = large.firstIndex(where: { $0.call == number }) {
-            // What has not begun is not sent at all; otherwise the process hears of it after the call.
+            // A call that hasn't begun isn't sent at all. Otherwise the cancellation follows the call.
             if index > 0 || written == 0 { large.remove(at: index) } else { large.append(message) }
         } else if message.isOrdered || message.bytes.count > Self.pieceSize {
             large.append(message)

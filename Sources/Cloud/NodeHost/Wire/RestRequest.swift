@@ -2,19 +2,18 @@ import CloudCode
 import Encoding
 import JSON
 
-/// Requests of the code, which its SDK makes.
+/// Requests to the server by the SDK in cloud code.
 enum RestRequest {
-    /// Reads a request.
+    /// Parses a request. Returns nil if it is invalid.
     ///
-    /// - Parameter parent: The call that it belongs to, where that is still open.
-    /// - Returns: The request; nil for what is none.
+    /// - Parameter parent: The call that sends the request, if it is still open.
     static func read(_ message: JSONObject, parent: CloudCall?) -> InternalRequest? {
         guard let method = message["method"]?.stringValue, let path = message["path"]?.stringValue
         else { return nil }
-        // What is encoded already stays as it is.
+        // Already encoded characters stay unchanged.
         let encoded = PercentEncoding.encode(path, keepingOnly: "!$&'()*+,-./:=@_~%?")
         var body = message["body"]?.objectValue ?? [:]
-        // As the SDK does by HTTP: what would be a query string is in the body.
+        // As in the SDK's HTTP requests, the query parameters are in the body.
         if method != "POST" { body["_method"] = .string(method) }
         var request = InternalRequest("POST", encoded, body: body)
         if message["master"] == .bool(true) {
@@ -28,7 +27,8 @@ enum RestRequest {
         return request
     }
 
-    /// What is carried on of the call. What code does after its call has ended stands as deep as the call did.
+    /// Returns the properties that a request inherits from its call. Requests sent after the end of the call keep its
+    /// nesting depth.
     private static func parent(_ sent: JSONValue?, _ open: CloudCall?) -> InternalRequest.Parent? {
         if let open { return InternalRequest.Parent(open) }
         guard let sent, let depth = sent["depth"]?.numberValue.flatMap({ Int(exactly: $0) }) else { return nil }
@@ -38,12 +38,12 @@ enum RestRequest {
         return InternalRequest.Parent(call)
     }
 
-    /// The number of the call that a request belongs to.
+    /// Returns the number of the call that sends a request.
     static func parentNumber(_ message: JSONObject) -> Int? {
         message["parent"]?["id"]?.numberValue.flatMap { Int(exactly: $0) }
     }
 
-    /// The message with the answer to a request; its body goes through as it is.
+    /// Writes the response to a request. The body is copied unchanged.
     static func answer(_ id: Int, _ reply: InternalReply) -> [UInt8] {
         var headers: JSONObject = [:]
         for header in reply.headers { headers[Name(header.name)] = .string(header.value) }

@@ -8,9 +8,11 @@ import ParseModel
     import Foundation
 #endif
 
-/// What the process answers to a call.
+/// Reads the results of calls from a process.
 enum ResultReader {
-    /// Reads an answer; throws `ParseError` or `CloudFailure` for what the code threw.
+    /// Reads a result.
+    ///
+    /// - Throws: `ParseError` or `CloudFailure` if the code threw an error.
     static func result(_ message: JSONObject, of call: CloudCall) throws -> CloudResult {
         if let error = message["error"] { throw failure(error) }
         var result = CloudResult(value: message["value"])
@@ -40,7 +42,7 @@ enum ResultReader {
         return result
     }
 
-    /// An object that a find answers with: its class is added where it is another than the one that was asked for.
+    /// Returns an object in a find result. The class name is kept only if it differs from the requested class.
     private static func found(_ value: JSONValue, of call: CloudCall) -> JSONObject? {
         guard var object = value.objectValue else { return nil }
         object["__type"] = nil

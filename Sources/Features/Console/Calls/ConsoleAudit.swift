@@ -8,38 +8,37 @@ internal import REST
 import Rules
 internal import ServerConfiguration
 
-/// Keeps who changed what: the entry is there before anything is changed, and complete before the answer leaves.
+/// Writes audit entries. An entry is stored before anything is changed, and completed before the response is sent.
 struct ConsoleAudit: Sendable {
     let backend: Backend
     let logger: Logger
 
-    /// How many bytes of values it has at most, before and after each.
+    /// The maximum size of the recorded values in bytes, separately for those before and after the change.
     private static let mostBytes = 16 * 1024
 
-    /// An entry that has been begun.
+    /// An audit entry that is not complete yet.
     struct Open: Sendable {
         fileprivate let id: Int
         fileprivate let entry: AuditEntry
-        /// What is read again once it is done, by class.
+        /// The objects to read again after the change, by class.
         fileprivate let objects: [String: Objects]
-        /// What was sent, where no objects are read again.
+        /// The request values, used if no objects are read again.
         fileprivate let sent: JSONValue?
-        /// Whether objects are made, whose ids the answer says.
+        /// Whether objects are created, in which case their ids come from the response.
         let creates: Bool
     }
 
-    /// Objects of a class, and the fields that are set.
     fileprivate struct Objects: Sendable {
         var ids: [String] = []
         var fields: Set<Name> = []
-        /// Whether some of them are removed, which concerns all fields.
+        /// Whether an object is deleted, in which case all of its fields are audited.
         var wantsAll = false
     }
 
-    /// Begins an entry for calls of the interface.
+    /// Begins the entry of a REST API request.
     ///
     /// - Parameters:
-    ///   - calls: Those of a batch, or one.
+    ///   - calls: The calls of a batch, or the single call.
     ///   - envelope: The whole request.
     func begin(_ calls: [Envelope], of envelope: Envelope, by session: StoredOperatorSession) async throws -> Open {
         var entry = entry(
@@ -73,7 +72,7 @@ struct ConsoleAudit: Sendable {
         var sent: JSONValue?
         if !isAboutObjects, !envelope.body.isEmpty {
             var body = envelope.body
-            // The address of a webhook may have a password in it.
+            // Webhook URLs may contain a password.
             if let address = body["url"]?.stringValue { body["url"] = .string(Setting.withoutUser(address)) }
             sent = bounded(.object(body))
         }
@@ -87,9 +86,9 @@ struct ConsoleAudit: Sendable {
             creates: creates)
     }
 
-    /// Completes an entry for calls of the interface.
+    /// Completes the entry of a REST API request.
     ///
-    /// - Parameter answer: The answer as JSON; nil for one that is none.
+    /// - Parameter answer: The response body, or nil if it isn't JSON.
     func complete(_ open: Open, status: Int, answer: JSONValue?) async {
         var ids = open.entry.ids
         var objects = open.objects
@@ -109,13 +108,12 @@ struct ConsoleAudit: Sendable {
         await backend.store.audit.complete(open.id, status: status, ids: ids, after: after)
     }
 
-    /// Keeps what is no call of the interface: log-ins, operators.
+    /// Stores an entry for an action outside the REST API, such as a sign-in.
     func note(_ entry: AuditEntry, status: Int) async throws {
         let id = try await backend.store.audit.begin(entry)
         await backend.store.audit.complete(id, status: status, ids: nil, after: nil)
     }
 
-    /// An entry that names an operator and a request.
     func entry(
         _ session: StoredOperatorSession, address: String, requestId: String, method: String, path: String
     ) -> AuditEntry {
@@ -129,7 +127,8 @@ struct ConsoleAudit: Sendable {
         return entry
     }
 
-    /// The values of fields now, by id where there are several objects. What cannot be read is left out: the change goes on.
+    /// Returns the current values of the audited fields, by id if there are several objects. Objects that can't be read
+    /// are left out, so that the change isn't blocked.
     private func values(of objects: [String: Objects]) async -> JSONValue? {
         var found: JSONObject = [:]
         for (className, wanted) in objects {
@@ -140,7 +139,7 @@ struct ConsoleAudit: Sendable {
             let known = Set(schema.fields.keys).union(["ACL"]).subtracting(["password"])
             request.keys = wanted.wantsAll ? known : wanted.fields.intersection(known)
             request.limit = AuditEntry.mostIds
-            // What is larger is not kept anyway, and one large value leaves the others in the entry.
+            // Larger values wouldn't be stored anyway, and one large value must not displace the others.
             request.shorten = max(256, Self.mostBytes / 2 / wanted.ids.count)
             request.keys?.insert("objectId")
             let rows: [JSONObject]
@@ -169,7 +168,7 @@ struct ConsoleAudit: Sendable {
         return bounded(isOne ? found.values.first ?? .null : .object(found))
     }
 
-    /// Values without secrets, or how large they are where they are too large.
+    /// Removes secrets from a value. Returns only its size if it is too large.
     private func bounded(_ value: JSONValue) -> JSONValue {
         let value = SecretValues.removed(from: value)
         let size = value.serialized().count

@@ -3,21 +3,19 @@ import JSON
 package import ParseModel
 import Rules
 
-/// The one place where it is decided what a role may call of the interface.
+/// Decides which API calls a console role may make.
 package struct ConsoleGate: Sendable {
     package struct Call: Sendable {
-        /// The path with the names of routes as parse-server writes them.
+        /// The path, with route names in parse-server's spelling.
         package var path: [String]
-        /// The method that came, in capitals.
+        /// The HTTP method, in capitals.
         package var method: String
-        /// Whether the route writes nothing.
+        /// Whether the route changes nothing.
         package var onlyReads: Bool
-        /// What the query and the body say.
+        /// The parameters in the query and the body.
         package var parameters: JSONObject
-        /// The fields that the body sets.
         package var fields: [Name]
 
-        /// Describes a call.
         package init(
             path: [String], method: String, onlyReads: Bool, parameters: JSONObject = [:], fields: [Name] = []
         ) {
@@ -28,7 +26,7 @@ package struct ConsoleGate: Sendable {
             self.fields = fields
         }
 
-        /// The class whose objects the call is about; nil for any other call.
+        /// The class of the objects in the path, or nil for other paths.
         var className: String? {
             guard let first = path.first else { return nil }
             let name = Name(first.asciiLowercased)
@@ -37,12 +35,12 @@ package struct ConsoleGate: Sendable {
         }
     }
 
-    // Addresses may have passwords and keys in them.
+    // Webhook URLs may contain passwords and keys.
     private static let refusalOfHooks = "The addresses of webhooks are for developers."
 
-    /// Why a role may not make a call, in words; nil where it may.
+    /// Returns why a role may not make a call, or nil if it may.
     ///
-    /// - Parameter schema: A class by its name; nil for one that there is not.
+    /// - Parameter schema: Returns the schema of a class, or nil if the class doesn't exist.
     package static func refusal(of call: Call, for role: ConsoleRole, schema: (String) -> ClassSchema?) -> String? {
         if role < .developer {
             switch call.path.first?.asciiLowercased {
@@ -65,12 +63,12 @@ package struct ConsoleGate: Sendable {
         }
     }
 
-    /// What an editor may not write: whatever is no object or file, classes of the server's own, fields that there are
-    /// not.
+    /// Editors may write only objects and files. System classes other than users, roles and installations are excluded,
+    /// and so are new classes and fields.
     private static func refusalOfWrite(_ call: Call, _ schema: (String) -> ClassSchema?) -> String? {
         if call.path.first?.asciiLowercased == "files" || call.path == ["batch"] { return nil }
         guard let className = call.className else { return "An editor changes objects and files." }
-        // The routes of accounts that stand beside those of objects, such as `users/me`, are no objects.
+        // Paths such as `users/me` also pass here, although they don't name an object.
         if className.hasPrefix("_"), !["_User", "_Role", "_Installation"].contains(className) {
             return "An editor does not change objects of \(className)."
         }
@@ -86,29 +84,29 @@ package struct ConsoleGate: Sendable {
     }
 }
 
-/// Whether a viewer or an editor asks for sessions or users by their secrets: answers with and without an object would spell
-/// one out, letter by letter, an aggregate would give it another name, and with it the caller could write as a user, in
-/// another's name and beside the audit.
+/// Detects queries by viewers and editors that search for users or sessions by their secrets. Repeated queries could
+/// reveal a secret letter by letter, and an aggregate could return it under another name. With a session token the
+/// caller could act as that user, unaudited.
 enum TokenSearch {
     static let refusal = "This role does not search by the tokens of sessions and users."
 
-    /// The class of webhooks, to which conditions of other classes may lead.
+    /// The class of webhooks, which conditions on other classes can reach.
     static let hooks: Name = "_Hooks"
-    /// The tokens of sessions, those of mails, and hashes of passwords.
+    /// Session tokens, mail tokens and password hashes.
     private static let secrets = [
         hooks.text, "sessionToken", "_session_token", "_perishable_token", "_email_verify_token", "_hashed_password",
         "_password_history",
     ]
-    /// What accounts are logged in to by others, which a viewer does not see.
+    /// Third-party login data, which viewers don't see.
     private static let logins = ["authData", "_auth_data"]
 
-    /// What names the fields of an answer, which has no tokens.
+    /// Parameters that only name result fields. Results never contain tokens.
     private static let harmless: Set<Name> = ["keys", "excludeKeys", "include"]
 
     static func finds(in call: ConsoleGate.Call, for role: ConsoleRole) -> Bool {
         let words = role == .viewer ? secrets + logins : secrets
         if call.path.first?.asciiLowercased == "aggregate" {
-            // Expressions make texts of whole documents, in which no name of a field is found.
+            // Expressions can convert whole documents to text without naming a field.
             let classes = role == .viewer ? ["_Session", "_User"] : ["_Session"]
             if let name = call.path.last, classes.contains(where: { Name($0) == Name(name) }) { return true }
             return call.parameters.contains { names($0.value, words + classes) }
@@ -122,7 +120,7 @@ enum TokenSearch {
         switch value {
         case .string(let text):
             if words.contains(where: text.contains) { return true }
-            // A text may be JSON once more, which writes a letter in several ways.
+            // The text may be nested JSON, which can escape letters.
             guard text.contains("\\"), let inner = try? JSONValue(parsing: Array(text.utf8)), inner != value else {
                 return false
             }
@@ -135,18 +133,18 @@ enum TokenSearch {
     }
 }
 
-/// What an operator of the console may do.
+/// The role of a console operator. Each role includes the permissions of the previous one.
 package enum ConsoleRole: String, Sendable, CaseIterable, Comparable {
     case viewer
-    /// Objects and files.
+    /// May also change objects and files.
     case editor
-    /// Everything but operators.
+    /// May do everything except manage operators.
     case developer
     case owner
 
     private var rank: Int { Self.allCases.firstIndex(of: self) ?? 0 }
 
-    /// Secrets that finds leave out of what the role sees.
+    /// The secrets that query results omit for the role.
     var hiddenSecrets: Caller.HiddenSecrets { self == .viewer ? [.sessionTokens, .loginData] : .sessionTokens }
 
     package static func < (left: ConsoleRole, right: ConsoleRole) -> Bool { left.rank < right.rank }

@@ -11,7 +11,7 @@ internal import ServerConfiguration
 import Tasks
 internal import Telemetry
 
-/// What the page asks for, below `/console/api`. Every call passes the gate here.
+/// The console API below `/console/api`. Every call passes the role check here.
 struct ConsoleInterface: Sendable {
     let backend: Backend
     let dispatcher: ConsoleDispatcher
@@ -19,32 +19,32 @@ struct ConsoleInterface: Sendable {
     let audit: ConsoleAudit
     let tasks = ConsoleTasks()
     let figures: FigureHistory
-    /// What probes found of the database and other parts.
+    /// Returns the readiness probe results of the database and other components.
     let readiness: @Sendable () async -> JSONObject
     let live = LiveSource()
-    /// Lets so many finds of consoles be at the database that processors are left for apps.
+    /// Limits concurrent queries from consoles, so that CPU cores remain for apps.
     ///
-    /// One operator leaves room for the others: a slow find holds up no other operator.
+    /// One session gets at most all but one slot, so that its slow queries don't block other operators.
     let finds: Gate
     let lastReport = LastReport()
-    /// Lets statements be planned for one console at a time.
+    /// Limits statement planning to one console at a time.
     let planning = Gate(capacity: 1)
     let exports = ConsoleExports()
     let backups: ConsoleBackups
-    /// Lets so many bodies with rows of imports be in memory, one of each session.
+    /// Limits how many import request bodies are in memory, with one per session.
     let importing = Gate(capacity: 2, share: 1, waitingShare: 4)
-    /// Lets one list of the store be under way: it reads everything.
+    /// Allows one file listing at a time, because it reads the whole store.
     let searching = Gate(capacity: 1)
-    /// Lets one count of all classes at a time be there: several consoles may ask for it.
+    /// Allows one count of all classes at a time, even if several consoles request it.
     let counting = Gate(capacity: 1)
-    /// Recent invitations by operator.
+    /// The number of recent invitations by operator.
     let invitations = RecentCounts(within: .seconds(3600))
     private let tables: ConsoleTables
     let version: String
     private let logger: Logger
     var configuration: Configuration { backend.configuration }
 
-    /// The largest body of what is no call of the interface of apps.
+    /// The maximum body size in bytes of calls outside the REST API.
     static let largestBody = 256 * 1024
 
     init(
@@ -65,7 +65,7 @@ struct ConsoleInterface: Sendable {
         audit = ConsoleAudit(backend: backend, logger: logger)
     }
 
-    /// Answers a call.
+    /// Handles an API request.
     ///
     /// - Parameter path: The path below `/console/api/`.
     func answer(_ visit: ConsoleVisit, _ path: Substring) async -> Reply {
@@ -78,13 +78,13 @@ struct ConsoleInterface: Sendable {
         } catch {
             reply = dispatcher.reply(to: error, visit.request)
         }
-        // The length of what is compressed would give a secret in it away, piece by piece.
+        // The size of a compressed response could reveal a secret in it.
         guard !visit.isLocal, !Self.secretPaths.contains(path) else { return reply }
         let takesGzip = visit.fields.takesGzip
         return await HeavyWork.run(if: reply.body.bytesInMemory > HeavyWork.size) { reply.packed(takesGzip) }
     }
 
-    /// Routes whose answers have secrets.
+    /// Routes whose responses contain secrets.
     private static let secretPaths: Set<Substring> = ["session", "totp"]
 
     private func named(_ object: JSONObject, status: Int, _ visit: ConsoleVisit) -> Reply {
@@ -109,7 +109,7 @@ struct ConsoleInterface: Sendable {
         guard let session, let role = ConsoleRole(rawValue: session.role) else {
             throw HTTPError(status: 401, message: "Sign in first.")
         }
-        // Such reads would push all other lines out of the log.
+        // Polling would push all other lines out of the log.
         if method == .get, visit.fields.isPoll { visit.request.record.keepQuiet() }
         if path.hasPrefix("parse/") {
             return try await ParseCalls(self, visit, session, role).answer(path.dropFirst("parse".count))
@@ -125,27 +125,28 @@ struct ConsoleInterface: Sendable {
             ConsoleCall(interface: self, visit: visit, session: session, role: role, arguments: match.arguments))
     }
 
-    /// The context of a call of the console's own, with what a role may see.
+    /// Returns the request context of a console call, which hides the secrets that the role may not see.
     func context(of visit: ConsoleVisit, _ role: ConsoleRole) -> RequestContext {
         dispatcher.context(of: visit.request, backend.clock.now, hiding: role.hiddenSecrets)
     }
 
-    /// The session of a visit; nil where one of its halves is missing, wrong or over.
+    /// Returns the session of a request, or nil if its cookie or token is missing, wrong or expired.
     private func session(of visit: ConsoleVisit) async throws -> StoredOperatorSession? {
         guard let token = visit.fields.token, token.utf8.count == ConsoleSecrets.length else { return nil }
         return try await session(cookies: cookies(of: visit), token: ConsoleSecrets.hash(token))
     }
 
-    /// Browsers keep fewer cookies of a host.
+    /// Browsers store fewer cookies per host.
     private static let mostCookies = 256
 
-    /// Cookies that may be the half of a session that a browser keeps: servers on other ports can add their own.
+    /// Returns all possible session cookies of a request. Servers on other ports of the host can set cookies of the
+    /// same name.
     func cookies(of visit: ConsoleVisit) -> [String] {
         let cookies = visit.fields.cookies(named: visit.cookieName)
         return Array(cookies.lazy.filter { $0.utf8.count == ConsoleSecrets.length }.prefix(Self.mostCookies))
     }
 
-    /// The session of which one of some cookies is one half, and the other is known by its hash.
+    /// Finds the session with the given token hash and one of the cookies.
     func session(cookies: [String], token: [UInt8]) async throws -> StoredOperatorSession? {
         guard !cookies.isEmpty else { return nil }
         return try await backend.store.operatorSessions.find(
@@ -201,7 +202,7 @@ struct ConsoleInterface: Sendable {
         }
     }
 
-    /// Who tried to sign in, as far as the form says.
+    /// A session with only the submitted name, for the audit entry of a failed sign-in.
     private static func unknown(_ body: JSONObject) -> StoredOperatorSession {
         StoredOperatorSession(name: String((body["name"]?.stringValue ?? "").prefix(100)), role: "")
     }
@@ -213,7 +214,7 @@ struct ConsoleInterface: Sendable {
         return reply
     }
 
-    /// The answer to what shows that the operator of a session is still there.
+    /// Confirms that the operator of the session is present, by a fresh password, code or key.
     func confirm(_ visit: ConsoleVisit, _ session: StoredOperatorSession, _ body: JSONObject) async throws -> Reply {
         let outcome = try await signIn.confirm(session, body, from: visit.client)
         switch outcome {
@@ -249,7 +250,9 @@ struct ConsoleInterface: Sendable {
         return named(object, status: 401, visit)
     }
 
-    /// Waits for a place in a gate, of which each session has its share; throws 429 where too many of the session wait.
+    /// Waits for a slot in a gate, which limits the slots of each session.
+    ///
+    /// - Throws: 429 if too many requests of the session are waiting.
     func place(in gate: Gate, of sender: Sender, _ what: String) async throws -> GatePlace {
         do {
             return try await GatePlace.wait(in: gate, of: sender)
@@ -263,7 +266,6 @@ struct ConsoleInterface: Sendable {
             session, address: visit.address, requestId: "\(visit.request.id)", method: visit.request.method, path: path)
     }
 
-    /// What the page gets to know of the session and the server.
     private func description(of session: StoredOperatorSession) -> JSONObject {
         [
             "operator": [
@@ -286,5 +288,5 @@ struct ConsoleInterface: Sendable {
     }
 }
 
-/// What is asked for needs a fresh proof that the operator is still the one who signed in.
+/// The call requires a fresh confirmation by the operator.
 struct ConfirmationNeeded: Error {}

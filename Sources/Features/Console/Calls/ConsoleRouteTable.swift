@@ -6,7 +6,7 @@ internal import ParseModel
 internal import ParseStorage
 import Rules
 
-/// The routes of the console beside the session and the interface of apps.
+/// The routes of the console outside sign-in and the REST API.
 package enum ConsoleRouteTable {
     package static let all =
         own + start + operators + rows + exports + imports + uploads + tasks + account + goingOn + performance + health
@@ -16,7 +16,7 @@ package enum ConsoleRouteTable {
         ConsoleRoute(.get, "audit", .viewer) { try await $0.audited() }
     ]
 
-    /// The route that answers a call, and what stands in the path where it has parameters.
+    /// Returns the route of a call and the values of its path parameters.
     static func match(_ method: Method, _ path: Substring) -> (route: ConsoleRoute, arguments: [String])? {
         let components = path.split(separator: "/", omittingEmptySubsequences: false)
         for route in all where route.method == method && route.path.count == components.count {
@@ -35,26 +35,26 @@ package enum ConsoleRouteTable {
     }
 }
 
-/// One route: who may use it, and what answers.
+/// A console route with the role that it requires.
 package struct ConsoleRoute: Sendable {
     package let method: Method
     package let path: [String]
     package let least: ConsoleRole
     package let effect: Effect
-    /// Whether it is for who has lately shown to be the operator.
+    /// Whether it requires that the operator has recently confirmed their identity.
     let isConfirmed: Bool
     let handler: @Sendable (ConsoleCall) async throws -> Reply
 
     package enum Effect {
         case nothing
-        /// What is the caller's own: sessions, the second factor.
+        /// The caller's own account: sessions, password and second factor.
         case account
         case deployment
     }
 
     /// - Parameters:
-    ///   - path: Components with slashes between them; those that begin with a colon are parameters.
-    ///   - effect: What it changes; nil for what its method says.
+    ///   - path: Components separated by slashes. Those that begin with a colon are parameters.
+    ///   - effect: The extent of its changes, or nil to derive it from the method.
     init(
         _ method: Method, _ path: String, _ least: ConsoleRole, _ effect: Effect? = nil, isConfirmed: Bool = false,
         _ handler: @escaping @Sendable (ConsoleCall) async throws -> Reply
@@ -68,7 +68,7 @@ package struct ConsoleRoute: Sendable {
     }
 }
 
-/// A call of a route whose role has been checked.
+/// A call to a route that the caller's role may use.
 struct ConsoleCall {
     let interface: ConsoleInterface
     let visit: ConsoleVisit
@@ -76,30 +76,32 @@ struct ConsoleCall {
     let role: ConsoleRole
     let arguments: [String]
 
-    /// The query, each value as JSON if it parses, else as a text.
+    /// The query parameters. Each value is parsed as JSON if possible, otherwise it is a string.
     var query: JSONObject {
         visit.request.target.split(separator: "?", maxSplits: 1).dropFirst().first.map { FormEncoding.values($0) }
             ?? [:]
     }
 
-    /// The query, each value as a text.
+    /// The query parameters as strings.
     var texts: JSONObject {
         visit.request.target.split(separator: "?", maxSplits: 1).dropFirst().first
             .map { FormEncoding.strings($0) } ?? [:]
     }
 
-    /// The body; throws ``HTTPError`` for what is no JSON object.
+    /// Reads the JSON body.
+    ///
+    /// - Throws: ``HTTPError`` if it isn't a JSON object.
     func body() async throws -> JSONObject {
         try await interface.dispatcher.body(of: visit.request, upTo: ConsoleInterface.largestBody)
     }
 
-    /// Does something that changes the deployment, with an entry in the audit before and after.
+    /// Changes the deployment, with an audit entry that begins before the change and ends after it.
     ///
     /// - Parameters:
-    ///   - className: The class that it is about.
-    ///   - ids: The objects that it is about.
-    ///   - count: How many these are, where they are not named.
-    ///   - fields: What it sets.
+    ///   - className: The affected class.
+    ///   - ids: The affected objects.
+    ///   - count: The number of affected objects if `ids` doesn't list them.
+    ///   - fields: The fields that are set.
     func audited(
         _ path: String, className: String? = nil, ids: [String] = [], count: Int = 1, fields: [String] = [],
         _ body: () async throws -> Reply
@@ -121,7 +123,6 @@ struct ConsoleCall {
         return reply
     }
 
-    /// Who changed what.
     fileprivate func audited() async throws -> Reply {
         let query = query
         guard !JSONBody.containsNull(query) else { throw JSONBody.nullCharacter }
@@ -129,7 +130,7 @@ struct ConsoleCall {
     }
 }
 
-/// Answers of one page of the console: each page has a type of its own, over the call.
+/// The calls of one console page. Each page implements them in its own type.
 protocol ConsoleCalls {
     var call: ConsoleCall { get }
 }

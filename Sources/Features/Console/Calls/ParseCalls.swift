@@ -8,8 +8,7 @@ internal import REST
 import Rules
 import Tasks
 
-/// A call of the interface of apps by the console: judged, carried out with the power of the session, and kept where it
-/// changes something.
+/// A REST API call from the console. Checks the role, runs the call with the session's permissions, and audits changes.
 struct ParseCalls {
     private let interface: ConsoleInterface
     private let visit: ConsoleVisit
@@ -25,16 +24,16 @@ struct ParseCalls {
         self.role = role
     }
 
-    /// Answers the call.
+    /// Handles the call.
     ///
-    /// - Parameter path: The path below the mount, with a slash before it.
-    /// - Throws: What the routes throw; ``HTTPError`` for what the role may not do.
+    /// - Parameter path: The path below the mount path, with a leading slash.
+    /// - Throws: The errors of the routes, or ``HTTPError`` if the role doesn't allow the call.
     func answer(_ path: Substring) async throws -> Reply {
         let query = visit.request.target.firstIndex(of: "?").map { visit.request.target[$0...] } ?? ""
         guard let target = RequestTarget("\(path)\(query)", mount: "") else {
             throw HTTPError.noRoute(method: visit.request.method, path: path)
         }
-        // Who may not write is refused before a body is read.
+        // Viewers are rejected before the body is read.
         if role == .viewer, !["GET", "HEAD"].contains(visit.request.method) {
             throw HTTPError(status: 403, message: "Viewers have read-only access.")
         }
@@ -46,7 +45,6 @@ struct ParseCalls {
         }
     }
 
-    /// What the header fields of the console ask for.
     private func consoleRequest(_ target: RequestTarget) throws -> ConsoleRequest {
         let fields = visit.fields
         var viewAs: ConsoleRequest.ViewAs?
@@ -93,7 +91,7 @@ struct ParseCalls {
         return try await interface.finds.run(of: visit.sender) { try await read() }
     }
 
-    /// Makes calls whose traces stay: changes, and reads with the eyes of another.
+    /// Runs calls that are audited: changes, and reads as another user.
     private func audited(
         _ calls: [Envelope], _ envelope: Envelope, isView: Bool, _ answer: () async throws -> Reply
     ) async throws -> Reply {
@@ -104,7 +102,7 @@ struct ParseCalls {
         } catch {
             reply = interface.dispatcher.reply(to: error, visit.request)
         }
-        // What a function answers may be large, and says no ids.
+        // A function's result may be large and contains no ids.
         var value: JSONValue?
         if entry.creates, !isView, case .json(let bytes) = reply.body {
             value = await HeavyWork.run(if: bytes.count > HeavyWork.size) { try? JSONValue(parsing: bytes) }
@@ -113,10 +111,10 @@ struct ParseCalls {
         return reply
     }
 
-    /// How many objects are deleted without a confirmation.
+    /// The number of objects that may be deleted without a confirmation.
     private static let mostDeletions = 100
 
-    /// Classes are dropped and emptied, and many objects deleted, by who has lately shown to be the operator.
+    /// Requires a recent confirmation to drop or empty a class, or to delete many objects.
     private func askForConfirmation(_ calls: [Envelope]) async throws {
         guard !session.isConfirmed else { return }
         let deletions = calls.filter { $0.method == .delete }

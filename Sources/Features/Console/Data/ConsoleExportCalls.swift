@@ -10,7 +10,7 @@ import Tasks
 
 package struct ExportWish: Sendable {
     let className: String
-    /// `where`, `order` and `keys`.
+    /// The parameters `where`, `order` and `keys`.
     let find: JSONObject
     let format: ExportWriter.Format
     let isGuarded: Bool
@@ -28,7 +28,7 @@ package struct ExportWish: Sendable {
         find = body.filter { ["where", "order", "keys"].contains($0.key) && !$0.value.isNull }
     }
 
-    /// The columns of a table: those that were asked for, or all that have values.
+    /// Returns the columns of a table: the requested ones, or all fields except relations and the password.
     func columns(_ schema: ClassSchema?) -> [Name] {
         if let keys = find["keys"] { return keys.parameterNames.map { Name($0) } }
         return (schema?.fields ?? [:]).filter { !$0.value.type.isRelation && $0.key != "password" }.map(\.key)
@@ -70,7 +70,7 @@ private struct ExportCalls: ConsoleCalls {
         }
     }
 
-    /// How far an export is, at once or as soon as that changes.
+    /// Returns the progress of an export. With `wait`, waits up to 20 s for it to change.
     func export() async throws -> Reply {
         let end = ContinuousClock.now + .seconds(min(20, max(0, query["wait"]?.numberValue ?? 0)))
         let first = try interface.exports.item(arguments[0], of: ownToken)
@@ -91,7 +91,7 @@ private struct ExportCalls: ConsoleCalls {
 }
 
 extension ConsoleInterface {
-    /// Refuses an export of what a role does not let an operator find.
+    /// Rejects an export of data that the role may not query.
     fileprivate func check(_ wish: ExportWish, _ role: ConsoleRole) throws(HTTPError) {
         let call = ConsoleGate.Call(
             path: ["classes", wish.className], method: "GET", onlyReads: true, parameters: wish.find)
@@ -99,9 +99,9 @@ extension ConsoleInterface {
         if let refusal { throw HTTPError(status: 403, message: refusal) }
     }
 
-    /// Answers the address of an export with its file.
+    /// Responds to a download URL with the exported file.
     ///
-    /// - Throws: 404 for an address that was used, or by another browser than the one that asked.
+    /// - Throws: 404 if the URL was used before or is opened in another browser.
     func download(_ visit: ConsoleVisit, _ secret: Substring) async throws -> Reply {
         let gone = HTTPError(status: 404, message: "The export doesn't exist or has expired.")
         guard visit.request.method == "GET", let item = exports.take(String(secret)) else { throw gone }
@@ -113,7 +113,7 @@ extension ConsoleInterface {
             guard let given = try await self.role(cookies, item.token) else { throw gone }
             role = given
             try check(item.wish, role)
-            // Before the answer begins: one that has begun must go on.
+            // A response that has begun can't wait for a slot any more.
             place = try await self.place(
                 in: exports.gate, of: Sender(address: item.token.hexadecimal), "Other exports")
         } catch {
@@ -126,7 +126,7 @@ extension ConsoleInterface {
             columns: wish.columns(backend.catalog.schema(wish.className)))
         let context = context(of: visit, role)
         let (exports, objects, dispatcher, request) = (exports, backend.objectExport, dispatcher, visit.request.id)
-        // The stream may never be read.
+        // The response body might never be read, so the closure owns the export and ends it when released.
         let stream = Reply.ByteStream(length: nil) { [sending] sink in
             defer {
                 place.release()
@@ -148,7 +148,7 @@ extension ConsoleInterface {
                 throw error
             }
         }
-        // Names of classes are letters and digits, unless another program wrote them.
+        // Class names are letters and digits, unless another program created them.
         let name = PercentEncoding.encode(wish.className)
         return Reply(
             headers: [
@@ -163,7 +163,7 @@ extension ConsoleInterface {
         try await session(cookies: cookies, token: token).flatMap { ConsoleRole(rawValue: $0.role) }
     }
 
-    /// How long an export goes on, since the database keeps what is deleted meanwhile.
+    /// Exports hold a long transaction, which keeps PostgreSQL from removing deleted rows.
     private static let longestExport = Duration.seconds(3_600)
     private static let pieceSize = 256 * 1024
 
@@ -176,13 +176,13 @@ extension ConsoleInterface {
         try await sink(ByteBuffer(bytes: writer.head))
         let end = ContinuousClock.now + longestExport
         try await objects.visit(item.wish.className, item.wish.find, context) { found in
-            // An operator who was removed, or has another role, gets no more.
+            // Stops if the operator was removed or has another role.
             try await checkingSession()
             let before = try exports.item(item.id, of: item.token).done
             let text = try await HeavyWork.run { try writer.text(of: found, isFirst: before == 0) }
             found.release()
             for start in stride(from: 0, to: text.count, by: pieceSize) {
-                // What is sent to who has left is lost without a word.
+                // Writes to a closed connection are silently dropped.
                 guard !exports.isStopped(item.id), caller?.hasLeft != true else { throw CancellationError() }
                 guard ContinuousClock.now < end else {
                     throw HTTPError(status: 503, message: "The export took longer than an hour.")

@@ -5,15 +5,15 @@ import Rules
 import Synchronization
 import Tasks
 
-/// Exports that operators asked for. Each has an address that works once, in the browser that asked: a download cannot carry
-/// the half of a session that the page keeps.
+/// The exports that operators have requested. Each has a URL that works once and only in the requesting browser,
+/// because downloads can't send the session token.
 package final class ConsoleExports: Sendable {
     package enum State: String { case waiting, running, done, failed, cancelled }
 
     package struct Item: Sendable {
         let id: String
         let secret: String
-        /// The hash of the session's half that the page keeps.
+        /// The hash of the session token.
         let token: [UInt8]
         let wish: ExportWish
         let total: Int
@@ -21,7 +21,7 @@ package final class ConsoleExports: Sendable {
         package var state = State.waiting
         var done = 0
         var message = ""
-        /// When its first bytes left, and how many have.
+        /// The time of the first sent bytes, and the number of bytes sent.
         var sending: (since: ContinuousClock.Instant, bytes: Int)?
 
         package init(
@@ -48,19 +48,19 @@ package final class ConsoleExports: Sendable {
     }
 
     private static let (most, mostOfSession) = (100, 8)
-    /// How long an address waits for its browser, and how long an export is known.
+    /// The time in which a download must start, and the time for which an export's status is available.
     private static let (patience, memory) = (Duration.seconds(120), Duration.seconds(3_600))
 
     private let items = Mutex<[Item]>([])
-    /// Each keeps a connection for administration, of which there are few. Sessions are served round robin.
+    /// Each export occupies one of the few connections for administration. Sessions take turns.
     let gate = Gate(capacity: 2, share: 1, waitingShare: 4)
 
     package init() {}
 
-    /// What an export that others wait for sends each second at least, in bytes, and when that is first looked at.
+    /// The minimum speed of an export while others wait, in bytes per second, and the initial seconds that are exempt.
     private static let (pace, beginning) = (64.0 * 1024, 60.0)
 
-    /// Notes that more of an export was sent; returns whether it keeps others waiting since its browser reads slowly.
+    /// Records sent bytes. Returns true if others are waiting and this download is too slow.
     func isInTheWay(_ id: String, sent bytes: Int) -> Bool {
         let now = ContinuousClock.now
         let sending = items.withLock { items -> (since: ContinuousClock.Instant, bytes: Int) in
@@ -77,7 +77,7 @@ package final class ConsoleExports: Sendable {
         let isAdded = items.withLock { items in
             items.removeAll { item in
                 let age = ContinuousClock.now - item.began
-                // None goes on for longer than an hour.
+                // No export runs for longer than an hour.
                 return age > Self.memory * 2 || age > Self.memory && item.state != .running
                     || item.state == .waiting && age > Self.patience
             }
@@ -94,7 +94,7 @@ package final class ConsoleExports: Sendable {
         guard isAdded else { throw HTTPError(status: 429, message: "Too many exports are running. Try again later.") }
     }
 
-    /// Takes the address of an export, which works no second time.
+    /// Starts the download with the given secret, which can be used only once.
     package func take(_ secret: String) -> Item? {
         items.withLock { items in
             guard
@@ -107,7 +107,7 @@ package final class ConsoleExports: Sendable {
         }
     }
 
-    /// The export of an id that a session asked for.
+    /// Returns an export of the session.
     package func item(_ id: String, of token: [UInt8]) throws(ParseError) -> Item {
         guard var item = items.withLock({ items in items.first { $0.id == id && $0.token == token } }) else {
             throw ParseError(ParseError.objectNotFound, "The export doesn't exist or has expired.")
@@ -126,7 +126,7 @@ package final class ConsoleExports: Sendable {
         }
     }
 
-    /// Ends an export that has not ended.
+    /// Ends an export unless it has already ended.
     package func end(_ id: String, _ state: State, _ message: String = "") {
         change(id) { if [.waiting, .running].contains($0.state) { ($0.state, $0.message) = (state, message) } }
     }

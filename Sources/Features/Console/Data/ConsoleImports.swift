@@ -4,7 +4,7 @@ internal import Operations
 internal import ParseModel
 import Rules
 
-/// Rows of a file that the page reads, some thousand at a time: it goes on, and stops, as its operator wishes.
+/// Imports rows in chunks of up to 2,000. The page reads the file, so it can pause and stop the import.
 extension ConsoleRouteTable {
     static let imports: [ConsoleRoute] = [
         ConsoleRoute(.post, "imports", .editor) { try await ImportCalls(call: $0).importRows() }
@@ -14,7 +14,7 @@ extension ConsoleRouteTable {
 private struct ImportCalls: ConsoleCalls {
     let call: ConsoleCall
 
-    /// The most rows of a request, and the largest one.
+    /// The maximum number of rows per request, and the maximum request size in bytes.
     private static let (mostRows, largestRows) = (2_000, 20 * 1024 * 1024)
 
     func importRows() async throws -> Reply {

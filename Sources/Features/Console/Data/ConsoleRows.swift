@@ -5,8 +5,7 @@ internal import ParseModel
 internal import ParseStorage
 import Rules
 
-/// What the data browser asks for besides the interface of apps: counts, references, who may do what, the trash, saved
-/// views.
+/// The data browser's routes outside the REST API: counts, references, permissions, trash and saved views.
 extension ConsoleRouteTable {
     static let rows: [ConsoleRoute] = [
         ConsoleRoute(.get, "counts", .viewer) { try await RowCalls(call: $0).counts() },
@@ -56,7 +55,7 @@ private struct RowCalls: ConsoleCalls {
         ])
     }
 
-    /// What a user, or a client without one, may do, and why.
+    /// Returns which operations a user or an anonymous client may perform, and why.
     func may() async throws -> Reply {
         let body = try await body()
         func text(_ name: Name) throws -> String? {
@@ -90,7 +89,7 @@ private struct RowCalls: ConsoleCalls {
         return .object(["operations": .object(operations)])
     }
 
-    /// Whether the role may ask what a view asks: its condition may name a secret.
+    /// Whether the role may run the query of a view, whose condition could name a secret.
     private func shows(_ view: SavedView) -> Bool {
         let find = view.content.filter { ["where", "order"].contains($0.key) }
         let call = ConsoleGate.Call(
@@ -118,7 +117,7 @@ private struct RowCalls: ConsoleCalls {
         ])
     }
 
-    /// Puts an object back; without the fields that the body names, where it names some.
+    /// Restores an object from the trash, without the fields listed in `without`.
     func restore() async throws -> Reply {
         let backend = interface.backend
         let named = try await body()["without"] ?? []
@@ -147,7 +146,7 @@ private struct RowCalls: ConsoleCalls {
         }
     }
 
-    /// The errors that say that an id, or a value that must be unique, is another object's.
+    /// The errors for an id or a unique value that another object already has.
     private static let taken: Set<Int> = [
         ParseError.duplicateValue, ParseError.usernameTaken, ParseError.emailTaken, 208,
     ]

@@ -5,7 +5,7 @@ internal import Operations
 internal import REST
 import Rules
 
-/// Files that apps uploaded.
+/// The routes for files uploaded by apps.
 extension ConsoleRouteTable {
     static let uploads: [ConsoleRoute] = [
         ConsoleRoute(.get, "files", .viewer) { try await FileCalls(call: $0).files() }
@@ -15,7 +15,6 @@ extension ConsoleRouteTable {
 private struct FileCalls: ConsoleCalls {
     let call: ConsoleCall
 
-    /// How many files a page has.
     private static let page = 100
 
     func files() async throws -> Reply {

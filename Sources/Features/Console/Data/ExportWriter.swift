@@ -5,7 +5,7 @@ internal import Operations
 internal import ParseStorage
 import Rules
 
-/// Writes objects as a file: as JSON, a line each, or as a table.
+/// Writes objects to a file as JSON, newline-delimited JSON or CSV.
 struct ExportWriter: Sendable {
     enum Format: String, Sendable {
         case csv, json, ndjson
@@ -20,11 +20,11 @@ struct ExportWriter: Sendable {
     }
 
     let format: Format
-    /// Whether no cell of a table begins a formula.
+    /// Whether table cells are protected from being read as formulas.
     let isGuarded: Bool
     let columns: [Name]
 
-    /// What comes before the objects. The mark of UTF-8 is what spreadsheets know it by.
+    /// The text before the objects. Spreadsheets detect UTF-8 by the byte order mark.
     var head: [UInt8] {
         switch format {
         case .csv: Array((isGuarded ? "\u{FEFF}" : "").utf8) + line(columns.map { .string($0.text) })
@@ -33,12 +33,12 @@ struct ExportWriter: Sendable {
         }
     }
 
-    /// What comes after them.
+    /// The text after the objects.
     var tail: [UInt8] { format == .json ? Array("\n]}\n".utf8) : [] }
 
-    /// Some objects.
+    /// Returns the text of some objects.
     ///
-    /// - Parameter isFirst: Whether none came before them.
+    /// - Parameter isFirst: Whether these are the first objects of the file.
     func text(of found: ObjectStore.Found, isFirst: Bool) throws -> [UInt8] {
         var text: [UInt8] = []
         text.reserveCapacity(found.writtenSize)
@@ -72,7 +72,7 @@ struct ExportWriter: Sendable {
         return line
     }
 
-    /// Adds a cell: quoted where it must be, and where another separator than ours would end it.
+    /// Appends a cell. Quotes it if necessary, also for separators other than the comma.
     private func append(_ value: JSONValue, to line: inout [UInt8]) {
         guard var cell = Self.cell(value) else { return }
         if isGuarded, value.numberValue == nil, Self.beginsFormula(cell) { cell = "'" + cell }
@@ -88,7 +88,7 @@ struct ExportWriter: Sendable {
         line.append(UInt8(ascii: "\""))
     }
 
-    /// What a cell shows of a value, as the grid copies it; nil for nothing.
+    /// Returns the text of a value in the format in which the data grid copies it, or nil for an empty cell.
     private static func cell(_ value: JSONValue) -> String? {
         guard case .object(let object) = value else {
             if value.isNull { return nil }
@@ -109,10 +109,11 @@ struct ExportWriter: Sendable {
         return String(decoding: value.serialized(), as: UTF8.self)
     }
 
-    /// Whether a spreadsheet may take a text for a formula. Apostrophes before one count, so that an import which takes one
-    /// away gives each text back.
+    /// Returns whether a spreadsheet could interpret the text as a formula. Leading apostrophes are skipped, so that an
+    /// import that removes one restores every text.
     static func beginsFormula(_ text: String) -> Bool {
-        // By scalars: a mark that follows makes another character of what a spreadsheet still reads as a sign.
+        // Compares scalars, because a combining mark after a sign makes a different character but still begins a
+        // formula.
         guard let first = text.unicodeScalars.first(where: { $0 != "'" }) else { return false }
         return "=+-@\t\r\n\u{FF1D}\u{FF0B}\u{FF0D}\u{FF20}".unicodeScalars.contains(first)
     }

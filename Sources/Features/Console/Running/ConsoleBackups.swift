@@ -7,20 +7,18 @@ internal import ParseModel
 internal import ParseStorage
 import Synchronization
 
-/// How a deployment makes backups of itself.
+/// Creates backups of the deployment for the console.
 package struct BackupMaker: Sendable {
-    /// Says how far a backup is, in percent, and what is being done.
+    /// Reports the progress in percent with a description of the current step.
     package typealias Progress = @Sendable (_ percent: Int, _ words: String) -> Void
 
-    /// Where backups lie. Those that are not whole have no name there.
+    /// The folder with the backups. Incomplete backups aren't visible in it.
     let folder: DiskStorage
     let make: @Sendable (_ name: String, _ progress: @escaping Progress) async throws -> Void
 
-    /// Describes a way.
-    ///
     /// - Parameters:
-    ///   - folder: The folder in which backups lie.
-    ///   - make: Makes one there of a name; it throws what the operator gets to read.
+    ///   - folder: The folder for backups.
+    ///   - make: Writes a backup with the given name to the folder. Its errors are shown to the operator.
     package init(
         folder: String, make: @escaping @Sendable (_ name: String, _ progress: @escaping Progress) async throws -> Void
     ) {
@@ -29,9 +27,9 @@ package struct BackupMaker: Sendable {
     }
 }
 
-/// Backups that owners make, and take with them.
+/// Manages the backups that owners create and download.
 final class ConsoleBackups: Sendable {
-    /// An address of a backup that works once, in the browser that asked for it.
+    /// A download URL that works once, in the browser that requested it.
     private struct Address {
         let secret: [UInt8]
         let token: [UInt8]
@@ -39,16 +37,18 @@ final class ConsoleBackups: Sendable {
         let began = ContinuousClock.now
     }
 
-    /// How many addresses wait, and for how long.
+    /// The maximum number of pending URLs, and their lifetime.
     private static let (most, patience) = (100, Duration.seconds(120))
 
-    /// The way to make them; nil where there is none.
+    /// Creates backups, or nil if no backup folder is configured.
     let maker: BackupMaker?
     private let addresses = Mutex<[Address]>([])
 
     init(_ maker: BackupMaker?) { self.maker = maker }
 
-    /// The way to make them; throws 409 where there is none.
+    /// Returns the backup maker.
+    ///
+    /// - Throws: 409 if no backup folder is configured.
     func made() throws(HTTPError) -> BackupMaker {
         if let maker { return maker }
         throw HTTPError(status: 409, message: "Set console.backupFolder to use backups.")
@@ -64,7 +64,7 @@ final class ConsoleBackups: Sendable {
         return secret
     }
 
-    /// Takes an address, which works no second time.
+    /// Consumes a download URL. Returns nil if it is unknown, used or expired.
     func take(_ secret: Substring) -> (name: String, token: [UInt8])? {
         let secret = ConsoleSecrets.hash(String(secret))
         return addresses.withLock { addresses in
@@ -86,7 +86,7 @@ extension ConsoleRouteTable {
 private struct BackupCalls: ConsoleCalls {
     let call: ConsoleCall
 
-    /// The backups that there are, the last first, and the one that is being made.
+    /// Lists the backups, newest first, and the running backup task.
     func backups() async throws -> Reply {
         let ownDatabase: JSONObject = ["ownDatabase": .bool(interface.configuration.databaseURI == nil)]
         guard let folder = interface.backups.maker?.folder else { return .object(ownDatabase) }
@@ -125,7 +125,7 @@ private struct BackupCalls: ConsoleCalls {
         }
     }
 
-    /// The address at which a backup is downloaded once.
+    /// Returns a URL for downloading a backup once.
     func address() async throws -> Reply {
         let (name, token) = (arguments[0], ConsoleSecrets.hash(visit.fields.token ?? ""))
         guard name.hasSuffix(".tar"), try await interface.backups.made().folder.exists(name: name) else {
@@ -139,12 +139,12 @@ private struct BackupCalls: ConsoleCalls {
 }
 
 extension ConsoleInterface {
-    /// How much of a backup is sent before the session is looked at again.
+    /// In bytes. The session is checked again before each piece.
     private static let pieceSize: Int64 = 16 * 1024 * 1024
 
-    /// Answers the address of a backup with its file, as long as the session is an owner's.
+    /// Responds to a download URL with the backup while the session belongs to an owner.
     ///
-    /// - Throws: 404 for an address that was used, or by another browser than the one that asked.
+    /// - Throws: 404 if the URL was used before or is opened in another browser.
     func backup(_ visit: ConsoleVisit, _ secret: Substring) async throws -> Reply {
         let gone = HTTPError(status: 404, message: "The backup doesn't exist or was deleted.")
         let cookies = cookies(of: visit)

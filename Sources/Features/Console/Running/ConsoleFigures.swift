@@ -10,7 +10,7 @@ internal import Telemetry
     import Foundation
 #endif
 
-/// How the server is doing: what it counts, over time, and statements that take long.
+/// The performance page: metrics over time, and slow statements.
 extension ConsoleRouteTable {
     static let performance: [ConsoleRoute] = [
         ConsoleRoute(.get, "metrics", .viewer) { try FigureCalls(call: $0).metrics() },
@@ -24,7 +24,6 @@ extension ConsoleRouteTable {
 private struct FigureCalls: ConsoleCalls {
     let call: ConsoleCall
 
-    /// The names of series, in their order.
     private static let names: [FigureHistory.Series: Name] = [
         .requests: "requests", .clientErrors: "4xx", .serverErrors: "5xx", .p50: "p50", .p99: "p99", .bytes: "bytes",
         .calls: "calls", .callErrors: "callErrors", .callP50: "callP50", .callP99: "callP99",
@@ -32,7 +31,7 @@ private struct FigureCalls: ConsoleCalls {
         .databaseWaiting: "databaseWaiting", .hashing: "hashing", .memory: "memory",
     ]
 
-    /// A number of the query; zero for what is none.
+    /// Returns a number of the query, or 0 if it is invalid.
     private func number(_ name: Name, _ usual: Double) -> Double {
         query[name].map { $0.numberValue ?? 0 } ?? usual
     }
@@ -73,12 +72,12 @@ private struct FigureCalls: ConsoleCalls {
         return .object(object)
     }
 
-    /// Three digits behind the point are more than a chart shows.
+    /// Rounds to three decimal places, because charts show no more.
     private static func rounded(_ value: Double) -> Double { (value * 1000).rounded() / 1000 }
 
     func statements() async throws -> Reply {
         let backend = interface.backend
-        // The whole catalogue is read: one console at a time.
+        // Reads the whole catalog, so only one console may do it at a time.
         return .object(try await interface.planning.run { try await backend.slowStatements.answer() })
     }
 }

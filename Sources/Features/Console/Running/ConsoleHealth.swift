@@ -7,7 +7,7 @@ internal import ParseStorage
 internal import ServerConfiguration
 import Synchronization
 
-/// Whether all is well: what the doctor found, and puts right; what waits; and the settings with what says so.
+/// The health page: the doctor's findings and fixes, queues, and the settings with their sources.
 extension ConsoleRouteTable {
     static let health: [ConsoleRoute] = [
         ConsoleRoute(.get, "health", .developer) { await HealthCalls(call: $0).health() },
@@ -17,7 +17,7 @@ extension ConsoleRouteTable {
     ]
 }
 
-/// What the doctor found last in this process.
+/// The latest doctor report of this process.
 final class LastReport: Sendable {
     struct Found: Sendable {
         let at: ParseDate
@@ -26,15 +26,14 @@ final class LastReport: Sendable {
 
     private let found = Mutex<Found?>(nil)
 
-    /// What was found last; nil before the first look.
+    /// The latest report, or nil before the first check.
     var value: Found? { found.withLock { $0 } }
 
-    /// Keeps what was found.
     func set(_ report: Doctor.Report, at time: ParseDate) {
         found.withLock { $0 = Found(at: time, report: report) }
     }
 
-    /// The name of a finding that has a remedy: the same for what is found again.
+    /// Returns an id for a finding with a remedy. The id stays the same if the finding is reported again.
     static func id(of finding: ParseStorage.Finding) -> String {
         let text = [finding.kind.rawValue, finding.subject] + (finding.remedy?.statements ?? [])
         return String(StableHash.of(text.joined(separator: "\n")), radix: 36)
@@ -86,7 +85,7 @@ private struct HealthCalls: ConsoleCalls {
         ]
     }
 
-    /// Has the doctor look the database over, as a task.
+    /// Starts a database check as a task.
     func examine() throws -> Reply {
         let item = item("doctor", "Checking the database.")
         let reply = begin(item, done: "The database was checked.") { [interface] in
@@ -97,7 +96,7 @@ private struct HealthCalls: ConsoleCalls {
         return reply
     }
 
-    /// Puts one finding right that can be without harm, and looks again.
+    /// Starts a task that fixes one finding and checks the database again.
     func putRight() async throws -> Reply {
         let id = try await body()["id"]?.stringValue
         guard let found = interface.lastReport.value,
@@ -142,7 +141,7 @@ private struct HealthCalls: ConsoleCalls {
 }
 
 extension ConsoleInterface {
-    /// Looks the database over, and keeps what was found.
+    /// Checks the database and stores the report.
     fileprivate func look() async throws -> JSONValue {
         let report = try await Doctor(client: backend.store.client).examine()
         lastReport.set(report, at: backend.clock.now)

@@ -5,7 +5,7 @@ internal import ParseModel
 internal import ParseStorage
 import Rules
 
-/// Indexes that are built while the page goes on, and the long work of which they are some.
+/// The routes for indexes and for background tasks, such as building an index.
 extension ConsoleRouteTable {
     static let tasks: [ConsoleRoute] = [
         ConsoleRoute(.get, "indexes", .viewer) { try await IndexCalls(call: $0).indexes() },
@@ -19,7 +19,8 @@ extension ConsoleRouteTable {
 private struct IndexCalls: ConsoleCalls {
     let call: ConsoleCall
 
-    /// The fields of an index, as the schemas API has them: an object, or a list of names with a minus for descending.
+    /// Returns the fields of an index in the format of the schemas API. Accepts an object or a list of names, with a
+    /// leading minus for descending order.
     static func fields(_ value: JSONValue?, isUnique: Bool) throws(HTTPError) -> JSONObject {
         var fields = value?.objectValue ?? [:]
         for element in value?.arrayValue ?? [] {
@@ -35,13 +36,13 @@ private struct IndexCalls: ConsoleCalls {
         return fields
     }
 
-    /// The name of an index that was given none.
+    /// Returns the default name of an index.
     static func indexName(_ fields: JSONObject) -> String {
         fields.filter { !$0.key.hasPrefix("$") }
             .map { "\($0.key.text)_\($0.value.stringValue ?? $0.value.text)" }.joined(separator: "_")
     }
 
-    /// What the indexes of a class take, and how often they were used.
+    /// Returns the size and usage of the indexes of a class.
     func indexes() async throws -> Reply {
         let className = texts["className"]?.stringValue ?? ""
         guard let schema = interface.backend.catalog.schema(className) else {
@@ -89,7 +90,7 @@ private struct IndexCalls: ConsoleCalls {
         }
     }
 
-    /// The advice that a body names, nil where it names none.
+    /// Returns the advice with the given name, or nil if `name` is missing or null.
     private func advised(_ name: JSONValue?) async throws -> IndexAdvice? {
         guard let name, !name.isNull else { return nil }
         guard let text = name.stringValue, let advice = try await interface.backend.slowStatements.advice(named: text)
@@ -104,7 +105,7 @@ private struct IndexCalls: ConsoleCalls {
         return item
     }
 
-    /// A task, at once or as soon as there is something new to say of it.
+    /// Returns a task. With `wait`, waits up to 20 s for progress.
     func task() async throws -> Reply {
         let wait = min(20, max(0, query["wait"]?.numberValue ?? 0))
         let end = ContinuousClock.now + .seconds(wait)

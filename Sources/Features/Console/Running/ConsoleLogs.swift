@@ -6,7 +6,7 @@ import Rules
 import Synchronization
 import Tasks
 
-/// What goes on: the lines of the log (the latest, and those that follow), and cloud code.
+/// The activity page: log lines, cloud code and live queries.
 extension ConsoleRouteTable {
     static let goingOn: [ConsoleRoute] = [
         ConsoleRoute(.get, "logs", .developer) { try await LogCalls(call: $0).logs() },
@@ -16,7 +16,7 @@ extension ConsoleRouteTable {
             return .object(answer)
         },
         ConsoleRoute(.get, "live", .developer) { call in
-            // Who watches asks again and again.
+            // The page polls this route.
             call.visit.request.record.keepQuiet()
             let options = call.interface.configuration.liveQuery
             let missing = options.missingOption.map { JSONValue.string($0) } ?? .null
@@ -34,10 +34,10 @@ extension ConsoleRouteTable {
     ]
 }
 
-/// What describes the connections of live queries and follows queries, which begin after the console.
+/// Access to live-query connections and events. Set later, because live queries start after the console.
 final class LiveSource: Sendable {
-    /// Gives what came of a query since it was asked last: by the query, the name under which it is followed, the address
-    /// of the server and of the caller, and how long to wait.
+    /// Returns the events of a query since the previous call. Takes the query, the subscription name, the server URL,
+    /// the client address and the maximum waiting time.
     typealias Events = @Sendable (JSONObject, String, String, String, Duration) async throws -> JSONObject
 
     private let source = Mutex<(connections: @Sendable () async -> JSONObject, events: Events)?>(nil)
@@ -46,20 +46,20 @@ final class LiveSource: Sendable {
         source.withLock { $0 = (connections: connections, events: events) }
     }
 
-    /// The connections now; nil where there are no live queries.
+    /// Returns the connections, or nil if live queries are off.
     func read() async -> JSONObject? {
         let source = source.withLock { $0 }
         return await source?.connections()
     }
 
-    /// How events are read; nil where there are no live queries.
+    /// Reads events, or nil if live queries are off.
     var events: Events? { source.withLock { $0?.events } }
 }
 
 private struct LiveCalls: ConsoleCalls {
     let call: ConsoleCall
 
-    /// What became of objects of a class since this was asked last.
+    /// Returns the events of a live query on a class since the previous call.
     func events() async throws -> Reply {
         visit.request.record.keepQuiet()
         let texts = texts
@@ -73,7 +73,7 @@ private struct LiveCalls: ConsoleCalls {
         }
         var wanted: JSONObject = ["className": .string(className)]
         wanted["where"] = query["where"]
-        // No session gets the events of another.
+        // The session is part of the name, so that no session gets another's events.
         let own = ConsoleSecrets.hash(visit.fields.token ?? "").hexadecimal
         let seconds = min(20, max(0, texts["wait"]?.stringValue.flatMap(Double.init) ?? 0))
         let context = context
@@ -93,8 +93,8 @@ private struct LogFilter: Sendable {
     let leftOut: String?
     let secrets: SecretTexts
 
-    /// - Parameter console: The path of the console, whose own requests are shown only if they are asked for.
-    /// - Throws: ``HTTPError`` for a level that there is not.
+    /// - Parameter console: The path of the console. Its own requests are shown only if the query asks for them.
+    /// - Throws: ``HTTPError`` for an unknown level.
     init(_ query: JSONObject, console: String, _ secrets: SecretTexts) throws(HTTPError) {
         func text(_ name: Name) -> String? { query[name]?.stringValue.flatMap { $0.isEmpty ? nil : $0 } }
         guard let least = Self.levels[text("level") ?? "info"] else {
@@ -110,12 +110,13 @@ private struct LogFilter: Sendable {
 
     var onlyErrors: Bool { least == 3 }
 
-    /// A line as it is shown; nil for one that is not asked for. Secrets go first: a search would spell them out else.
+    /// Returns a line as shown, or nil if it doesn't match the filter. Secrets are removed before the text search,
+    /// which could otherwise reveal them letter by letter.
     func shown(_ line: JSONObject) -> JSONObject? {
         let level = line["level"]?.stringValue ?? ""
         guard Self.levels[level] ?? 1 >= least else { return nil }
         if let request, line["id"]?.stringValue != request { return nil }
-        // Errors are shown, whoever caused them.
+        // Errors are always shown, even those of the console's own requests.
         if let leftOut, Self.levels[level] ?? 1 < 3, line["path"]?.stringValue?.dropping(prefix: leftOut) != nil {
             return nil
         }
@@ -131,10 +132,10 @@ private struct LogFilter: Sendable {
         ]
     }
 
-    /// How many lines an answer has, and how many bytes they take about.
+    /// The maximum number of lines per response, and their approximate maximum size in bytes.
     static let (mostLines, mostBytes) = (500, 1_000_000)
 
-    /// Lines of the log, how many were forgotten before, and from which number on to go on.
+    /// Log lines, the number dropped before them, and the number to continue from.
     struct Lines: Sendable {
         var shown: [JSONValue] = []
         var dropped = 0
@@ -145,7 +146,7 @@ private struct LogFilter: Sendable {
             (self.shown, self.dropped, self.next) = (shown, dropped, next)
         }
 
-        /// Takes a line that is shown; false where there is no more room.
+        /// Appends a line. Returns false if the response is full.
         mutating func take(_ fields: JSONObject, _ number: Int, of process: String) -> Bool {
             var fields = fields
             fields["n"] = .string("\(process).\(number)")
@@ -196,9 +197,9 @@ private struct LogFilter: Sendable {
 private struct LogCalls: ConsoleCalls {
     let call: ConsoleCall
 
-    /// The latest lines without `after`, and those behind a place with it.
+    /// Returns the latest lines or, with `after`, the lines since that position.
     func logs() async throws -> Reply {
-        // A reader that follows the log would follow itself.
+        // Logging these requests would produce new lines for the reader forever.
         visit.request.record.keepQuiet()
         let query = texts
         let filter = try LogFilter(
@@ -227,10 +228,10 @@ private struct LogCalls: ConsoleCalls {
         }
     }
 
-    /// The number in a place that an answer named; nil for a place in the log of another process.
+    /// Returns the line number of this process in a list of positions, or nil if they all belong to other processes.
     private static func place(_ text: String?, of process: String) throws(HTTPError) -> Int? {
         guard let text, !text.isEmpty else { return nil }
-        // One for each process that has answered.
+        // The list has one position per process that has responded.
         for place in text.split(separator: ",").prefix(32) {
             let parts = place.split(separator: ".")
             guard parts.count == 2, let number = Int(parts[1]), number >= 0 else {

@@ -4,14 +4,13 @@ internal import ParseModel
 internal import ParseStorage
 import Synchronization
 
-/// Long work that operators began. It goes on when they leave, and is known for a while after it ended.
+/// Long-running tasks that operators have started. A task continues when the operator leaves, and its result stays
+/// available for an hour.
 final class ConsoleTasks: Sendable {
-    /// How many are known at most; those that ended first go first.
+    /// The maximum number of tasks. The oldest ended task is removed first.
     private static let most = 100
-    /// How long one that ended is known.
     private static let memory = Duration.seconds(3_600)
 
-    /// One piece of work.
     struct Item: Sendable {
         enum State: String { case running, done, failed, cancelled }
 
@@ -20,7 +19,7 @@ final class ConsoleTasks: Sendable {
         let className: String
         let startedAt: ParseDate
         var state = State.running
-        /// How much is done, in percent.
+        /// The progress in percent.
         var done = 0
         var message: String
         var result: JSONValue?
@@ -29,7 +28,6 @@ final class ConsoleTasks: Sendable {
         fileprivate var work: Task<Void, Never>?
         fileprivate var isStopped = false
 
-        /// Describes work that begins.
         init(id: String, kind: String, className: String, startedAt: ParseDate, message: String) {
             self.id = id
             self.kind = kind
@@ -38,7 +36,7 @@ final class ConsoleTasks: Sendable {
             self.message = message
         }
 
-        /// What the page gets of it.
+        /// The JSON for the console page.
         var json: JSONValue {
             var object: JSONObject = [
                 "id": .string(id), "kind": .string(kind), "className": .string(className),
@@ -57,10 +55,12 @@ final class ConsoleTasks: Sendable {
 
     private let items = Mutex<[Item]>([])
 
-    /// Begins work, unless the same kind of work is being done for the class.
+    /// Starts a task, unless one of the same kind is running for the class.
     ///
-    /// - Parameter work: Gives the result.
-    /// - Returns: Whether it began.
+    /// - Parameters:
+    ///   - work: Returns the result of the task.
+    ///   - ended: Called when the work ends, with its error if it failed. Returns the final message.
+    /// - Returns: Whether the task was started.
     func begin(
         _ item: Item, _ work: @Sendable @escaping () async throws -> JSONValue,
         ended: @Sendable @escaping ((any Error)?) async -> String
@@ -98,18 +98,18 @@ final class ConsoleTasks: Sendable {
         }
     }
 
-    /// All that are known, the last first.
+    /// All tasks, the latest first.
     var all: [Item] { items.withLock { $0.reversed() } }
 
-    /// The work of an id; nil where it is not known, or not any more.
+    /// Returns a task, or nil if it is unknown or has expired.
     func item(_ id: String) -> Item? { items.withLock { items in items.first { $0.id == id } } }
 
-    /// Notes how far work is that has not ended.
+    /// Updates the progress of a running task.
     func note(_ id: String, _ done: Int, _ message: String) {
         change(id) { if $0.state == .running { ($0.done, $0.message) = (max($0.done, done), message) } }
     }
 
-    /// Has work stop, which may take as long as a statement of it waits for others.
+    /// Cancels a task. A statement of it that waits for locks may delay the end.
     func stop(_ id: String) {
         let work = items.withLock { items -> Task<Void, Never>? in
             guard let index = items.firstIndex(where: { $0.id == id }), items[index].state == .running else {
@@ -129,14 +129,13 @@ final class ConsoleTasks: Sendable {
 }
 
 extension ConsoleCalls {
-    /// Begins work that goes on when the call is answered.
+    /// Starts a task that continues after the response.
     ///
     /// - Parameters:
-    ///   - done: What the work says when it is done.
-    ///   - work: Gives the result.
-    ///   - ended: Called with the status of the end before the page learns of it, as far as the database is there: the
-    ///     entry of the audit is complete then.
-    /// - Returns: The answer; nil where such work is under way.
+    ///   - done: The message when the work has succeeded.
+    ///   - work: Returns the result of the task.
+    ///   - ended: Receives the final HTTP status before the page sees the end, so the audit entry is complete then.
+    /// - Returns: The response, or nil if such a task is already running.
     func begin(
         _ item: ConsoleTasks.Item, done: String, _ work: @Sendable @escaping () async throws -> JSONValue,
         ended: @Sendable @escaping (_ status: Int) async -> Void
@@ -152,9 +151,9 @@ extension ConsoleCalls {
         return isBegun ? .object(interface.tasks.item(item.id)?.json.objectValue ?? [:], status: 202) : nil
     }
 
-    /// Begins such work with an entry of the audit, which its end completes.
+    /// Starts a task with an audit entry that is completed at its end.
     ///
-    /// - Parameter busy: What the caller gets to read where such work is under way.
+    /// - Parameter busy: The error if such a task is already running.
     func begin(
         _ item: ConsoleTasks.Item, _ entry: AuditEntry, done: String, busy: String,
         _ work: @Sendable @escaping () async throws -> JSONValue

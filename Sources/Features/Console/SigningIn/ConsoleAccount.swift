@@ -4,7 +4,7 @@ internal import Operations
 internal import ParseModel
 internal import ParseStorage
 
-/// What operators do about themselves: sessions, the proof that they are still there, the second factor.
+/// The routes for an operator's own account: sessions, confirmation, password and second factor.
 extension ConsoleRouteTable {
     static let account: [ConsoleRoute] = [
         ConsoleRoute(.post, "confirm", .viewer, .account) { try await AccountCalls(call: $0).confirm() },
@@ -34,7 +34,7 @@ private struct AccountCalls: ConsoleCalls {
 
     func confirm() async throws -> Reply { try await interface.confirm(visit, session, body()) }
 
-    /// An owner sees, and ends, the sessions of all.
+    /// Lists the operator's sessions. Owners see and can end all sessions.
     func sessions() async throws -> Reply {
         let token = ConsoleSecrets.hash(visit.fields.token ?? "")
         return .object([
@@ -63,7 +63,7 @@ private struct AccountCalls: ConsoleCalls {
         }
     }
 
-    /// Sets the operator's own password. All sessions of the operator end, this one included.
+    /// Sets the operator's own password. Ends all sessions of the operator, including this one.
     func changePassword() async throws -> Reply {
         let (id, body) = (try ownId, try await body())
         guard let password = body["password"]?.stringValue else {

@@ -4,7 +4,7 @@ internal import Operations
 internal import ParseModel
 internal import ParseStorage
 
-/// Operators, as owners add, change and remove them.
+/// The routes with which owners manage operators.
 extension ConsoleRouteTable {
     static let operators: [ConsoleRoute] = [
         ConsoleRoute(.get, "operators", .owner) { try await OperatorCalls(call: $0).operators() },
@@ -49,7 +49,7 @@ private struct OperatorCalls: ConsoleCalls {
         }
     }
 
-    /// Invitations that an operator can send within an hour.
+    /// Per operator and hour.
     private static let mostInvitations = 20
 
     func invite() async throws -> Reply {
@@ -93,7 +93,7 @@ private struct OperatorCalls: ConsoleCalls {
         }
     }
 
-    /// Throws 400 for the limits of earlier versions: without them, the operator would see more than the owner wants.
+    /// Throws 400 for the limits of earlier versions. If they were ignored, the operator would see more than intended.
     private static func refuseLimits(_ body: JSONObject) throws {
         guard ["classes", "hidden"].allSatisfy({ body[$0]?.isNull ?? true }) else {
             throw HTTPError(

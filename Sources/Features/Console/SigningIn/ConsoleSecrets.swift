@@ -4,18 +4,18 @@ import JSON
 internal import Operations
 internal import ServerConfiguration
 
-/// The two halves of a session: a cookie, which all ports of a host share, and a token, which the page keeps under its own
-/// origin. Neither is of use alone.
+/// The two secrets of a session: a cookie, which is shared by all ports of a host, and a token, which the page stores
+/// under its own origin. Both are required.
 enum ConsoleSecrets {
-    /// The length of a secret: 32 bytes in hexadecimal.
+    /// The length of a secret in characters: 32 bytes in hexadecimal.
     static let length = 64
 
     static func make() -> String { Identifiers.hexadecimal(length) }
 
-    /// What the database keeps of a secret.
+    /// Returns the hash of a secret for storage.
     static func hash(_ secret: String) -> [UInt8] { Array(SHA256.hash(data: Array(secret.utf8))) }
 
-    /// What the database keeps of the cookie: it fits no longer when a key of the server was changed, which ends all
+    /// Returns the hash of the cookie for storage. It depends on the server's keys, so changing a key ends all
     /// sessions.
     static func hash(cookie: String, _ configuration: Configuration) -> [UInt8] {
         let administrators = configuration.audit.adminKeys.values.sorted { $0.lexicographicallyPrecedes($1) }
@@ -24,21 +24,22 @@ enum ConsoleSecrets {
             HMAC<SHA256>.authenticationCode(for: Array(cookie.utf8), using: SymmetricKey(data: Array(keys.joined()))))
     }
 
-    /// The name of the cookie. Servers on several ports of a host do not overwrite each other's.
+    /// Returns the cookie name, which includes the port so that servers on the same host don't overwrite each other's
+    /// cookies.
     static func cookieName(port: Int, isSecure: Bool) -> String {
         "\(isSecure ? "__Secure-" : "")roost_console_\(port)"
     }
 
-    /// The field that sets the cookie; one without a value ends it.
+    /// Returns the `Set-Cookie` field. Without a value it deletes the cookie.
     static func cookieField(_ name: String, _ value: String?, path: String, isSecure: Bool, seconds: Int) -> String {
         "\(name)=\(value ?? ""); Path=\(path); Max-Age=\(value == nil ? 0 : seconds); HttpOnly; SameSite=Strict"
             + (isSecure ? "; Secure" : "")
     }
 }
 
-/// What of values is not kept, and not shown.
+/// Removes secrets from values before they are stored or shown.
 package enum SecretValues {
-    /// What stands for a secret in the audit.
+    /// Replaces secrets in audit entries.
     static let changed: JSONValue = "changed"
 
     private static let words = [
@@ -51,9 +52,9 @@ package enum SecretValues {
         return key != "devicetokenlastmodified" && words.contains { key.contains($0) }
     }
 
-    /// A value without the secrets in it.
+    /// Returns the value with its secrets replaced.
     ///
-    /// - Parameter word: What stands in their place.
+    /// - Parameter word: The replacement.
     package static func removed(from value: JSONValue, by word: JSONValue = changed) -> JSONValue {
         switch value {
         case .object(let object):

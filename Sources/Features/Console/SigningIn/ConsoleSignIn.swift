@@ -12,7 +12,7 @@ package struct ConsoleSignIn: Sendable {
     let backend: Backend
     let dispatcher: ConsoleDispatcher
     let attempts: SignInAttempts
-    /// The ticket in the address that this process prints. It is kept in memory only.
+    /// The ticket in the URL that this process prints. Kept in memory only.
     private let ownTicket = OwnTicket()
     private let storedTickets: StoredTickets
     let factor: OperatorFactor
@@ -25,25 +25,24 @@ package struct ConsoleSignIn: Sendable {
         storedTickets = StoredTickets(backend.store.operatorSessions)
     }
 
-    /// How a session ends at the latest, in seconds.
+    /// The maximum lifetime of a session, in seconds.
     static let longest = 7 * 86_400
     /// The lifetime of a ticket in the database, in seconds.
     static let ticketLength = 600
 
     let ways: [JSONValue] = ["operator", "masterKey"]
 
-    /// What signing in comes to.
+    /// The outcome of a sign-in.
     enum Outcome {
         case session(StoredOperatorSession)
-        /// Something is wrong; what is not said.
+        /// The credentials are wrong. The response doesn't say which part.
         case wrong
-        /// Name and password are right, and a code of the second factor is missing, wrong or spent.
+        /// The name and password are correct, but the code of the second factor is missing, wrong or was already used.
         case needsCode
-        /// There were too many attempts.
         case tooMany(retryAfter: Int)
     }
 
-    /// Finds out who signs in.
+    /// Authenticates an operator, key or ticket.
     ///
     /// Keys and tickets are checked before throttling, so failed attempts never lock out a valid one.
     func signIn(_ body: JSONObject, from client: ClientAddress) async throws -> Outcome {
@@ -56,7 +55,7 @@ package struct ConsoleSignIn: Sendable {
         let outcome = try await outcome(of: body, name, from: client.text)
         switch outcome {
         case .session: try await attempts.succeed(name: name, from: client.text)
-        // Asking for the code is no failure; a wrong code is.
+        // Only a wrong code counts as a failure, not a missing one.
         case .needsCode where body["code"] == nil: try await attempts.succeed(name: name, from: client.text)
         case .needsCode: try await attempts.failCode(name: name)
         default: break
@@ -64,7 +63,7 @@ package struct ConsoleSignIn: Sendable {
         return outcome
     }
 
-    /// The session for a valid key or ticket, or nil if it is wrong or the sign-in uses another way.
+    /// Returns the session for a valid key or ticket, or nil otherwise.
     private func holder(of body: JSONObject, from client: ClientAddress) async throws -> StoredOperatorSession? {
         if let key = body["masterKey"]?.stringValue {
             switch dispatcher.power(ofKey: key, from: client) {
@@ -94,8 +93,8 @@ package struct ConsoleSignIn: Sendable {
                 proof: known.hash))
     }
 
-    /// Finds out whether who signed in is still there: an operator by the password, and the code where there is a second
-    /// factor; others by the master key. Development on this machine needs no proof.
+    /// Confirms the identity behind a session: operators by password and second factor, other sessions by the master
+    /// key. Sign-ins to a development server on this machine need no confirmation.
     func confirm(_ session: StoredOperatorSession, _ body: JSONObject, from client: ClientAddress) async throws
         -> Outcome
     {
@@ -112,20 +111,20 @@ package struct ConsoleSignIn: Sendable {
         return shown.operatorId == session.operatorId && shown.role == session.role ? outcome : .wrong
     }
 
-    /// Whether sessions by ticket are for development on this machine.
+    /// Whether tickets create sessions of the local development console.
     private var isOfThisMachine: Bool { backend.configuration.console.signIn == .thisMachine }
 
     private static let thisMachine = "this machine"
     private static let ticketName = "ticket"
 
-    /// Creates the process's ticket, which opens owner sessions while the process runs. It replaces the previous one.
+    /// Creates the process's ticket, which opens owner sessions while the process runs. Replaces the previous ticket.
     func ticket() -> String {
         let ticket = ConsoleSecrets.make()
         ownTicket.set(ConsoleSecrets.hash(ticket))
         return ticket
     }
 
-    /// Creates a ticket for `roost console open`. It is stored in the database and opens one session.
+    /// Creates a ticket for `roost console open`. The ticket is stored in the database and opens one session.
     package static func ticket(in store: ObjectStore) async throws -> String {
         let ticket = ConsoleSecrets.make()
         try await store.operatorSessions.open(
@@ -136,13 +135,12 @@ package struct ConsoleSignIn: Sendable {
     }
 }
 
-/// The ticket of this process, stored as its hash.
 private final class OwnTicket: Sendable {
     private let kept = Mutex<[UInt8]>([])
 
     func set(_ hash: [UInt8]) { kept.withLock { $0 = hash } }
 
-    /// Whether a hash is that of the ticket, compared in constant time.
+    /// Compares in constant time.
     @inline(never) func isRight(_ hash: [UInt8]) -> Bool {
         let kept = kept.withLock { $0 }
         guard kept.count == hash.count else { return false }

@@ -5,9 +5,10 @@ internal import ParseModel
 internal import ParseStorage
 import SignIn
 
-/// The second factor of operators: codes that an app shows (TOTP), each of which is good once.
+/// The second factor of operators: time-based one-time codes (TOTP).
 ///
-/// The secret is sealed with a key that is made of the master key. After another master key no code of before is right.
+/// The stored secret is encrypted with a key derived from the master key. Changing the master key invalidates all
+/// codes.
 struct OperatorFactor: Sendable {
     private let backend: Backend
     private let secrets: FactorSecrets
@@ -20,7 +21,7 @@ struct OperatorFactor: Sendable {
     private static let alphabet = Array("ABCDEFGHIJKLMNOPQRSTUVWXYZ234567")
     private var seconds: Int { Int(backend.clock.now.milliseconds / 1000) }
 
-    /// A new secret of 160 bits, in Base32, and the address by which apps take it.
+    /// Returns a new 160-bit secret in Base32, and the URL for authenticator apps.
     func make(for name: String) -> (secret: String, url: String) {
         let secret = String((0..<32).map { _ in Self.alphabet[Int.random(in: 0..<32)] })
         let issuer = backend.configuration.accountMail.appName ?? backend.configuration.appId
@@ -32,9 +33,7 @@ struct OperatorFactor: Sendable {
         PercentEncoding.encode(text, keepingOnly: "")
     }
 
-    /// Gives an operator the factor.
-    ///
-    /// - Returns: Whether the secret is one, and the code is one that an app shows for it now.
+    /// Enables the operator's second factor. Returns false if the secret is invalid or the code doesn't match it.
     func turnOn(_ secret: String, code: String, of id: String) async throws -> Bool {
         guard (32...128).contains(secret.utf8.count), let key = Base32.decode(secret), key.count >= 16,
             let step = OneTimeCode(secret: key).step(of: Self.digits(code), at: seconds, after: nil)
@@ -43,7 +42,7 @@ struct OperatorFactor: Sendable {
             secret: secrets.sealed(secret), step: step, of: id)
     }
 
-    /// Whether an operator is let in, with the factor or without one where none is set. The code is spent.
+    /// Returns whether an operator may sign in: no second factor is set, or the code is valid. Consumes the code.
     func admits(_ known: StoredOperator, code: String?) async throws -> Bool {
         guard let sealed = known.secret else { return true }
         guard let code, code.utf8.count <= 64, let key = secrets.opened(sealed).flatMap(Base32.decode),

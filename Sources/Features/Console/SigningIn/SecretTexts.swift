@@ -2,10 +2,10 @@ import Encoding
 import JSON
 package import ServerConfiguration
 
-/// Takes secrets out of texts without a structure, such as lines of the log: keys of the server, and what looks like
-/// a token, a hash of a password or a private key. Code of apps logs what it likes.
+/// Removes secrets from unstructured texts, such as log lines: the server's keys and anything that looks like a token,
+/// password hash or private key. Apps may log anything.
 package struct SecretTexts: Sendable {
-    /// What stands in the place of a secret.
+    /// Replaces secrets in texts.
     static let hidden = "[hidden]"
     private let keys: [String]
 
@@ -19,7 +19,7 @@ package struct SecretTexts: Sendable {
         self.keys = keys.compactMap { $0 }.filter { $0.utf8.count >= 4 }.sorted { $0.utf8.count > $1.utf8.count }
     }
 
-    /// The fields of a line without secrets.
+    /// Returns the fields of a log line without secrets.
     package func removed(from line: JSONObject) -> JSONObject {
         guard let known = SecretValues.removed(from: .object(line), by: .string(Self.hidden)).objectValue else {
             return [:]
@@ -38,7 +38,7 @@ package struct SecretTexts: Sendable {
         }
     }
 
-    /// A text without a key, by bytes: a mark behind it makes another character of its end.
+    /// Compares bytes, because a combining mark after the key would change its last character.
     private static func removing(_ key: String, from text: String) -> String {
         guard text.utf8.firstRange(of: key.utf8) != nil else { return text }
         var (shown, rest): ([UInt8], ArraySlice<UInt8>) = ([], Array(text.utf8)[...])
@@ -49,12 +49,13 @@ package struct SecretTexts: Sendable {
         return String(decoding: shown + rest, as: UTF8.self)
     }
 
-    /// How much of a text is shown.
+    /// The size in bytes above which texts are shortened.
     private static let mostBytes = 4_000
 
-    /// A text without secrets. The patterns read each character a few times at most: clients write much of what is logged.
+    /// Returns a text without secrets. The patterns read each character only a few times, because much of the log is
+    /// written by clients.
     package func removed(from whole: String) -> String {
-        // A key is taken out before the text is cut, or its beginning would be left.
+        // Keys are removed before the text is cut, because a cut key would not be recognized.
         let isLong = whole.utf8.count > Self.mostBytes
         let spare = keys.first?.utf8.count ?? 0
         var text = isLong ? String(decoding: whole.utf8.prefix(Self.mostBytes / 4 + spare), as: UTF8.self) : whole

@@ -3,7 +3,7 @@ internal import ParseStorage
 import Synchronization
 import Tasks
 
-/// The tickets in the database. They are listed at most once a second, so wrong tickets don't cost a statement each.
+/// Checks tickets in the database. Lists them at most once a second, so that wrong tickets don't cost a query each.
 final class StoredTickets: Sendable {
     private struct List {
         var hashes: Set<String> = []
@@ -14,12 +14,12 @@ final class StoredTickets: Sendable {
 
     private let sessions: OperatorSessionRows
     private let list = Mutex(List())
-    /// Lets one request refresh the list.
     private let gate = Gate(capacity: 1)
 
     init(_ sessions: OperatorSessionRows) { self.sessions = sessions }
 
-    /// Consumes the ticket with a hash, or returns nil if there is none. A new ticket may have to wait for the next list.
+    /// Consumes the ticket with the given hash. Returns nil if it doesn't exist. May wait up to a second for the next
+    /// list.
     func take(_ hash: [UInt8]) async throws -> StoredOperatorSession? {
         let name = hash.hexadecimal
         if !contains(name) {
@@ -31,7 +31,7 @@ final class StoredTickets: Sendable {
         return try await sessions.take(ticket: hash)
     }
 
-    /// Lists the tickets unless they were listed after a moment.
+    /// Lists the tickets, unless this was done after the given time.
     private func refresh(since moment: ContinuousClock.Instant) async throws {
         if let time = lastTime() {
             guard time < moment else { return }

@@ -1,22 +1,21 @@
 import Encoding
 import HTTP
 
-/// The header fields of a request that only the console reads.
+/// The request header fields that only the console reads.
 struct ConsoleFields {
-    /// What a client says that it takes.
     private(set) var accept = ""
     private(set) var acceptEncoding = ""
     private(set) var userAgent = ""
-    /// The half of a session that the page keeps; nil where it comes not once.
+    /// The session token (`X-Roost-Console`), or nil if it is missing or repeated.
     private(set) var token: String?
-    /// From where a browser says that the request was made.
+    /// The `Sec-Fetch-Site` field.
     private(set) var fetchSite: String?
     private(set) var viewAs: String?
     private(set) var ifUpdatedAt: String?
     private(set) var shorten: String?
-    /// Whether the page asks by itself, again and again.
+    /// Whether the page sent the request automatically (`X-Roost-Poll`).
     private(set) var isPoll = false
-    /// Whether a proxy says that it stands between.
+    /// Whether a header field indicates a proxy.
     private(set) var isForwarded = false
     private var cookieFields: [String] = []
     private var tokens = 0
@@ -43,12 +42,12 @@ struct ConsoleFields {
         }
     }
 
-    /// The cookies of a name: a page of another port can add one of its own.
+    /// Returns all cookies with a name. A page on another port can add its own.
     func cookies(named name: String) -> [String] { cookieFields.flatMap { Cookies.values(of: name, in: $0) } }
 
-    /// Whether a person reads the answer.
+    /// Whether the client accepts HTML.
     var takesPages: Bool { accept.contains("text/html") }
 
-    /// Whether the answer may be compressed.
+    /// Whether the client accepts gzip.
     var takesGzip: Bool { acceptEncoding.contains("gzip") }
 }

@@ -10,19 +10,19 @@ import Synchronization
     import Foundation
 #endif
 
-/// The files of the page: in the binary, or in a folder while they are worked on.
+/// The files of the console page, either from the binary or, during development, from a folder.
 package struct ConsoleFiles: Sendable {
     private struct File: Sendable {
         let type: String
         let bytes: [UInt8]
-        /// The same, compressed; nil where that is of no use.
+        /// The gzip-compressed bytes, or nil if compression saves nothing.
         let packed: [UInt8]?
     }
 
     private let path: String
     private let folder: String?
 
-    /// The numbers of the files in the binary by their names.
+    /// The index of each file in the binary, by name.
     package static let numbers: [String: Int32] = {
         var numbers: [String: Int32] = [:]
         for number in 0..<console_file_count() {
@@ -31,10 +31,9 @@ package struct ConsoleFiles: Sendable {
         return numbers
     }()
 
-    /// The files that a browser asked for. A server whose console is never opened packs and keeps none.
+    /// The files requested so far. Files are compressed on first use, so an unused console costs no memory.
     private static let asked = Mutex<[Int32: File]>([:])
 
-    /// A hash of all files in the binary.
     private static let hash: String = {
         var hash = SHA256()
         for number in 0..<console_file_count() {
@@ -59,8 +58,8 @@ package struct ConsoleFiles: Sendable {
         return file
     }
 
-    /// What browsers need of a module or a style sheet: lines keep their numbers, but comments that have lines of their
-    /// own and indentation stay here. The lint keeps texts from beginning in one line and ending in another.
+    /// Removes indentation and whole-line comments from a module or style sheet, keeping line numbers. Assumes that no
+    /// string spans lines, which lint checks.
     package static func withoutComments(_ bytes: [UInt8]) -> [UInt8] {
         var isComment = false
         let lines = bytes.split(separator: UInt8(ascii: "\n"), omittingEmptySubsequences: false).map { line in
@@ -75,17 +74,17 @@ package struct ConsoleFiles: Sendable {
 
     /// - Parameters:
     ///   - path: The path of the console.
-    ///   - folder: Where the files are read; nil for those in the binary.
+    ///   - folder: The folder to read the files from, or nil for the files in the binary.
     package init(path: String, folder: String?) {
         self.path = path
         self.folder = folder
     }
 
-    /// What the addresses of the files begin with, without a slash at the end: another for other files, so that browsers
-    /// keep them for good.
+    /// The base URL path of the files, without a trailing slash. Includes a hash of all files, so that browsers can
+    /// cache them permanently.
     var address: String { "\(path)/a/\(folder == nil ? Self.hash : "folder")" }
 
-    /// The page into which everything else is loaded.
+    /// The HTML page that loads all other files.
     package var index: String {
         let bytes = folder.map { Self.read("\($0)/index.html") ?? [] } ?? Self.file("index.html")?.bytes ?? []
         return Self.shell(bytes, address)
@@ -95,7 +94,7 @@ package struct ConsoleFiles: Sendable {
         String(decoding: bytes, as: UTF8.self).replacing("{{assets}}", with: address)
     }
 
-    /// The answer with a file; nil where there is none.
+    /// Returns a response with a file, or nil if the file doesn't exist.
     ///
     /// - Parameter path: The path below ``address``.
     package func reply(_ path: Substring, takesGzip: Bool) -> Reply? {
@@ -137,11 +136,10 @@ package struct ConsoleFiles: Sendable {
 }
 
 extension Reply {
-    /// From how many bytes on answers are compressed, and up to how many: the rest would keep a processor for long. What
-    /// is compressed is at most as many bytes more, for as long as it is sent.
+    /// The sizes in bytes for which responses are compressed. Compressing larger ones would occupy a core for too long.
     private static let packedSizes = 1_025...2_097_152
 
-    /// The same answer, compressed where that is worth something.
+    /// Returns the response, compressed if that is allowed and worthwhile.
     func packed(_ takesGzip: Bool) -> Reply {
         guard takesGzip, case .json(let bytes) = body, Self.packedSizes.contains(bytes.count),
             !headers.contains(where: { $0.0 == "Content-Encoding" }), let packed = Gzip.packed(bytes, level: 1)

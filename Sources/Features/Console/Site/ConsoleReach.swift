@@ -1,7 +1,7 @@
 import HTTP
 package import ServerConfiguration
 
-/// To whom the console is open.
+/// Decides which clients can reach the console.
 package struct ConsoleReach: Sendable {
     private let reach: Configuration.Console.Reach
     private let addresses: AddressList
@@ -9,7 +9,7 @@ package struct ConsoleReach: Sendable {
     private let allowsPlainHTTP: Bool
     private let speaksTLS: Bool
 
-    /// - Throws: The first address of the option that is none.
+    /// - Throws: The first invalid address in `console.addresses`.
     package init(_ configuration: Configuration) throws(AddressList.InvalidEntry) {
         reach = configuration.console.reach
         addresses = try AddressList(configuration.console.addresses)
@@ -18,18 +18,17 @@ package struct ConsoleReach: Sendable {
         speaksTLS = configuration.https != nil
     }
 
-    /// How a request came.
+    /// The origin of a request.
     package struct Way: Sendable {
-        /// The other end of the connection.
+        /// The address of the connected peer.
         package var peer: String
         /// The client's vouched-for address.
         package var address: String
-        /// Whether a header field says that there is a proxy.
+        /// Whether a header field indicates a proxy.
         package var isForwarded = false
-        /// What a proxy says by which protocol it was asked.
+        /// The protocol of the original request, as reported by a proxy.
         package var forwardedProtocol: String?
 
-        /// Names the ends.
         package init(
             peer: String, address: String, isForwarded: Bool = false, forwardedProtocol: String? = nil
         ) {
@@ -40,10 +39,10 @@ package struct ConsoleReach: Sendable {
         }
     }
 
-    /// Whether those who are not admitted are told by which option they would be.
+    /// Whether rejected clients see which option would admit them.
     package var isExplained: Bool { reach == .thisMachine }
 
-    /// Whether the console answers a request.
+    /// Returns whether the console may serve a request.
     package func admits(_ way: Way) -> Bool {
         switch reach {
         case .closed: return false
@@ -57,7 +56,7 @@ package struct ConsoleReach: Sendable {
         }
     }
 
-    /// Whether the client's part of the way is encrypted, as far as proxies are believed.
+    /// Returns whether the client's connection is encrypted. Only trusted proxies are believed.
     package func isSecure(_ way: Way) -> Bool {
         guard way.isForwarded, trustProxy.trusts(peer: way.peer), let scheme = way.forwardedProtocol else {
             return speaksTLS
@@ -68,9 +67,9 @@ package struct ConsoleReach: Sendable {
     private static func isThisMachine(_ address: String) -> Bool { IPAddress(address)?.isLoopback ?? false }
 }
 
-/// Under which names the console is opened. A page of another name that leads here is a page of others.
+/// The host names under which the console may be opened. Other names that resolve to this server may belong to an
+/// attacker (DNS rebinding).
 package struct ConsoleHosts: Sendable {
-    /// A name, with a port where it has one.
     private struct Host: Sendable, Hashable {
         var name: String
         var port: Int?
@@ -106,7 +105,6 @@ package struct ConsoleHosts: Sendable {
     private let others: [Host]
     private static let own: Set<String> = ["localhost", "127.0.0.1", "[::1]"]
 
-    /// The names of a configuration.
     package init(_ configuration: Configuration) {
         var others = configuration.console.hosts.compactMap { Host($0) }
         if let url = configuration.publicServerURL, let scheme = url.firstRange(of: "://"),
@@ -117,12 +115,12 @@ package struct ConsoleHosts: Sendable {
         self.others = others
     }
 
-    /// Whether a `Host` is one of the console's.
+    /// Returns whether a `Host` field names the console.
     ///
     /// - Parameters:
-    ///   - authority: The field, as it came.
-    ///   - port: The port on which the server listens.
-    ///   - isSecure: Whether it was asked by TLS.
+    ///   - authority: The unchanged field value.
+    ///   - port: The server's port.
+    ///   - isSecure: Whether the request came over TLS.
     package func accepts(_ authority: String?, port: Int, isSecure: Bool) -> Bool {
         guard let authority, let host = Host(authority) else { return false }
         let usual = isSecure ? 443 : 80

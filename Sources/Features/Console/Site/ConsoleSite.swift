@@ -12,7 +12,7 @@ import Synchronization
 import Tasks
 package import Telemetry
 
-/// The console: its page, its files, and its interface for the page.
+/// Serves the console: its page, its files and its API.
 package final class ConsoleSite: ConsoleHandler {
     private let configuration: Configuration
     private let path: String
@@ -22,22 +22,22 @@ package final class ConsoleSite: ConsoleHandler {
     private let files: ConsoleFiles
     private let dispatcher: ConsoleDispatcher
     private let interface: ConsoleInterface
-    /// The port on which the server listens; 0 as long as it is not known.
+    /// The server's port, or 0 until it is known.
     private let port: Atomic<Int>
     private let logger: Logger
     private let hasLoggedRefusal = Atomic(false)
 
-    /// Makes the console.
+    /// Creates the console.
     ///
     /// - Parameters:
-    ///   - backend: What it shows and changes.
-    ///   - dispatcher: The way to the routes of the interface.
-    ///   - figures: What is counted over time.
-    ///   - readiness: What probes found of the database and other parts, with reasons.
-    ///   - backups: How backups are made; nil where none are.
+    ///   - backend: The deployment to manage.
+    ///   - dispatcher: Runs the routes of the REST API.
+    ///   - figures: The metrics over time.
+    ///   - readiness: Returns the readiness probe results of the database and other components.
+    ///   - backups: Creates backups, or nil if no backup folder is configured.
     ///   - version: The version of the server.
-    ///   - logger: Gets what browsers do not get of an error.
-    /// - Throws: The first address of the configuration that is none.
+    ///   - logger: Receives error details that aren't sent to browsers.
+    /// - Throws: The first invalid address in the option `console.addresses`.
     package init(
         _ backend: Backend, _ dispatcher: ConsoleDispatcher, figures: FigureHistory,
         readiness: @escaping @Sendable () async -> JSONObject, backups: BackupMaker?, version: String, logger: Logger
@@ -56,11 +56,10 @@ package final class ConsoleSite: ConsoleHandler {
         self.logger = logger
     }
 
-    /// Notes on which port the server listens.
+    /// Sets the port on which the server listens.
     package func serve(at port: Int) { self.port.store(port, ordering: .relaxed) }
 
-    /// Says what describes the connections of live queries, and what follows a query: by the query, the name under which
-    /// it is followed, the address of the server and of the caller, and how long to wait.
+    /// Connects the console to live queries. See ``LiveSource/Events`` for the parameters of `events`.
     package func show(
         live: @escaping @Sendable () async -> JSONObject,
         events: @escaping @Sendable (JSONObject, String, String, String, Duration) async throws -> JSONObject
@@ -68,10 +67,10 @@ package final class ConsoleSite: ConsoleHandler {
         interface.live.set(live, events)
     }
 
-    /// The address to open on this machine.
+    /// Returns the URL of the console on this machine.
     ///
-    /// - Parameter hasTicket: Whether the address contains a ticket that signs in while the process runs. Browsers
-    ///   don't send that part to any server.
+    /// - Parameter hasTicket: Whether the URL contains a ticket that signs in while the process runs. The ticket is in
+    ///   the fragment, which browsers don't send to servers.
     package func address(hasTicket: Bool) -> String {
         let fragment = hasTicket ? "#ticket=\(interface.signIn.ticket())" : ""
         return "\(configuration.scheme)://localhost:\(port.load(ordering: .relaxed))\(path)/\(fragment)"
@@ -91,7 +90,7 @@ package final class ConsoleSite: ConsoleHandler {
         let target = request.target.prefix { $0 != "?" && $0 != "#" }
         guard reach.admits(way) else { return refusal(request, target, fields, way) }
         if target == "/" {
-            // A page of another origin gets what it got without a console, and so does not learn that there is one.
+            // Other origins get the same response as without a console, so that they can't detect it.
             guard fields.takesPages, request.isConditional, request.headers[.origin] == nil,
                 ["none", "same-origin"].contains(fields.fetchSite ?? "none")
             else { return nil }
@@ -108,7 +107,8 @@ package final class ConsoleSite: ConsoleHandler {
         return reply
     }
 
-    /// Returns what a browser gets whom the console is not open to, or nil for an answer as without a console.
+    /// Returns an explanation for a browser that may not reach the console, or nil to respond as if there were no
+    /// console.
     private func refusal(
         _ request: IncomingRequest, _ target: Substring, _ fields: ConsoleFields, _ way: ConsoleReach.Way
     ) -> Reply? {
@@ -182,7 +182,7 @@ package final class ConsoleSite: ConsoleHandler {
 
     private func shell(_ visit: ConsoleVisit) -> Reply {
         let index = files.index
-        // The policy names the host, so that the page of one is not that of another.
+        // The entity tag depends on the origin because the security policy contains it.
         let tag = EntityTag.weak(Array((index + visit.origin).utf8))
         var reply = Reply(body: .text(index, contentType: "text/html; charset=utf-8"))
         reply.headers =
@@ -195,12 +195,12 @@ package final class ConsoleSite: ConsoleHandler {
     }
 }
 
-/// A request that may see the console.
+/// A request that may reach the console.
 struct ConsoleVisit {
     let request: IncomingRequest
     let fields: ConsoleFields
     let client: ClientAddress
-    /// Whether answers go to this machine, and so are not worth compressing.
+    /// Whether the client is on this machine, where compression isn't worthwhile.
     let isLocal: Bool
     let origin: String
     /// The port on which the server listens.
@@ -209,40 +209,40 @@ struct ConsoleVisit {
     let path: String
     let cookieName: String
 
-    /// The client's address, as trusted proxies report it.
+    /// The client's address as reported by trusted proxies.
     var address: String { client.text }
 
-    /// Whose finds wait for each other: those of one session.
+    /// The identity for fair scheduling: the session, or the address without one.
     var sender: Sender { Sender(address: fields.token ?? address) }
 
-    /// Whether no page of another origin makes the request, as far as the browser says.
+    /// Whether the request has the console's own origin. A missing `Sec-Fetch-Site` or `Origin` field counts as own.
     var isOfOwnPage: Bool {
         (fields.fetchSite ?? "same-origin") == "same-origin" && (request.headers[.origin] ?? origin) == origin
     }
 }
 
-/// The header fields by which browsers keep the page to itself.
+/// Security header fields for the console.
 enum ConsoleHeaders {
-    /// Those of every answer.
+    /// The header fields of every response.
     static let common: [(String, String)] = [
         ("X-Content-Type-Options", "nosniff"), ("Referrer-Policy", "no-referrer"), ("X-Frame-Options", "DENY"),
         ("Cross-Origin-Opener-Policy", "same-origin"), ("Cross-Origin-Resource-Policy", "same-origin"),
     ]
 
-    /// What the page may not do, whatever runs in it.
+    /// The browser features that the page disables.
     private static let permissions = [
         "accelerometer", "autoplay", "camera", "display-capture", "encrypted-media", "fullscreen", "geolocation",
         "gyroscope", "hid", "idle-detection", "magnetometer", "microphone", "midi", "payment", "picture-in-picture",
         "publickey-credentials-get", "screen-wake-lock", "serial", "usb", "xr-spatial-tracking",
     ].map { "\($0)=()" }.joined(separator: ", ")
 
-    /// Those of the page.
+    /// Returns the additional header fields of the page.
     ///
     /// - Parameters:
-    ///   - origin: The origin under which it is opened.
+    ///   - origin: The origin under which the page is opened.
     ///   - path: The path of the console.
     static func shell(origin: String, path: String) -> [(String, String)] {
-        // Not 'self': files that clients uploaded lie in the same origin.
+        // Not 'self', because uploaded files have the same origin.
         let assets = "\(origin)\(path)/a/"
         let policy =
             "default-src 'none'; script-src \(assets); style-src \(assets); img-src \(assets) blob:; media-src blob:; "

@@ -1,14 +1,14 @@
-/// What an app has to know to reach this server, as code for each SDK. The master key is no part of it.
+/// Generates code that connects an app to this server, for each SDK. Never contains the master key.
 struct AppConnection {
-    /// The server URL, without a slash at the end.
+    /// The server URL without a trailing slash.
     var url: String
     var appId: String
     var clientKey: String?
     var javaScriptKey: String?
-    /// Whether the server refuses apps that send no key.
+    /// Whether the server rejects apps that send no key.
     var needsKey: Bool
 
-    /// Code that initializes an SDK and makes a first request, by the name of the SDK.
+    /// Code that initializes each SDK and sends a first request, with the SDK's name.
     var snippets: [(name: String, text: String)] {
         [
             ("Swift (Parse iOS SDK)", iOS), ("Parse-Swift", swift), ("Kotlin (Android)", kotlin),
@@ -107,7 +107,7 @@ struct AppConnection {
         return "curl \(Self.shell(url + "/classes/Note")) \\\n  -H \(id)\(key)"
     }
 
-    /// A string literal. Kotlin and Dart read `$` in one, which is escaped for them.
+    /// Returns a string literal. For Kotlin and Dart (`isTemplate`), `$` is escaped too.
     private static func quoted(_ text: String, isTemplate: Bool = false) -> String {
         var result = "\""
         for character in text.unicodeScalars where character.value >= 0x20 && character.value != 0x7F {

@@ -17,7 +17,7 @@ extension ConsoleRouteTable {
 private struct StartCalls: ConsoleCalls {
     let call: ConsoleCall
 
-    /// Keys that are meant for apps are shown to operators who may change classes. The master key is never part of it.
+    /// Returns the connection details. Only developers and owners see the client keys, and nobody sees the master key.
     func start() -> Reply {
         let configuration = interface.configuration
         let (url, reach) = address
@@ -58,15 +58,15 @@ private struct StartCalls: ConsoleCalls {
     }
 
     private enum Reach: String {
-        /// Other machines reach the server at its URL, as far as it knows.
+        /// Other machines can reach the server at its URL, as far as the server knows.
         case network
         /// The option `host` limits the server to this machine.
         case thisMachine
-        /// The server found no address of its own in a network.
+        /// The server found no network address of its own.
         case unknown
     }
 
-    /// The server URL as a phone in this network has to know it.
+    /// The server URL for a phone in the same network.
     private var address: (url: String, reach: Reach) {
         let configuration = interface.configuration
         // publicServerURL, or the name under which the browser opened the console.

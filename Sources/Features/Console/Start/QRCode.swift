@@ -2,7 +2,7 @@
 package struct QRCode {
     /// Whether each module is dark, row by row, without the quiet zone.
     package private(set) var modules: [[Bool]]
-    /// Modules of patterns, which hold no data and are not masked.
+    /// Modules that belong to fixed patterns. They hold no data and are not masked.
     private var isReserved: [[Bool]]
     private let version: Int
     private var size: Int { modules.count }
@@ -57,7 +57,6 @@ package struct QRCode {
         }
     }
 
-    /// Splits the data into blocks, adds the corrections of each, and interleaves them.
     private static func interleaved(_ data: [UInt8], _ version: Int) -> [UInt8] {
         let (count, degree) = (blocks[version - 1], correctionsPerBlock[version - 1])
         let divisor = divisor(degree)
@@ -150,7 +149,7 @@ package struct QRCode {
         }
     }
 
-    /// Draws the level and the mask, twice.
+    /// Draws the correction level and the mask number, twice.
     private mutating func drawFormat(_ mask: Int) {
         // Level M is 0.
         var remainder = mask
@@ -213,7 +212,7 @@ package struct QRCode {
         drawFormat(mask)
     }
 
-    /// The number of neighbors of the same color in runs of five and squares of two: high for masks that are hard to read.
+    /// Counts runs of five or more and squares of two in the same color, which make a code hard to read.
     private var penalty: Int {
         var result = 0
         for isColumn in [false, true] {

@@ -1,6 +1,6 @@
-/// HTML as plain text, for the part of a mail that programs without HTML show.
+/// Converts HTML to plain text, for mail programs that don't show HTML.
 enum HTMLText {
-    /// The words of HTML, with lines where it has paragraphs, and the addresses of links behind their words.
+    /// Returns the text of HTML, with line breaks between paragraphs and link addresses after the link text.
     static func plain(_ html: String) -> String {
         var reader = Reader(bytes: Array(html.utf8))
         reader.read()
@@ -12,7 +12,7 @@ enum HTMLText {
         private var position = 0
         private var lines: [[UInt8]] = [[]]
         private var isAfterSpace = true
-        /// The open link's address, and where its text began.
+        /// The open link's address, and the position where its text begins.
         private var link: (address: String, line: Int, column: Int)?
 
         init(bytes: [UInt8]) { self.bytes = bytes }
@@ -32,7 +32,7 @@ enum HTMLText {
             }
         }
 
-        /// The lines, without more than one empty one after another.
+        /// The text without consecutive empty lines.
         var text: String {
             var result: [String] = []
             for line in lines {
@@ -113,7 +113,7 @@ enum HTMLText {
             let words = line == lines.count ? Array(lines[line - 1].dropFirst(column)) : []
             guard !String(decoding: words, as: UTF8.self).utf8.elementsEqual(address.utf8) else { return }
             space()
-            // On a line of its own no program takes what follows for a part of it.
+            // On its own line, so that mail programs don't include the following text in the link.
             if !lines[lines.count - 1].isEmpty { newLine() }
             add(Array(address.utf8))
             newLine()
@@ -141,7 +141,7 @@ enum HTMLText {
         }
     }
 
-    /// A text with its character references read.
+    /// Returns a text with its character references decoded.
     static func decoded(_ text: String) -> String {
         let bytes = Array(text.utf8)
         var result: [UInt8] = []
@@ -158,7 +158,7 @@ enum HTMLText {
         return String(decoding: result, as: UTF8.self)
     }
 
-    /// The character of a leading reference, and the length of the reference.
+    /// Returns the character of a leading reference and the length of the reference in bytes, or nil if it is invalid.
     private static func reference(_ bytes: ArraySlice<UInt8>) -> (Unicode.Scalar, Int)? {
         guard let end = bytes.prefix(12).firstIndex(of: UInt8(ascii: ";")) else { return nil }
         let name = String(decoding: bytes[(bytes.startIndex + 1)..<end], as: UTF8.self)

@@ -7,17 +7,16 @@ import JSON
     import Foundation
 #endif
 
-/// A mail in the form that travels (RFC 5322, 2045 to 2047): plain text in UTF-8, and HTML beside it where there is
-/// some.
+/// Encodes mails for sending (RFC 5322, 2045 to 2047): UTF-8 plain text, with HTML as an alternative if present.
 ///
-/// No field can hold a line break, whatever a user's name or the app's has in it. The bodies travel in Base64, so that
-/// no server breaks a link in two, and no text can hold the line that ends it.
+/// Header fields never contain line breaks, whatever a user name or app name contains. Bodies are in Base64, so that no
+/// server breaks a link and no text can contain the boundary.
 package enum MIMEMessage {
-    /// The bytes of a mail.
+    /// Encodes a mail. Returns nil if an address is invalid.
     ///
     /// - Parameters:
-    ///   - date: When it was written, in seconds since 1970.
-    ///   - id: A text that no other mail has.
+    ///   - date: The value of the `Date` field.
+    ///   - id: A unique text for the message id and the boundary.
     package static func bytes(_ mail: MailMessage, date: Date, id: String) -> [UInt8]? {
         guard let sender = MailAddress(mail.sender) else { return nil }
         let recipients = mail.recipients.compactMap { MailAddress($0) }
@@ -29,7 +28,7 @@ package enum MIMEMessage {
         ]
         if let replyTo = mail.replyTo.flatMap({ MailAddress($0) }) { fields.append(("Reply-To", field(replyTo))) }
         guard let html = mail.html else { return Array((head(fields) + part("text/plain", mail.text)).utf8) }
-        // What is in Base64 has no such line.
+        // Base64 can't contain this text.
         let boundary = "=_\(id)"
         fields.append(("Content-Type", "multipart/alternative; boundary=\"\(boundary)\""))
         let parts = [part("text/plain", mail.text), part("text/html", html)]
@@ -54,11 +53,11 @@ package enum MIMEMessage {
     private static func field(_ address: MailAddress) -> String {
         guard let name = address.name else { return address.address }
         let encoded = encodedText(name)
-        // What is plain as a text may divide addresses.
+        // A name that needs no encoding may contain characters that separate addresses, which require quotes.
         return encoded == name ? address.text : "\(encoded) <\(address.address)>"
     }
 
-    /// A text as one line: what would begin another is a space.
+    /// Returns a text as a single line, with spaces instead of control characters.
     static func line(_ text: String) -> String {
         guard text.unicodeScalars.contains(where: isControl) else { return text }
         return String(String.UnicodeScalarView(text.unicodeScalars.map { isControl($0) ? " " : $0 }))
@@ -68,15 +67,15 @@ package enum MIMEMessage {
         scalar.value < 0x20 || (0x7F...0x9F).contains(scalar.value) || scalar.value == 0x2028 || scalar.value == 0x2029
     }
 
-    /// A text of a field: as it is where it is plain, else in encoded words of UTF-8 (RFC 2047), each of whole
-    /// characters.
+    /// Encodes the text of a header field. Plain ASCII stays unchanged; other texts become encoded words in UTF-8 (RFC
+    /// 2047) that don't split characters.
     package static func encodedText(_ text: String) -> String {
         let bytes = text.utf8
         if bytes.allSatisfy({ (0x20...0x7E).contains($0) }), bytes.count <= 60, !text.contains("=?") { return text }
         var words: [String] = []
         var word: [UInt8] = []
         for scalar in text.unicodeScalars {
-            // A line break would begin a field of its own.
+            // A line break would begin another header field.
             let bytes = scalar.value < 0x20 || scalar.value == 0x7F ? [UInt8(ascii: " ")] : Array(String(scalar).utf8)
             if word.count + bytes.count > 39 {
                 words.append(Data(word).base64EncodedString())
@@ -88,7 +87,7 @@ package enum MIMEMessage {
         return words.map { "=?utf-8?B?\($0)?=" }.joined(separator: "\r\n ")
     }
 
-    /// `Mon, 23 Nov 2026 20:15:04 +0000`.
+    /// Returns a date in the format `Mon, 23 Nov 2026 20:15:04 +0000`.
     static func date(_ date: Date) -> String {
         let seconds = Int(date.timeIntervalSince1970.rounded(.down))
         let days = seconds >= 0 ? seconds / 86_400 : (seconds - 86_399) / 86_400
@@ -103,20 +102,17 @@ package enum MIMEMessage {
 }
 
 package struct MailMessage: Sendable {
-    /// The sender, an address or `Name <address>`.
+    /// The sender as an address or `Name <address>`.
     var sender: String
-    /// Where answers go to, an address or `Name <address>`; nil for the sender.
+    /// The address for replies as an address or `Name <address>`, or nil for the sender.
     var replyTo: String?
-    /// The addresses of those who get it.
     var recipients: [String]
     package var subject: String
-    /// The body as plain text.
     package var text: String
-    /// The body as HTML; nil for none.
     package var html: String?
-    /// The name of the mail among those that the server sends.
+    /// The name of the account mail or template.
     var name: Name = ""
-    /// What its text was made of, for services that have texts of their own.
+    /// The values that its text was made from, for services with their own templates.
     var values: JSONObject = [:]
 
     package init(

@@ -1,15 +1,14 @@
-/// A mail address with or without a name: `ann@example.com`, `Ann <ann@example.com>`.
+/// A mail address with an optional name: `ann@example.com`, `Ann <ann@example.com>`.
 package struct MailAddress: Equatable {
-    /// The name before it; nil for none.
     var name: String?
-    /// The address alone, as SMTP takes it.
+    /// The address without the name, as used in SMTP.
     var address: String
 
-    /// Takes an address apart. Control characters, with which it could begin a line of its own, are left out.
+    /// Parses an address. Removes control characters, which could begin another header line.
     ///
-    /// - Returns: nil for what SMTP cannot take.
+    /// - Returns: nil for an address that SMTP doesn't support.
     package init?(_ text: String) {
-        // There are other line breaks than those of ASCII, and programs that take them for such.
+        // Some programs also treat these non-ASCII characters as line breaks.
         guard
             !text.unicodeScalars.contains(where: {
                 (0x80...0x9F).contains($0.value) || (0x2028...0x2029).contains($0.value)
@@ -23,15 +22,14 @@ package struct MailAddress: Equatable {
         } else {
             address = String(decoding: bytes, as: UTF8.self)
         }
-        // What ends the address for SMTP is no part of one, and an address without a text on both sides of the @ is
-        // none.
+        // Rejects characters that end an address in SMTP, and addresses without text on both sides of the @.
         guard let at = address.utf8.lastIndex(of: UInt8(ascii: "@")), at != address.utf8.startIndex,
             address.utf8.index(after: at) != address.utf8.endIndex, address.utf8.count <= 320,
             !address.utf8.contains(where: { " <>,;\"".utf8.contains($0) })
         else { return nil }
     }
 
-    /// The address with its name, quoted where it has to be.
+    /// The address with its name, quoted if necessary.
     var text: String {
         guard let name else { return address }
         let isPlain = name.utf8.allSatisfy { byte in

@@ -8,15 +8,15 @@ import Templates
     import Foundation
 #endif
 
-/// A part of a mail, its subject or a body, in the languages that there are.
+/// The subject or a body of a mail in all available languages.
 struct MailPart: Sendable {
     private var base: PlaceholderText?
     private var byLocale: [Name: PlaceholderText] = [:]
 
-    /// Reads a part. Of a file, those of the same name are read, too, that lie in folders beside it which are named
-    /// after languages.
+    /// Reads a part. For a file, also reads the files of the same name in adjacent folders that are named after
+    /// languages.
     ///
-    /// - Throws: `ConfigurationError` for a file that cannot be read, or is no template.
+    /// - Throws: `ConfigurationError` if a file can't be read or isn't a valid template.
     init(_ text: Configuration.MailText, _ syntax: Configuration.MailTemplates.Syntax, isHTML: Bool)
         throws(ConfigurationError)
     {
@@ -36,7 +36,7 @@ struct MailPart: Sendable {
 
     var locales: [String] { byLocale.keys.map(\.text) }
 
-    /// The text in the first of some languages that there is, else in none.
+    /// Returns the text in the first available of the preferred languages, or else the default text.
     func text(in locales: [String]) -> PlaceholderText? {
         for locale in locales {
             for candidate in LanguageTag.candidates(locale) {
@@ -56,7 +56,7 @@ struct MailPart: Sendable {
             case .inline: "a text"
             case .file(let path), .optionalFile(let path): path
             }
-        // What Mustache would send as it is belongs to Nunjucks, which has more than placeholders.
+        // Mustache would send these Nunjucks tags unchanged.
         if case .mustache = syntax, text.utf8.firstRange(of: "{%".utf8) != nil {
             throw ConfigurationError(
                 "option emailAdapter: \(name) has tags such as {% if %} in it, which are not supported. Use Mustache "
@@ -77,7 +77,6 @@ struct MailPart: Sendable {
         }
     }
 
-    /// The largest template, in bytes.
     private static let largest = 1024 * 1024
 
     private static func read(_ path: String) throws(ConfigurationError) -> String {
@@ -90,7 +89,7 @@ struct MailPart: Sendable {
         return String(decoding: data, as: UTF8.self)
     }
 
-    /// Its translations in language folders beside it.
+    /// Returns the translations in language folders next to a file.
     private static func variants(of path: String) -> [(Name, String)] {
         let file = URL(fileURLWithPath: path)
         let folder = file.deletingLastPathComponent().path

@@ -1,19 +1,18 @@
 import JSON
 import Operations
 
-/// The words of mails that come with the server.
+/// The built-in texts of account mails.
 struct MailTexts: Sendable {
     enum Language: Sendable { case english, german }
 
     let language: Language
 
-    /// What a mail says.
+    /// Returns the subject and text of a mail.
     ///
     /// - Parameters:
-    ///   - kind: What it is for.
-    ///   - link: The link in it; nil for a notice.
-    ///   - username: The name of the user; empty for none.
-    ///   - email: The address that it is about.
+    ///   - link: The link in the mail, or nil for a notification.
+    ///   - username: The user name, or empty to leave it out.
+    ///   - email: The address that the mail is about.
     func text(_ kind: AccountMail.Kind, appName: String, link: String?, username: String, email: String) -> (
         subject: String, text: String
     ) {
@@ -23,7 +22,7 @@ struct MailTexts: Sendable {
         return (words.subject, "\(greeting)\n\n\(words.sentence)\n\n\(end)\n")
     }
 
-    /// A subject, a sentence on what happened, and what to do.
+    /// A subject, a sentence about what happened, and instructions.
     private typealias Words = (subject: String, sentence: String, last: String)
 
     private func words(_ kind: AccountMail.Kind, _ appName: String, _ username: String, _ email: String) -> Words {

@@ -2,18 +2,20 @@ import Encoding
 import ServerConfiguration
 import Templates
 
-/// A text with placeholders, in one of the ways in which parse-server's adapters write them.
+/// A text with placeholders, in the syntax of one of parse-server's mail adapters.
 enum PlaceholderText: Sendable {
     case mustache(TextTemplate)
     case marked([Piece])
 
     enum Piece: Sendable, Equatable {
         case text(String)
-        /// The path of a value: `user.name`.
+        /// The path of a value, for example `user.name`.
         case place([String])
     }
 
-    /// Reads a text; throws `TextTemplate.Malformed` for what is no template of Mustache's.
+    /// Parses a text.
+    ///
+    /// - Throws: `TextTemplate.Malformed` for an invalid Mustache template.
     init(_ text: String, _ syntax: Configuration.MailTemplates.Syntax, isHTML: Bool) throws(TextTemplate.Malformed) {
         switch syntax {
         case .mustache: self = .mustache(try TextTemplate(text, isHTML ? .html : .plain))
@@ -23,7 +25,7 @@ enum PlaceholderText: Sendable {
         }
     }
 
-    /// The text with its placeholders filled. In HTML, values are escaped before.
+    /// Returns the text with its placeholders filled in. For HTML, the values must already be escaped.
     func render(_ values: [String: any Sendable]) -> String {
         switch self {
         case .mustache(let template): template.render(values)
@@ -47,7 +49,7 @@ enum PlaceholderText: Sendable {
 
     private static let longestName = 100
 
-    /// Takes a text apart; what only begins like a place is text.
+    /// Splits a text at its placeholders. Incomplete placeholders are treated as text.
     static func pieces(_ text: String, _ start: String, _ end: String) -> [Piece] {
         let bytes = Array(text.utf8)
         let (start, end) = (Array(start.utf8), Array(end.utf8))

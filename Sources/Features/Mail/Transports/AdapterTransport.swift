@@ -1,9 +1,9 @@
 public import JSON
 
-/// Hands a mail to an adapter of the app's own, or throws why it was not sent.
+/// Sends a mail with the app's own adapter. Throws if the mail was not sent.
 public typealias MailAdapterCall = @Sendable (JSONObject) async throws -> Void
 
-/// Has mails sent by an adapter of the app's own, which runs in Node.
+/// Sends mails with the app's own adapter, which runs in Node.
 struct AdapterTransport: MailTransport {
     let call: MailAdapterCall
 

@@ -11,14 +11,14 @@ import Templates
     import Foundation
 #endif
 
-/// Sends mails by a request to a service, whose body a template describes.
+/// Sends mails with a request to an HTTP service. A template describes the request body.
 struct HTTPMailTransport: MailTransport {
     private let service: Configuration.HTTPMail
     private let body: HTTPMailBody
     private let bodies: [Name: HTTPMailBody]
     private let caller: HTTPCaller
 
-    /// - Throws: `ConfigurationError` for a body that is no template, or makes no JSON.
+    /// - Throws: `ConfigurationError` for a body that is an invalid template or produces invalid JSON.
     init(_ service: Configuration.HTTPMail, _ caller: HTTPCaller) throws(ConfigurationError) {
         self.service = service
         self.caller = caller
@@ -33,7 +33,7 @@ struct HTTPMailTransport: MailTransport {
         self.bodies = bodies
     }
 
-    /// The body names one recipient: several get a request each.
+    /// Sends one request per recipient, because the body template has only one.
     func send(_ message: MailMessage) async throws -> MailReceipt {
         for recipient in message.recipients.dropLast() { _ = try await send(message, to: recipient) }
         guard let last = message.recipients.last else { throw MailFailure.addressIsNone }
@@ -54,7 +54,7 @@ struct HTTPMailTransport: MailTransport {
     }
 }
 
-/// The body of requests to a service, as a template.
+/// The template of a request body.
 struct HTTPMailBody: Sendable {
     private indirect enum Part: Sendable {
         case template(TextTemplate)
@@ -64,15 +64,15 @@ struct HTTPMailBody: Sendable {
     }
 
     private enum Form: Sendable {
-        /// A text of JSON, or of another kind, with placeholders.
+        /// A text with placeholders, such as JSON.
         case text(TextTemplate)
-        /// JSON whose strings have placeholders.
+        /// JSON with placeholders in its strings.
         case json(Part)
     }
 
     private let form: Form
 
-    /// - Throws: `ConfigurationError` that names the option for what is no template, or makes no JSON where it should.
+    /// - Throws: `ConfigurationError` with the option if the template is invalid or doesn't produce the required JSON.
     init(_ body: Configuration.HTTPMail.Body, isJSON: Bool, _ path: String) throws(ConfigurationError) {
         do {
             switch body {
@@ -106,7 +106,7 @@ struct HTTPMailBody: Sendable {
         }
     }
 
-    /// What the placeholders of bodies may show of a mail; nil when it has no address that can be sent to.
+    /// Returns the placeholder values of a mail, or nil if the sender or recipient is invalid.
     static func values(of message: MailMessage) -> JSONObject? {
         guard let sender = MailAddress(message.sender), let to = message.recipients.first.flatMap({ MailAddress($0) })
         else { return nil }
@@ -148,7 +148,7 @@ struct HTTPMailBody: Sendable {
 }
 
 enum TemplateValues {
-    /// - Parameter escape: What becomes of each text.
+    /// - Parameter escape: Escapes each string.
     static func make(_ object: JSONObject, _ escape: (String) -> String) -> [String: any Sendable] {
         var values: [String: any Sendable] = [:]
         for (name, value) in object { values[name.text] = make(value, escape) }
@@ -158,7 +158,7 @@ enum TemplateValues {
     private static func make(_ json: JSONValue, _ escape: (String) -> String) -> (any Sendable)? {
         switch json {
         case .null: nil
-        // An empty text is no text for the sections of a template.
+        // Nil makes a template section for an empty string disappear.
         case .string(let text): text.isEmpty ? nil : escape(text)
         case .bool(let flag): flag
         case .array(let list): list.compactMap { make($0, escape) }
@@ -168,7 +168,7 @@ enum TemplateValues {
     }
 }
 
-/// Sends mails by Mailgun's HTTP interface: a form, with the key as a password.
+/// Sends mails with Mailgun's HTTP API.
 struct MailgunTransport: MailTransport {
     let account: Configuration.Mailgun
     let caller: HTTPCaller
@@ -194,7 +194,7 @@ struct MailgunTransport: MailTransport {
     }
 }
 
-/// Sends mails by the HTTP interface of Amazon SES (version 2), which takes them in the form that travels.
+/// Sends mails with the HTTP API of Amazon SES (version 2) as raw messages.
 struct SESTransport: MailTransport {
     let account: Configuration.SES
     let caller: HTTPCaller

@@ -3,9 +3,9 @@ import JSON
 import Outgoing
 import ServerConfiguration
 
-/// The access tokens by which a client logs in to a mail server, and which another server gives out.
+/// Fetches the access tokens for signing in to a mail server from its token endpoint.
 ///
-/// One is kept until it expires. Mails that need one at the same time wait for the same request.
+/// Caches a token until it expires. Concurrent callers share one request.
 actor MailAccessTokens {
     private struct Token {
         var text: String
@@ -22,7 +22,9 @@ actor MailAccessTokens {
         self.caller = caller
     }
 
-    /// A token that is good for now; throws `MailFailure` when none is given out.
+    /// Returns a valid token.
+    ///
+    /// - Throws: `MailFailure` if none can be fetched.
     func token() async throws -> String {
         if let kept, kept.expiresAt > .now { return kept.text }
         let task = underWay ?? Task { [refresh, caller] in try await Self.fetch(refresh, caller) }
@@ -37,7 +39,7 @@ actor MailAccessTokens {
         }
     }
 
-    /// Forgets a token that the mail server refused: it may have been taken back before its time.
+    /// Drops a token that the mail server rejected, because it may have been revoked.
     func forget(_ token: String) {
         if kept?.text.hasSameBytes(as: token) == true { kept = nil }
     }
@@ -79,7 +81,7 @@ actor MailAccessTokens {
         return " (\(code))"
     }
 
-    /// How long a token is cached: a minute less than its lifetime, at most a day.
+    /// Returns the cache time of a token: a minute less than its lifetime, at most a day.
     private static func age(_ seconds: JSONValue?) -> Duration {
         let lifetime = seconds?.numberValue ?? seconds?.stringValue.flatMap { Double($0) } ?? 3600
         let good = min(max(lifetime.isFinite ? lifetime : 0, 0), 86_400)

@@ -2,29 +2,29 @@ import Encoding
 import Outgoing
 import ServerConfiguration
 
-/// What takes mails to their recipients.
+/// Sends mails to their recipients.
 protocol MailTransport: Sendable {
     /// Sends a mail.
     ///
-    /// - Throws: `MailFailure`; `CancellationError` when the task is cancelled before the mail can have been taken.
+    /// - Throws: `MailFailure`, or `CancellationError` if the task is cancelled before the mail may have been accepted.
     func send(_ message: MailMessage) async throws -> MailReceipt
 }
 
-/// What a server said that took a mail.
+/// The response of a server that accepted a mail.
 struct MailReceipt: Sendable {
-    /// Its words, for a trial. They may quote the mail.
+    /// The text of the response, for test mails. It may quote the mail.
     var answer: String
 }
 
-/// Why a mail was not sent.
+/// The error for a mail that was not sent.
 package struct MailFailure: Error {
-    /// The message for the operator; never what is in the mail.
+    /// The message for the operator. It never contains parts of the mail.
     var reason: String
-    /// Whether the same mail will never be taken.
+    /// Whether retrying is pointless.
     var isFinal: Bool
-    /// The words of the server, for a trial. They may quote the mail.
+    /// The server's response, for test mails. It may quote the mail.
     var answer = ""
-    /// Whether the mail may have been taken all the same: its end was sent, and nothing was heard.
+    /// Whether the mail may have been accepted anyway: it was sent completely, but no response arrived.
     var isOpen = false
 
     static let addressIsNone = MailFailure(
@@ -32,12 +32,12 @@ package struct MailFailure: Error {
 }
 
 enum MailTransports {
-    /// What the options name.
+    /// Creates the transport that the options select.
     ///
     /// - Parameters:
-    ///   - caller: What makes requests of HTTP; needed where the transport does.
-    ///   - adapter: Calls an adapter of the app's own; needed where it sends the mails.
-    /// - Throws: `ConfigurationError` for bodies of requests that are none.
+    ///   - caller: The HTTP client, or nil to create one if the transport needs it.
+    ///   - adapter: Calls the app's own mail adapter. Required if that sends the mails.
+    /// - Throws: `ConfigurationError` for invalid request bodies or a missing adapter.
     static func transport(
         _ delivery: Configuration.MailDelivery, _ settings: Configuration.Outgoing, _ caller: HTTPCaller?,
         adapter: MailAdapterCall? = nil
@@ -63,12 +63,12 @@ enum MailTransports {
     }
 }
 
-/// Requests to services that take mails.
+/// Sends requests to mail services.
 enum MailRequest {
-    /// How long a service may take for one mail.
+    /// The time limit per mail.
     static let timeLimit = Duration.seconds(25)
 
-    /// Sends a request, and reads from the answer whether the mail was taken.
+    /// Sends a request and determines from the response whether the mail was accepted.
     static func send(_ call: HTTPCall, by caller: HTTPCaller) async throws -> MailReceipt {
         let reply: HTTPReply
         do {
@@ -80,7 +80,7 @@ enum MailRequest {
         }
         let answer = "HTTP \(reply.status) \(String(decoding: reply.body.prefix(2000), as: UTF8.self))"
         guard reply.isSuccess else {
-            // What the service cannot do anything with stays what it is; all else is for the operator to mend.
+            // Only for these two statuses would the same mail be rejected again. The operator can fix the others.
             throw MailFailure(
                 reason: "the service answered \(reply.status)", isFinal: [413, 422].contains(reply.status),
                 answer: answer)
@@ -89,7 +89,7 @@ enum MailRequest {
     }
 }
 
-/// Shows mails on the terminal, where no server for them is configured.
+/// Prints mails to the terminal if no mail server is configured.
 struct TerminalTransport: MailTransport {
     func send(_ message: MailMessage) async throws -> MailReceipt {
         do {
@@ -100,7 +100,7 @@ struct TerminalTransport: MailTransport {
         return MailReceipt(answer: "printed")
     }
 
-    /// A mail as the terminal shows it: without control characters, which would change what is shown.
+    /// Returns a mail as text without control characters, which could manipulate the terminal.
     static func shown(_ message: MailMessage) -> String {
         func line(_ text: String) -> String { MIMEMessage.line(text) }
         let body = message.text.split(separator: "\n", omittingEmptySubsequences: false).map {

@@ -12,12 +12,12 @@ import Synchronization
     import Foundation
 #endif
 
-/// Sends mails by SMTP, with libcurl: with TLS from the beginning, or as soon as the server offers it.
+/// Sends mails over SMTP with libcurl, using TLS from the start or once the server offers it.
 ///
-/// Each mail has a connection of its own, on a thread of its own that waits for the server.
+/// Each mail has its own connection and blocks a thread until the server responds.
 struct SMTPTransport: MailTransport {
     private let server: Configuration.SMTP
-    /// A PEM file of additional trusted certificates, or nil.
+    /// A PEM file of additional trusted certificates.
     private let trustedCertificates: String?
     private let login: Login
     /// Separate threads, so that waiting for mail servers blocks no other work.
@@ -27,18 +27,18 @@ struct SMTPTransport: MailTransport {
         return threads
     }()
 
-    /// How long a server may take for one mail, in seconds.
+    /// The time limit for one mail, in seconds.
     static let timeLimit = 30
     /// Seconds for connecting, including TLS, greeting and login.
     private static let connectLimit = 10
-    /// How long the server may stall before it has the whole mail.
+    /// The maximum time without progress before the server has the whole mail.
     private static let patience = Duration.seconds(10)
-    /// Time for the reply to the whole mail after the caller has stopped waiting.
+    /// The time limit for the response to the whole mail after the caller has stopped waiting.
     private static let lastPatience = Duration.seconds(10)
-    /// Time for the server's reply to the farewell.
+    /// The time limit for the response to QUIT.
     private static let farewellPatience = Duration.seconds(5)
 
-    /// - Parameter caller: What asks for access tokens; used where the server is logged in to by these.
+    /// - Parameter caller: Creates the HTTP client, if access tokens must be fetched.
     init(
         _ server: Configuration.SMTP, trustedCertificates: String?, _ caller: () throws -> HTTPCaller
     ) rethrows {
@@ -74,8 +74,7 @@ struct SMTPTransport: MailTransport {
         if outcome.code == CURLE_LOGIN_DENIED, let credentials, case .refreshed(_, let tokens) = login {
             await tokens.forget(credentials.secret)
         }
-        // A refusal of the recipient or of the mail is final; one of the sender, of the server or of its log-in is for
-        // the operator to mend.
+        // A rejected recipient or content is final. The operator can fix a rejected sender, server or login.
         let isFinal =
             (550...559).contains(outcome.status)
             && (outcome.command == .recipient || (outcome.isWhole && outcome.command == .content))
@@ -87,7 +86,7 @@ struct SMTPTransport: MailTransport {
     private static func reason(_ outcome: Outcome, _ credentials: Credentials?) -> String {
         if outcome.code == CURLE_LOGIN_DENIED, let credentials {
             let kind = credentials.isToken ? "access token" : "password"
-            // A server that has no such log-in has refused nothing yet.
+            // Such a status means that the server doesn't support this login, and has not rejected any credentials.
             return outcome.status < 300
                 ? "the server offers no log-in by \(kind)" : "the server refused the \(kind) (\(outcome.status))"
         }
@@ -119,22 +118,23 @@ struct SMTPTransport: MailTransport {
         var code: CURLcode
         var status = 0
         var error: String
-        /// The last line of the server.
+        /// The last line received from the server.
         var answer = ""
-        /// The last command to the server.
+        /// The last command sent to the server.
         var command = Command.other
         /// Whether the whole mail was sent.
         var isWhole = false
     }
 
-    /// The SMTP commands whose rejections are told apart.
+    /// The SMTP commands whose rejections are distinguished.
     private enum Command {
         case recipient
         case content
         case other
     }
 
-    // Unsafe: libcurl is C. What it is given lives until the transfer has ended, and no pointer leaves this function.
+    // Unsafe: libcurl is C. Everything passed to it lives until the transfer has ended, and no pointer leaves this
+    // function.
     private func transfer(
         _ message: [UInt8], from sender: String, to recipients: [String], _ credentials: Credentials?,
         _ exchange: Exchange
@@ -153,7 +153,7 @@ struct SMTPTransport: MailTransport {
         _ = curl_easy_set_number(handle, CURLOPT_NOSIGNAL, 1)
         _ = curl_easy_set_number(handle, CURLOPT_CONNECTTIMEOUT, Self.connectLimit)
         _ = curl_easy_set_number(handle, CURLOPT_TIMEOUT, Self.timeLimit)
-        // Over a connection that anybody reads no secret goes.
+        // Credentials are never sent over an unencrypted connection.
         let security = credentials == nil ? CURLUSESSL_TRY : CURLUSESSL_ALL
         _ = curl_easy_set_number(handle, CURLOPT_USE_SSL, Int(security.rawValue))
         if let credentials {
@@ -161,7 +161,7 @@ struct SMTPTransport: MailTransport {
             if credentials.isToken {
                 _ = curl_easy_set_text(handle, CURLOPT_XOAUTH2_BEARER, credentials.secret)
                 _ = curl_easy_set_text(handle, CURLOPT_LOGIN_OPTIONS, "AUTH=OAUTHBEARER;AUTH=XOAUTH2")
-                // With the command, as Google and Microsoft describe it.
+                // Sends the token with the command, as Google and Microsoft document it.
                 _ = curl_easy_set_number(handle, CURLOPT_SASL_IR, 1)
             } else {
                 _ = curl_easy_set_text(handle, CURLOPT_PASSWORD, credentials.secret)
@@ -170,7 +170,8 @@ struct SMTPTransport: MailTransport {
         _ = curl_easy_set_text(handle, CURLOPT_MAIL_FROM, "<\(sender)>")
         _ = curl_easy_set_list(handle, CURLOPT_MAIL_RCPT, list)
         _ = curl_easy_set_number(handle, CURLOPT_UPLOAD, 1)
-        // It is asked about once a second, and whenever something comes; at the farewell of no connection that is kept.
+        // libcurl calls the progress function about once a second and when data arrives, but after QUIT only if the
+        // connection isn't reused.
         _ = curl_easy_set_number(handle, CURLOPT_FORBID_REUSE, 1)
         _ = curl_easy_set_number(handle, CURLOPT_NOPROGRESS, 0)
         _ = curl_easy_set_pointer(handle, CURLOPT_XFERINFODATA, Unmanaged.passUnretained(exchange).toOpaque())
@@ -185,7 +186,7 @@ struct SMTPTransport: MailTransport {
                 guard let bytes, let exchange else { return 0 }
                 let line = UnsafeRawBufferPointer(start: bytes, count: size * count)
                 Unmanaged<Exchange>.fromOpaque(exchange).takeUnretainedValue().note {
-                    // The farewell after a refusal is not what was refused.
+                    // The response to QUIT must not replace the rejection before it.
                     if !$0.isLeaving { $0.line = String(decoding: line.prefix(1000), as: UTF8.self) }
                 }
                 return size * count
@@ -193,7 +194,7 @@ struct SMTPTransport: MailTransport {
         _ = curl_easy_set_observer(
             handle,
             { handle, kind, bytes, count, exchange in
-                // Nothing but the word is looked at: what follows it may be a secret.
+                // Reads only the command, because a secret may follow it.
                 guard kind == CURLINFO_HEADER_OUT, let bytes, let exchange else { return 0 }
                 let word = UnsafeRawBufferPointer(start: bytes, count: min(count, 4))
                 let command: Command =
@@ -238,27 +239,27 @@ struct SMTPTransport: MailTransport {
         return "334 " + String(decoding: challenge, as: UTF8.self)
     }
 
-    /// The latest lines of both, with times.
+    /// The state of the SMTP dialog, shared by libcurl's callbacks and the caller.
     private final class Exchange: Sendable {
         struct Said {
-            /// The last line of the server.
+            /// The last line received from the server.
             var line = ""
-            /// The last command to it, but for the farewell.
+            /// The last command sent to the server, except QUIT.
             var command = Command.other
             var isWhole = false
             var isLeaving = false
-            /// The status before the farewell.
+            /// The status before QUIT.
             var status = 0
             fileprivate var latest = ContinuousClock.now
         }
 
-        /// Whether no caller waits for the transfer any more.
+        /// Whether the caller has stopped waiting.
         let isGivenUp = Atomic(false)
         private let state = Mutex(Said())
 
         var said: Said { state.withLock { $0 } }
 
-        /// Notes what was said, or that some bytes were taken.
+        /// Records a line or some sent bytes as progress.
         func note(_ change: (inout Said) -> Void) {
             state.withLock { said in
                 change(&said)
@@ -266,12 +267,12 @@ struct SMTPTransport: MailTransport {
             }
         }
 
-        /// Whether the transfer ends since no caller waits for it. What the server has whole is waited for: otherwise it
-        /// would be sent twice.
+        /// Whether to abort because the caller has stopped waiting. Not if the server has the whole mail, which would
+        /// otherwise be sent twice.
         var isBrokenOff: Bool { isGivenUp.load(ordering: .relaxed) && !said.isWhole }
 
-        /// Whether the server has been silent for too long. One that has the whole mail has all the time that is left:
-        /// it may look for viruses, and the mail must not be sent twice.
+        /// Whether the server has been silent for too long. A server that has the whole mail may use the remaining
+        /// time, for example to scan for viruses, because the mail must not be sent twice.
         var isSilent: Bool {
             let said = said
             let silence = ContinuousClock.now - said.latest

@@ -3,19 +3,18 @@ import JSON
 import NIOCore
 import NIOHPACK
 
-/// A notification as Apple's push service takes it.
+/// Builds requests in the format of Apple's push service.
 package enum APNsForm {
-    /// The largest body, in bytes, and that of calls.
+    /// The maximum payload sizes in bytes, for notifications and for VoIP calls.
     static let mostBytes = 4096
     static let mostBytesOfCalls = 5120
 
-    /// Keys that are request settings, not part of the body.
     private static let settings: Set<Name> = [
         "collapseId", "collapse_id", "pushType", "push_type", "topic", "expiry", "expiration_time", "priority", "id",
         "requestId", "channelId",
     ]
 
-    /// Keys that Apple expects within `aps`, by their names in pushes.
+    /// Push keys that belong in `aps`, with Apple's names for them.
     private static let members: [Name: Name] = [
         "category": "category", "threadId": "thread-id", "targetContentIdentifier": "target-content-id",
         "interruptionLevel": "interruption-level", "sound": "sound",
@@ -52,15 +51,15 @@ package enum APNsForm {
         return others
     }
 
-    /// The header fields, without the token that says who sends.
+    /// Returns the header fields without the authorization.
     ///
-    /// - Parameter topic: The app; nil where the certificate says it.
+    /// - Parameter topic: The app's bundle id, or nil if the certificate determines it.
     static func headers(_ message: PushMessage, topic: String?) -> HPACKHeaders {
         var headers = HPACKHeaders()
         let type = message.pushType ?? "alert"
         if let topic { headers.add(name: "apns-topic", value: topic + suffix(ofType: type)) }
         headers.add(name: "apns-push-type", value: type)
-        // Apple refuses notifications for the background with any other.
+        // APNs rejects background notifications with any other priority.
         if let priority = message.priority ?? (type == "background" ? 5 : nil) {
             headers.add(name: "apns-priority", value: "\(priority)")
         }
@@ -71,7 +70,7 @@ package enum APNsForm {
         return headers
     }
 
-    /// The id of a notification for a device: the same when it is sent once more.
+    /// Returns the `apns-id` of a notification for a device. It is the same for every retry.
     static func identifier(_ message: PushMessage, _ device: PushDevice) -> String {
         var bytes = Array(Insecure.MD5.hash(data: Array("\(message.id) \(device.objectId)".utf8)))
         bytes[6] = bytes[6] & 0x0F | 0x30
@@ -104,7 +103,8 @@ package enum APNsForm {
         }
     }
 
-    /// Whether an installation's app may become a header field; an empty one becomes none.
+    /// Returns whether an installation's app identifier is safe in a header field. An empty identifier is allowed and
+    /// sends no field.
     static func isTopic(_ app: String) -> Bool {
         app.utf8.count <= 255
             && app.utf8.allSatisfy { byte in
@@ -114,7 +114,7 @@ package enum APNsForm {
             }
     }
 
-    /// The path for a device; nil for a token that is none.
+    /// Returns the request path for a device token, or nil if the token is invalid.
     package static func path(_ token: String) -> String? {
         let isToken =
             (2...200).contains(token.utf8.count)

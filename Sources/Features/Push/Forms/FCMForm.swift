@@ -1,9 +1,8 @@
 import JSON
 import ParseModel
 
-/// A notification as Firebase takes it (HTTP v1), without the device.
+/// Builds messages in the format of Firebase (HTTP v1), without the device token.
 enum FCMForm {
-    /// Keys that are settings, not data.
     private static let settings: Set<Name> = [
         "badge", "content-available", "mutable-content", "priority", "expiration_time",
     ]

@@ -1,11 +1,11 @@
 import JSON
 
-/// The texts of a push by languages (`alert-fr`, `title-en-GB`).
+/// The localized texts of a push (`alert-fr`, `title-en-GB`).
 struct LocalizedTexts: Sendable {
     private let data: JSONObject
     private let locales: [String]
 
-    /// Clients write locale identifiers, so longer ones are ignored.
+    /// In bytes. Locale identifiers come from clients, so longer ones are ignored.
     private static let longest = 100
 
     init(_ data: JSONObject) {
@@ -23,7 +23,8 @@ struct LocalizedTexts: Sendable {
 
     private static func normal(_ tag: String) -> String { tag.lowercased().replacing("_", with: "-") }
 
-    /// The locale whose texts a device gets: its own, else that of its language; nil for none of them.
+    /// Returns the best matching locale of the push: the device's own, or else its language. Returns nil if none
+    /// matches.
     func locale(for identifier: String?) -> String? {
         guard let identifier, !locales.isEmpty, identifier.utf8.count <= Self.longest else { return nil }
         var tag = Self.normal(identifier)
@@ -34,7 +35,7 @@ struct LocalizedTexts: Sendable {
         }
     }
 
-    /// The data with the texts of one locale, and without those of others.
+    /// Returns the data with the texts of one locale, or with only the default texts if `locale` is nil.
     func data(for locale: String?) -> JSONObject {
         guard !locales.isEmpty else { return data }
         var result: JSONObject = [:]

@@ -1,32 +1,32 @@
 import JSON
 
-/// What one part of an audience is sent: the same for each of its devices.
+/// A notification for the devices that get the same content.
 package struct PushMessage: Sendable {
-    /// What is shown and what comes with it, with the texts of one locale and one badge; nil where nothing was given.
+    /// The data with the texts of one locale and one badge, or nil if the push has no data.
     var data: JSONObject?
-    /// What Android shows by itself; nil for nothing.
+    /// The `notification` parameter, which Android displays by itself.
     var notification: JSONObject?
-    /// The message of FCM as it is to be; nil for one that is made of the data.
+    /// The FCM message to send unchanged (`rawPayload`), or nil to build it from the data.
     var raw: JSONObject?
-    /// What a later notification replaces this one by.
+    /// The collapse id. A later notification with the same id replaces this one on the device.
     var collapseId: String?
-    /// The kind of notification, as Apple names it; nil where nothing was said.
+    /// Apple's push type, or nil for `alert`.
     var pushType: String?
-    /// The priority, as Apple counts it; nil where nothing was said.
+    /// Apple's priority, or nil for the default.
     var priority: Int?
-    /// When the service gives up, in milliseconds since 1970; nil for the service's own time.
+    /// The delivery deadline in milliseconds since 1970, or nil for the service's default.
     var expiry: Int64?
-    /// By what devices know the notification again.
+    /// Identifies the notification on devices. Repeated deliveries have the same id.
     var id: String
-    /// When it was sent, as ISO 8601.
+    /// The send time in ISO 8601.
     var time: String
-    /// Whether no device gets it.
+    /// Whether this is a dry run that reaches no device.
     var isTrial: Bool
 
-    /// Why what waited for its service for too long is not sent.
+    /// The error of a notification that expired before its service could be reached.
     static let overdue = "expired before it could be sent"
 
-    /// Takes the parameters of a push apart. What stands beside the data counts before what stands in it.
+    /// Reads the parameters of a push. Most settings may also be in `data`; those outside it take precedence.
     package init(content: PushContent, data: JSONObject?, id: String, time: String) {
         self.data = data
         self.id = id
@@ -47,11 +47,10 @@ package struct PushMessage: Sendable {
     }
 }
 
-/// What was asked for, as it waits in the database.
+/// The parameters of a push, as stored in the queue.
 package struct PushContent: Sendable {
-    /// The parameters of the request.
     var body: JSONObject
-    /// When the services give up, in milliseconds since 1970; nil for never.
+    /// The delivery deadline in milliseconds since 1970, or nil if the push doesn't expire.
     var expiry: Int64? = nil
 
     package init(body: JSONObject, expiry: Int64? = nil) {
@@ -61,13 +60,13 @@ package struct PushContent: Sendable {
 
     package var data: JSONObject? { body["data"]?.objectValue }
 
-    /// Whether it is only found out what would be sent.
+    /// Whether this is a dry run.
     var isTrial: Bool {
-        // SDKs put it into the data of a push for Firebase.
+        // SDKs add `dry_run` to the data of pushes for Firebase.
         [body["dry_run"], data?["dry_run"], data?["dryRun"]].contains { $0?.boolValue == true }
     }
 
-    /// How many are added to the badge of each device, or what it becomes; nil where it stays.
+    /// The badge change for each device, or nil to leave badges unchanged.
     var badge: PushBadge? { data?["badge"].flatMap(PushBadge.init(json:)) }
 }
 
@@ -81,13 +80,12 @@ extension JSONValue {
     }
 }
 
-/// What becomes of the badge of each device.
+/// A change of a device's badge.
 enum PushBadge: Sendable, Equatable {
-    /// It becomes a number.
     case set(Double)
     case add(Double)
 
-    /// Reads what a push says; nil for what is none.
+    /// Reads the `badge` parameter. Returns nil if it is invalid or adds zero.
     init?(json: JSONValue) {
         switch json {
         case .number(let number): self = .set(number)
@@ -101,11 +99,11 @@ enum PushBadge: Sendable, Equatable {
         }
     }
 
-    /// What a device shows.
+    /// Returns the badge that a device displays.
     ///
     /// - Parameters:
-    ///   - badge: What its row says.
-    ///   - isChanged: Whether the row has been changed already.
+    ///   - badge: The badge stored in the installation.
+    ///   - isChanged: Whether the stored badge already includes this change.
     func shown(over badge: Double?, isChanged: Bool) -> Double {
         if isChanged { return badge ?? 0 }
         switch self {

@@ -7,13 +7,12 @@ import Outgoing
     import Foundation
 #endif
 
-/// The encryption of web push (RFC 8291): only the browser that subscribed reads what is sent.
+/// Encrypts web-push messages (RFC 8291) so that only the subscribed browser can read them.
 package struct WebPushEncryption {
-    /// The browser's public key, and its shared authentication secret.
     private let browserKey: P256.KeyAgreement.PublicKey
     private let secret: [UInt8]
 
-    /// Reads a subscription's keys, in Base64 for URLs; nil for what is none.
+    /// Reads a subscription's keys from Base64URL. Returns nil if they are invalid.
     package init?(p256dh: String, auth: String) {
         guard let key = Base64URL.decode(p256dh), let secret = Base64URL.decode(auth), secret.count == 16,
             let browserKey = try? P256.KeyAgreement.PublicKey(x963Representation: key)
@@ -22,10 +21,10 @@ package struct WebPushEncryption {
         self.secret = secret
     }
 
-    /// Encrypts a text as one record of the content coding aes128gcm (RFC 8188).
+    /// Encrypts a text as a single record with content encoding `aes128gcm` (RFC 8188).
     ///
     /// - Parameters:
-    ///   - key: A key of this message's own.
+    ///   - key: A new key for this message.
     ///   - salt: 16 random bytes.
     package func encrypt(
         _ text: [UInt8], key: P256.KeyAgreement.PrivateKey = P256.KeyAgreement.PrivateKey(),
@@ -42,7 +41,7 @@ package struct WebPushEncryption {
                 outputByteCount: count)
         }
         let nonce = try derive("nonce", 12).withUnsafeBytes { try AES.GCM.Nonce(data: Data($0)) }
-        // The byte after the text says that no record follows.
+        // The padding delimiter 2 marks the last record.
         let box = try AES.GCM.seal(text + [2], using: derive("aes128gcm", 16), nonce: nonce)
         return salt + [0, 0, 0x10, 0, UInt8(sender.count)] + sender + Array(box.ciphertext) + Array(box.tag)
     }

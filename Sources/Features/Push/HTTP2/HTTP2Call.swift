@@ -1,41 +1,40 @@
 import NIOCore
 import NIOHPACK
 
-/// A request to a service of notifications, by HTTP/2.
+/// A POST request to a push service over HTTP/2.
 struct HTTP2Call: Sendable {
-    /// The header fields after the pseudo-header fields; many calls share them.
+    /// The header fields that follow the pseudo-header fields. Many calls share them.
     var headers: HPACKHeaders
     var path: String
-    /// The body; many calls may share it.
     var body: ByteBuffer
-    /// A header field of this call's own; nil for none.
+    /// An additional header field for this call only.
     var ownField: (name: String, value: String)?
 }
 
-/// What became of a request.
+/// The result of a request to a push service.
 enum HTTP2Outcome: Sendable {
-    /// The service answered.
+    /// The service responded.
     ///
     /// - Parameters:
-    ///   - retryAfter: After how many seconds the service wants to be asked again; nil where it does not say.
-    ///   - body: At most the first few kilobytes.
+    ///   - retryAfter: The `Retry-After` delay in seconds, or nil if the service sent none.
+    ///   - body: The response body, truncated to 8 KiB.
     case answer(status: Int, retryAfter: Double?, body: [UInt8])
-    /// The service may have taken the request, or not: the connection ended, or no answer came in time.
+    /// The service may have processed the request: the connection or stream ended, or the response timed out.
     case unknown(String)
-    /// The service did not get the request: it is left alone for a while, or the server stops.
+    /// The request was not sent, because the service is paused or the server is stopping.
     case unsent(String)
-    /// The service did not get the request before the time by which it was to.
+    /// The request expired before a stream was available.
     case overdue
 }
 
-/// Why a service is not reached.
+/// The reason why a service can't be reached.
 struct HTTP2Failure: Error, CustomStringConvertible {
     let description: String
 }
 
-/// What became of one of several requests that were handed over together.
+/// The outcome of one request of a submission.
 struct HTTP2Result: Sendable {
-    /// Its place among them.
+    /// The index of the request in the submission.
     var index: Int
     var outcome: HTTP2Outcome
 }

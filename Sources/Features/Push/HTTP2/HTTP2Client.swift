@@ -8,22 +8,22 @@ import NIOSSL
     import Foundation
 #endif
 
-/// Sends requests to one service by HTTP/2, many at a time.
+/// An HTTP/2 client for one service that sends many requests concurrently.
 final class HTTP2Client: Sendable {
-    /// Own threads, so that a burst of notifications doesn't delay clients on the same thread.
+    /// Separate threads, so that a burst of notifications doesn't delay client connections.
     private static let threads = MultiThreadedEventLoopGroup(numberOfThreads: max(1, System.coreCount / 2))
 
     private let loop: any EventLoop
     private let pool: NIOLoopBoundBox<HTTP2Pool>
 
-    /// Makes a client, which connects when it is used.
+    /// Creates a client that connects on first use.
     ///
     /// - Parameters:
-    ///   - tls: How it speaks TLS; nil for an address without.
-    ///   - connections: The most connections.
-    ///   - timeLimit: How long an answer may take from when the request has left.
-    ///   - report: Takes what went wrong with connections, for the log.
-    /// - Throws: `NIOSSLError` for certificates that cannot be used.
+    ///   - tls: The TLS configuration, or nil for an unencrypted connection.
+    ///   - connections: The maximum number of connections.
+    ///   - timeLimit: The time limit for a response, starting when the request is sent.
+    ///   - report: Receives connection errors for the log.
+    /// - Throws: `NIOSSLError` for invalid certificates.
     init(
         _ origin: HTTP2Origin, tls: TLSConfiguration?, connections: Int, timeLimit: Duration,
         report: @escaping @Sendable (String) -> Void
@@ -41,10 +41,10 @@ final class HTTP2Client: Sendable {
             eventLoop: loop)
     }
 
-    /// Sends requests. What becomes of them comes as it is known, in any order; it ends when all of it has come. Who
-    /// stops listening gives up what has not been sent.
+    /// Sends requests and returns their results as they arrive, in any order. Cancelling the stream drops the requests
+    /// that were not sent yet.
     ///
-    /// - Parameter end: When a request that has found no stream is given up, in seconds since 1970; nil for never.
+    /// - Parameter end: The deadline for requests to get a stream, in seconds since 1970, or nil for none.
     func send(_ calls: [HTTP2Call], until end: Double? = nil) -> AsyncStream<[HTTP2Result]> {
         let (stream, continuation) = AsyncStream.makeStream(of: [HTTP2Result].self)
         guard !calls.isEmpty else {
@@ -68,14 +68,14 @@ final class HTTP2Client: Sendable {
         return .now() + .milliseconds(Int64(seconds * 1000))
     }
 
-    /// Connects, where there is no connection, and sends nothing.
+    /// Connects if necessary, without sending a request.
     ///
-    /// - Returns: How many requests the service takes at once.
+    /// - Returns: The number of concurrent requests that the service allows.
     /// - Throws: ``HTTP2Failure``.
     func probe() async throws -> Int {
         try await loop.flatSubmit { [pool] in pool.value.probe() }.get()
     }
 
-    /// Ends all connections. What waits has not been sent, and is reported as that before this returns.
+    /// Closes all connections. Reports waiting requests as unsent before it returns.
     func shutdown() async { try? await loop.submit { [pool] in pool.value.close() }.get() }
 }

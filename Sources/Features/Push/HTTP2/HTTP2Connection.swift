@@ -2,10 +2,10 @@ import NIOCore
 import NIOHPACK
 import NIOHTTP2
 
-/// One connection to a service: requests on their streams, as frames.
+/// One HTTP/2 connection to a service.
 ///
-/// Streams are not channels of their own here: a notification is one request and one short answer, and there are many
-/// thousand in a second.
+/// Handles its streams as frames instead of child channels, because notifications are short and several thousand are
+/// sent per second.
 final class HTTP2Connection: ChannelInboundHandler {
     typealias InboundIn = HTTP2Frame
     typealias OutboundOut = HTTP2Frame
@@ -19,34 +19,31 @@ final class HTTP2Connection: ChannelInboundHandler {
     }
 
     private let origin: HTTP2Origin
-    /// Releases the connection when it has ended.
     private let pool: HTTP2Pool
     private var context: ChannelHandlerContext?
     private var streams: [HTTP2StreamID: Stream] = [:]
     private var nextStream = 1
-    /// Streams that the service allows; 0 before its settings arrive.
+    /// The number of streams that the service allows, or 0 before its settings arrive.
     private var streamLimit = 0
-    /// Bytes received since the last window update.
     private var received = 0
-    /// Whether the service accepts no further requests here.
     private var isLeaving = false
     private var awaitsPing = false
     private var ticks: RepeatedTask?
     private var ticksSincePing = 0
 
-    /// Maximum streams used, and the number if a service names no limit.
+    /// The maximum number of streams used, and the number if the service sets no limit.
     private static let mostStreams = 1000
     private static let usualStreams = 100
     private static let mostBodyBytes = 8192
     private static let mostHandedOut = 1 << 29
-    /// Ticks after which a silent connection is closed: ten seconds.
+    /// Ten seconds, in ticks of 250 ms.
     private static let mostSilentTicks = 40
 
-    /// How the frames of a connection are read.
     static var configuration: NIOHTTP2Handler.ConnectionConfiguration {
         var configuration = NIOHTTP2Handler.ConnectionConfiguration()
         configuration.initialSettings = [HTTP2Setting(parameter: .enablePush, value: 0)]
-        // A service may answer all requests that were given up, later. Answers on forgotten streams end a connection.
+        // The service may still respond to every cancelled request. A response on a stream that NIO has forgotten would
+        // close the connection.
         configuration.maximumRecentlyResetStreams = 2 * mostStreams
         return configuration
     }
@@ -56,13 +53,14 @@ final class HTTP2Connection: ChannelInboundHandler {
         self.pool = pool
     }
 
-    /// How many more requests the connection takes now.
+    /// The number of additional requests that can be sent now.
     var room: Int { isLeaving || context == nil ? 0 : streamLimit - streams.count }
 
-    /// Whether the service has said how many streams it allows.
+    /// Whether the service has announced its stream limit.
     var isReady: Bool { streamLimit > 0 }
 
-    /// How many streams the service allows; nil before it has said so, and when it takes no more requests.
+    /// The number of streams that the service allows, or nil before its settings arrive and after it stops accepting
+    /// requests.
     var allowedStreams: Int? { isReady && !isLeaving && context != nil ? streamLimit : nil }
 
     func handlerAdded(context: ChannelHandlerContext) { self.context = context }
@@ -75,7 +73,7 @@ final class HTTP2Connection: ChannelInboundHandler {
         }
     }
 
-    /// Sends a request on a stream of its own; there must be room. ``flush()`` sends what was written.
+    /// Sends a request on a new stream, which requires ``room``. Call ``flush()`` afterwards.
     func send(_ entry: HTTP2Submission.Entry, within limit: TimeAmount) {
         guard let context else { return }
         let id = HTTP2StreamID(nextStream)
@@ -87,7 +85,7 @@ final class HTTP2Connection: ChannelInboundHandler {
         headers.add(name: ":method", value: "POST")
         headers.add(name: ":scheme", value: origin.isSecure ? "https" : "http")
         headers.add(name: ":authority", value: origin.authority)
-        // Each path is another: it would only push what is always the same out of the table of header fields.
+        // Each path is different. Indexing them would evict the constant fields from the header table.
         headers.add(name: ":path", value: call.path, indexing: .nonIndexable)
         for (name, value, indexing) in call.headers { headers.add(name: name, value: value, indexing: indexing) }
         if let (name, value) = call.ownField { headers.add(name: name, value: value, indexing: .nonIndexable) }
@@ -102,7 +100,7 @@ final class HTTP2Connection: ChannelInboundHandler {
 
     func flush() { context?.flush() }
 
-    /// Ends the connection. What has no answer yet may have been taken.
+    /// Closes the connection. Requests without a response end as `unknown`.
     func close() {
         let open = streams
         streams = [:]
@@ -165,7 +163,7 @@ final class HTTP2Connection: ChannelInboundHandler {
     }
 
     func errorCaught(context: ChannelHandlerContext, error: any Error) {
-        // What is wrong with one stream is no reason to end a connection.
+        // An error on one stream doesn't affect the others.
         if error is NIOHTTP2Errors.StreamError { return }
         pool.failed(error)
         context.close(promise: nil)
@@ -201,7 +199,6 @@ final class HTTP2Connection: ChannelInboundHandler {
             stream.entry, .answer(status: stream.status, retryAfter: stream.retryAfter, body: stream.body))
     }
 
-    /// Times out requests, and pings the service regularly.
     private func tick() {
         guard let context else { return }
         let now = NIODeadline.now()

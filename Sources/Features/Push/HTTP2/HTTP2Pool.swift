@@ -9,15 +9,15 @@ struct HTTP2Origin: Sendable {
     var port: Int
     var isSecure: Bool
 
-    /// The name of the service in requests.
+    /// The `:authority` of requests.
     var authority: String { port == (isSecure ? 443 : 80) ? host : "\(host):\(port)" }
 }
 
-/// The connections to one service, and the requests that wait for a stream. Used on one event loop alone.
+/// The connections to one service, and the requests that wait for a stream. Used only on its event loop.
 ///
-/// What the service certainly has not taken (a stream that it refused, one after its GOAWAY, a connection that was never
-/// made) is sent once more without a word to the caller. After many failures in a row nothing is sent for some time: what
-/// comes then, or waits already, is handed back, so that the caller keeps nothing for a service that is not there.
+/// Silently resends requests that the service certainly hasn't processed: those on a refused stream, after its GOAWAY
+/// or on a connection that failed. After many consecutive failures the pool pauses. It then returns new and waiting
+/// requests as unsent, so that the caller doesn't buffer them during an outage.
 final class HTTP2Pool {
     private let origin: HTTP2Origin
     private let tls: NIOSSLContext?
@@ -37,7 +37,7 @@ final class HTTP2Pool {
 
     private static let stopping = "the server is stopping"
 
-    /// Time limit of a probe, in seconds.
+    /// In seconds.
     private static let probeTime: Int64 = 10
 
     init(
@@ -52,7 +52,7 @@ final class HTTP2Pool {
         self.report = report
     }
 
-    /// Takes requests over.
+    /// Queues requests and sends them if possible. During a pause they end as `unsent` immediately.
     func submit(_ submission: HTTP2Submission) {
         if let reason {
             for index in submission.calls.indices { submission.finish(index, .unsent(reason)) }
@@ -62,7 +62,7 @@ final class HTTP2Pool {
         continueSending()
     }
 
-    /// Connects where there is no connection, and gives how many requests the service takes at once.
+    /// Connects if necessary, and returns the number of concurrent requests that the service allows.
     func probe() -> EventLoopFuture<Int> {
         let promise = loop.makePromise(of: Int.self)
         guard !isClosed else {
@@ -82,7 +82,7 @@ final class HTTP2Pool {
         for promise in waiting { promise.fail(HTTP2Failure(description: reason)) }
     }
 
-    /// Ends all connections.
+    /// Closes all connections and reports waiting requests as unsent.
     func close() {
         isClosed = true
         failProbes(Self.stopping)
@@ -91,7 +91,7 @@ final class HTTP2Pool {
         flush()
     }
 
-    /// What became of a request.
+    /// Reports the outcome of a request. Anything but a response below 500 counts as a failure.
     func finish(_ entry: HTTP2Submission.Entry, _ outcome: HTTP2Outcome) {
         if case .answer(let status, _, _) = outcome, status < 500 {
             pauses.noteAnswer()
@@ -102,18 +102,18 @@ final class HTTP2Pool {
         entry.submission.finish(entry.index, outcome)
     }
 
-    /// The service has not looked at a request: it is sent before those that wait.
+    /// Puts a request that the service hasn't processed at the front of the queue.
     func requeue(_ entry: HTTP2Submission.Entry) {
         if let reason { giveUp(entry, .unsent(reason)) } else { queue.prepend(entry) }
     }
 
-    /// The service had no stream for a request.
+    /// Requeues a request whose stream the service refused, and counts a failure.
     func wasRefused(_ entry: HTTP2Submission.Entry) {
         noteFailure()
         requeue(entry)
     }
 
-    /// Something is wrong with a connection.
+    /// Reports a connection error and remembers it as the reason of a pause.
     func failed(_ error: any Error) {
         lastError = "\(error)"
         report(lastError)
@@ -125,13 +125,12 @@ final class HTTP2Pool {
         continueSending()
     }
 
-    /// Something went wrong, or the service takes no more on a connection: without an answer in between, often enough of
-    /// that is a reason to leave it alone.
+    /// Counts a failure. ``ServicePauses/mostFailures`` consecutive failures start a pause.
     func noteFailure() {
         if let seconds = pauses.noteFailure() { pause(seconds, "\(ServicePauses.mostFailures) failures in a row") }
     }
 
-    /// Pauses for some seconds. Nil keeps the current pause.
+    /// Starts a pause, or keeps the current one if `seconds` is nil.
     private func pause(_ seconds: Int64?, _ reason: String) {
         failProbes(reason)
         guard let seconds, !isClosed else { return }
@@ -159,7 +158,7 @@ final class HTTP2Pool {
         entry.submission.finish(entry.index, outcome)
     }
 
-    /// Sends what waits as far as there are streams, and makes connections where there are not enough.
+    /// Sends queued requests on free streams, and opens a connection if there are too few streams.
     func continueSending() {
         defer { flush() }
         while let entry = queue.first, entry.submission.isGivenUp { queue.removeFirst() }
@@ -204,7 +203,7 @@ final class HTTP2Pool {
                 channel.eventLoop.makeCompletedFuture {
                     let pipeline = channel.pipeline.syncOperations
                     if let tls {
-                        // An address is no name that a server could choose its certificate by.
+                        // TLS allows no IP address as server name.
                         let isAddress = (try? SocketAddress(ipAddress: origin.host, port: 0)) != nil
                         try pipeline.addHandler(
                             NIOSSLClientHandler(context: tls, serverHostname: isAddress ? nil : origin.host))

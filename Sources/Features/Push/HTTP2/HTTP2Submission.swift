@@ -1,9 +1,9 @@
 import NIOCore
 import NIOHPACK
 
-/// Requests that were handed over together, and what is known of them. Used on the event loop of their connections alone.
+/// Requests that were submitted together, and their results. Used only on the event loop of their connections.
 final class HTTP2Submission {
-    /// A request that waits for a stream, or has one.
+    /// A queued or sent request.
     struct Entry {
         let submission: HTTP2Submission
         let index: Int
@@ -17,7 +17,7 @@ final class HTTP2Submission {
     private(set) var isGivenUp = false
     private let end: NIODeadline?
 
-    /// - Parameter end: When requests that have found no stream are given up; nil for never.
+    /// - Parameter end: The deadline for requests to get a stream, or nil for none.
     init(
         _ calls: [HTTP2Call], _ continuation: AsyncStream<[HTTP2Result]>.Continuation, until end: NIODeadline? = nil
     ) {
@@ -27,17 +27,17 @@ final class HTTP2Submission {
         open = calls.count
     }
 
-    /// Whether what has found no stream is too late.
+    /// Whether requests that are still waiting for a stream have expired.
     var isOverdue: Bool { end.map { $0 < .now() } ?? false }
 
-    /// Notes what became of a request.
+    /// Records the outcome of a request.
     func finish(_ index: Int, _ outcome: HTTP2Outcome) {
         results.append(HTTP2Result(index: index, outcome: outcome))
         open -= 1
         if open == 0 { flush() }
     }
 
-    /// Hands over what is known since the last time.
+    /// Delivers the results since the last flush. Finishes the stream once every request has a result.
     func flush() {
         if !results.isEmpty {
             continuation.yield(results)
@@ -46,6 +46,6 @@ final class HTTP2Submission {
         if open == 0 { continuation.finish() }
     }
 
-    /// The caller no longer waits for the rest.
+    /// Drops the requests that were not sent yet, because the caller stopped listening.
     func giveUp() { isGivenUp = true }
 }

@@ -1,6 +1,6 @@
 import NIOCore
 
-/// Gathers what is written until it is flushed. Frames of HTTP/2 are small and many: each would be a record of TLS of its own.
+/// Combines writes until the next flush, because each small HTTP/2 frame would otherwise become a TLS record.
 final class WriteGatherer: ChannelOutboundHandler {
     typealias OutboundIn = IOData
     typealias OutboundOut = IOData

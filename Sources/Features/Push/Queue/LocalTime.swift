@@ -1,13 +1,13 @@
 import ParseModel
 
-/// When it is some time in a time zone.
+/// Resolves local times in several time zones.
 enum LocalTime {
-    /// The moments at which it is a time in time zones, with the zones that agree about each.
+    /// Returns the instants of a local time, each with the time zones that share it.
     ///
     /// - Parameters:
-    ///   - time: The time as if it were one of UTC.
-    ///   - zones: The zones with their difference from UTC at that time, in seconds.
-    /// - Returns: By the difference from UTC in hours, as text.
+    ///   - time: The local time, interpreted as UTC.
+    ///   - zones: Time zones with their UTC offsets at that time, in seconds.
+    /// - Returns: The instants by UTC offset in hours, as text.
     static func moments(
         _ time: ParseDate, in zones: [(name: String, offset: Int64)]
     ) -> [String: (due: ParseDate, zones: [String])] {

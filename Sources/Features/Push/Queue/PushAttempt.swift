@@ -1,28 +1,28 @@
-/// A device that is sent to, and how far it has come.
+/// A device with the progress of sending to it.
 package struct PushAttempt: Sendable {
     let device: PushDevice
-    /// What may send to it, in the order in which it is tried.
+    /// The senders for the device, in the order they are tried.
     let entries: [any PushSender]
-    /// When it is tried next.
+    /// The time of the next attempt.
     package private(set) var due = ContinuousClock.now
     private(set) var last: PushOutcome?
     private var position = 0
     private var tries = 0
     private var misses = 0
 
-    /// - Parameter entries: At least one.
+    /// - Parameter entries: At least one sender.
     package init(device: PushDevice, entries: [any PushSender]) {
         self.device = device
         self.entries = entries
     }
 
-    /// Whether no entry is left.
+    /// Whether all entries have been tried.
     var isExhausted: Bool { position >= entries.count }
 
-    /// What sends to it next, or sent last.
+    /// The current entry, or the last one after all have been tried.
     var entry: any PushSender { entries[min(position, entries.count - 1)] }
 
-    /// The same device by the next entry, which may know it.
+    /// Returns an attempt by the next entry, which may know the token.
     func byNextEntry() -> Self {
         var next = self
         next.position += 1
@@ -30,22 +30,23 @@ package struct PushAttempt: Sendable {
         return next
     }
 
-    /// The same device after a while; nil when it has been tried often enough.
+    /// Returns the next attempt after a pause, or nil after `most` attempts.
     ///
-    /// - Parameter seconds: After how long the service wants to be asked; nil where it does not say.
+    /// - Parameter seconds: The delay requested by the service, or nil if it requested none.
     package func later(_ outcome: PushOutcome, most: Int, after seconds: Double?) -> Self? {
         var next = self
         next.tries += 1
         next.last = outcome
         guard next.tries < most else { return nil }
-        // What a service says may be no time at all.
+        // The service may send any number here.
         let wanted = seconds.flatMap { (0...86_400).contains($0) ? $0 : nil }
         next.due = .now + .seconds(wanted ?? Self.pause(next.tries))
         return next
     }
 
-    /// The same device after a while, at the latest when its time is over: what the service did not get is no try. While
-    /// the service is left alone, asking costs nothing: it is asked more often than where it failed.
+    /// Returns the next attempt after a pause, due at `end` at the latest. Doesn't count as an attempt, because the
+    /// service didn't get the request. The pauses stay short, because attempts cost nothing while the service is
+    /// paused.
     func notReached(_ outcome: PushOutcome, until end: ContinuousClock.Instant) -> Self {
         var next = self
         next.misses += 1

@@ -12,21 +12,19 @@ import Synchronization
     import Foundation
 #endif
 
-/// Pushes wait in the database, and are sent from there by whichever process takes their parts.
+/// Sends queued pushes from the database. Every process can take parts of a push.
 ///
-/// A device is sent to at least once. A process has the devices that it takes for a minute, and says again and again that it
-/// works on them; when it dies, another one takes those that are not settled.
+/// Each device is sent to at least once. A process leases its devices for a minute and renews the lease while it works.
+/// If the process dies, another one takes the devices that aren't settled.
 public final class PushQueue: Pusher {
     private let settings: Configuration.Push
     private let services: PushServices
     private let worker: RangeWorker
     private let logger: Logger
-    /// Identifies this process as the owner of ranges.
     private let owner: String
     private let wakes: [AsyncStream<Void>]
     private let wakers: [AsyncStream<Void>.Continuation]
     private let running = Mutex<[Int: Work]>([:])
-    /// Ranges whose outcome is not settled.
     private let unsettled = Mutex<[Int64]>([])
     private let lastRun = Atomic(0)
     private let changes = Mutex<@Sendable (String) async -> Void>({ _ in })
@@ -36,11 +34,9 @@ public final class PushQueue: Pusher {
         let task: Task<Void, Never>
     }
 
-    /// Concurrent ranges per device type.
     private static let atOnce = 4
-    /// Time for ranges to end when the server stops.
     private static let grace = Duration.seconds(5)
-    /// Seconds until a part that failed to start is retried, and until it is given up after its time.
+    /// The pause before a part that failed to start is retried, and the time after which it is given up, in seconds.
     private static let partPause = 30.0
     private static let partPatience: Int64 = 86_400
 
@@ -51,7 +47,7 @@ public final class PushQueue: Pusher {
         let owner = Identifiers.hexadecimal(32)
         self.owner = owner
         worker = RangeWorker(owner: owner, settings: settings, services: services, logger: logger)
-        // One for the parts, one for each type, one for devices of no type.
+        // One for parts, one for each type, and one for devices of unsupported types.
         let streams = (0..<services.types.count + 2).map { _ in
             AsyncStream.makeStream(of: Void.self, bufferingPolicy: .bufferingNewest(1))
         }
@@ -72,11 +68,11 @@ public final class PushQueue: Pusher {
             ? "The payload has \(size) bytes, and may have \(most)." : nil
     }
 
-    /// Sends what waits, until the task is cancelled.
+    /// Sends queued pushes until the task is cancelled.
     ///
     /// - Parameters:
-    ///   - filter: Reads the condition of a push.
-    ///   - noteChange: Takes the id of a push whose row has changed.
+    ///   - filter: Parses the condition of a push.
+    ///   - noteChange: Receives the id of each push whose row changed.
     public func run(
         _ store: ObjectStore, filter: @escaping @Sendable (JSONObject) throws -> Filter,
         noteChange: @escaping @Sendable (String) async -> Void
@@ -99,7 +95,6 @@ public final class PushQueue: Pusher {
         await stop(store)
     }
 
-    /// Looks for abandoned ranges regularly, and reports that this process is alive.
     private func tick(_ store: ObjectStore) async {
         var second = 0
         while !Task.isCancelled {
@@ -114,7 +109,7 @@ public final class PushQueue: Pusher {
         }
     }
 
-    /// Removes expired rows each hour. In its own task because it may take long, while leases must be renewed.
+    /// Runs separately from `tick` because it may take long, while leases must be renewed.
     private func sweep(_ store: ObjectStore) async {
         while !Task.isCancelled {
             await attempt("old failures of pushes") {
@@ -136,7 +131,6 @@ public final class PushQueue: Pusher {
         }
     }
 
-    /// Reschedules pushes whose rows were changed.
     private func followMoves(_ store: ObjectStore) async throws {
         for push in try await store.pushes.moved() {
             let time = PushTime(json: .string(push.pushTime))
@@ -149,7 +143,6 @@ public final class PushQueue: Pusher {
         }
     }
 
-    /// Turns a due part into ranges. Returns false if none is due.
     private func startPart(_ store: ObjectStore, _ filter: @escaping @Sendable (JSONObject) throws -> Filter)
         async throws -> Bool
     {
@@ -159,7 +152,7 @@ public final class PushQueue: Pusher {
         do {
             try await begin(store, filter, types: types, size: size) { part in taken.withLock { $0 = part } }
         } catch {
-            // What one push asks for keeps no other from being sent.
+            // A failing push must not block the others.
             guard let part = taken.withLock({ $0 }) else { throw error }
             if let error = error as? ParseError, Self.isFinal(error, for: part) {
                 try await store.pushes.fail(part.pushId, code: error.code, message: error.message)
@@ -209,7 +202,8 @@ public final class PushQueue: Pusher {
                 }
                 try await store.pushes.removePart(part)
             } else {
-                // All of what a process works on at once may be sent twice when it dies: that is one batch.
+                // If a process dies, all ranges it is working on may be sent twice. Together they are at most one
+                // batch.
                 try await store.pushes.makeRanges(
                     part, condition, types: types, wholeTypes: self.services.wholeTypes.map(\.text), size: size,
                     pieces: Self.atOnce)
@@ -239,13 +233,13 @@ public final class PushQueue: Pusher {
         }
     }
 
-    /// Sends a range, which continues for a while when the server stops.
+    /// Sends a range in a detached task, which continues for a while when the server stops.
     private func start(
         _ range: PushRange, _ store: ObjectStore, _ slots: RangeSlots, _ waker: AsyncStream<Void>.Continuation
     ) {
         slots.noteOpened()
         let number = lastRun.wrappingAdd(1, ordering: .relaxed).newValue
-        // Under the lock, so that the end of a task is not noted before its beginning.
+        // Under the lock, so that the task can't end before it is recorded.
         running.withLock { running in
             let task = Task.detached {
                 let isSettled = await self.worker.work(
@@ -265,14 +259,13 @@ public final class PushQueue: Pusher {
 
     private func end(_ number: Int) { running.withLock { $0[number] = nil } }
 
-    /// Waits a while for running ranges, and leaves the rest to other processes.
     private func stop(_ store: ObjectStore) async {
         worker.stopSoon()
         let end = ContinuousClock.now + Self.grace
         while ContinuousClock.now < end, running.withLock({ !$0.isEmpty }) {
             await Task { try? await Task.sleep(for: .milliseconds(10)) }.value
         }
-        // At first, so that it is known which devices were not sent to.
+        // Before cancelling the tasks, so that they learn which devices were not sent to.
         await services.shutdown()
         let tasks = running.withLock { $0.values.map(\.task) }
         for task in tasks { task.cancel() }

@@ -1,23 +1,23 @@
 import Synchronization
 
-/// What is known of parts of pushes and of entries, so that nothing is sent again and again that is refused.
+/// Remembers which parts and entries are rejected by their services.
 ///
-/// A service that refuses what is sent, or who sends it, refuses it for each device: after a few equal answers the rest is not
-/// sent at all.
+/// A service that rejects a message or its sender rejects it for every device. After ten identical rejections the
+/// remaining devices are not sent to.
 final class PushVerdicts: Sendable {
-    /// Devices that one entry sends the same text to.
+    /// The devices of a push that get the same text from the same entry.
     struct Part: Hashable {
         var pushId: String
         var locale: String?
         var entry: String
     }
 
-    /// Whether a part is sent.
+    /// Whether to send a part.
     enum Verdict {
-        /// Nothing is known: a few devices are tried first.
+        /// Nothing is known yet, so only a few devices are tried.
         case unknown
         case good
-        /// It is refused, and why.
+        /// The service rejects the part.
         case stopped(PushOutcome)
     }
 
@@ -30,9 +30,8 @@ final class PushVerdicts: Sendable {
 
     private let state = Mutex(State())
 
-    /// How many equal refusals stop a part, and so how many devices are tried first.
+    /// The number of identical rejections that stop a part, and therefore the number of devices tried first.
     static let mostRefusals = 10
-    /// How long an entry rests after its service rejects it.
     private static let pause = Duration.seconds(60)
     private static let mostParts = 10_000
 
@@ -48,7 +47,7 @@ final class PushVerdicts: Sendable {
         }
     }
 
-    /// Notes an answer; returns whether the entry has become unusable by it.
+    /// Records an outcome. Returns true if it made the entry unusable.
     func note(_ part: Part, _ outcome: PushOutcome) -> Bool {
         state.withLock { state in
             switch outcome {
@@ -70,7 +69,7 @@ final class PushVerdicts: Sendable {
         }
     }
 
-    /// Notes that the devices that were tried first gave no reason to stop.
+    /// Allows a part if none of the devices tried first was rejected.
     func noteTried(_ part: Part) {
         state.withLock { state in
             if state.refusals[part] == nil, state.stopped[part] == nil { Self.allow(part, &state) }
@@ -81,7 +80,7 @@ final class PushVerdicts: Sendable {
         if state.good.count >= mostParts { state.good = [] }
         state.good.insert(part)
         state.refusals[part] = nil
-        // Those that were asked first were wrong about the others.
+        // The devices tried first were exceptions.
         state.stopped[part] = nil
     }
 }

@@ -9,17 +9,15 @@ import ParseStorage
     import Foundation
 #endif
 
-/// Sends to the devices of one range: in parts that get the same, by the entries that may reach them, until each was sent to
-/// or cannot be.
+/// Sends to the devices of one range until each has an outcome. Devices that get the same content are sent to together.
 struct RangeSender {
     let services: PushServices
     let guardian: TokenGuard
     let verdicts: PushVerdicts
-    /// Whether what may have been sent is not sent again.
+    /// Whether unclear attempts are not repeated.
     let isAtMostOnce: Bool
     let logger: Logger
 
-    /// Maximum time for one device.
     private static let longest = Duration.seconds(600)
 
     private struct Variant: Hashable {
@@ -27,21 +25,19 @@ struct RangeSender {
         var badge: Double?
     }
 
-    /// Equal content and its devices.
     private struct Part: Sendable {
         var message: PushMessage
         var locale: String?
-        /// When it is too late.
         var end: ContinuousClock.Instant
-        /// Whether that is since it expires then.
+        /// Whether the push expires at `end`.
         var expires: Bool
-        /// How many devices are tried first, where nothing is known of the service.
+        /// The number of devices tried first while nothing is known about the service.
         var firstTried: Int
     }
 
     /// Sends to all devices of a range.
     ///
-    /// - Parameter noteWaiting: Takes whether all devices that are left wait for a later try.
+    /// - Parameter noteWaiting: Called when all remaining devices start or stop waiting for a later attempt.
     func send(
         _ range: PushRange, _ tally: RangeTally, noteWaiting: @escaping @Sendable (_ isWaiting: Bool) -> Void
     ) async {
@@ -70,7 +66,7 @@ struct RangeSender {
             for (variant, attempts) in variants {
                 var data = texts?.data(for: variant.locale)
                 if let badge = variant.badge { data?["badge"] = .number(badge) }
-                // The same when the range is sent once more: devices know it again.
+                // Unchanged if the range is sent again, so that devices recognize a repeated delivery.
                 let id = "\(range.pushId)\(range.offset.isEmpty ? "" : "_\(range.offset)")"
                 let message = PushMessage(
                     content: content, data: data, id: id,
@@ -89,7 +85,7 @@ struct RangeSender {
         activity.end()
     }
 
-    /// Records what devices would get. Returns those that need a request.
+    /// Records what devices would get in a dry run. Returns those whose service takes part in dry runs.
     private func render(_ message: PushMessage, _ attempts: [PushAttempt], _ locale: String?, _ tally: RangeTally)
         -> [PushAttempt]
     {
@@ -119,7 +115,7 @@ struct RangeSender {
         while !open.isEmpty, !Task.isCancelled {
             let now = ContinuousClock.now
             guard now < part.end else {
-                // Not all services know an expiry.
+                // Not all services support an expiry.
                 for attempt in open { tally.note(attempt.device, Self.lateOutcome(of: attempt, part), isDead: false) }
                 return
             }
@@ -139,7 +135,7 @@ struct RangeSender {
                 }
             }
             judge(suspects, tally)
-            // What is not tried again in time has failed now.
+            // A retry after the deadline counts as failed now.
             open.removeAll { attempt in
                 guard attempt.due > part.end, let last = attempt.last else { return false }
                 tally.note(attempt.device, last, isDead: false)
@@ -153,9 +149,7 @@ struct RangeSender {
         return .failed(PushMessage.overdue)
     }
 
-    /// Sends by one entry, at first to a few devices if nothing is known of it.
-    ///
-    /// - Returns: Devices to try again, by this entry or the next.
+    /// Sends by one entry, first to a few devices if nothing is known about it. Returns the devices to try again.
     private func send(_ part: Part, _ key: PushVerdicts.Part, _ group: [PushAttempt], _ tally: RangeTally) async
         -> [PushAttempt]
     {
@@ -204,7 +198,7 @@ struct RangeSender {
             if let next = attempt.later(outcome, most: outcome.mostTries, after: after) { return next }
         case .unreached: return attempt.notReached(outcome, until: part.end)
         case .unclear:
-            // A device that was reached already would show it twice, unless it knows it again.
+            // A device that was reached already would show it twice, unless it recognizes repeated deliveries.
             let most = part.message.collapseId == nil && entry.repeatsShow ? 2 : outcome.mostTries
             if !isAtMostOnce, let next = attempt.later(outcome, most: most, after: nil) { return next }
         case .sent: guardian.note(entry.name, isRefusal: false)
@@ -216,7 +210,7 @@ struct RangeSender {
         return nil
     }
 
-    /// Decides whether tokens unknown to all entries are dead, given what is known of the entries.
+    /// Decides whether tokens that no entry knows are dead, which requires that all entries are trusted.
     private func judge(_ suspects: [PushAttempt], _ tally: RangeTally) {
         for attempt in suspects {
             let wrong = attempt.entries.filter { !guardian.trusts($0.name) }

@@ -1,27 +1,25 @@
 import Synchronization
 
-/// The ranges of one type of devices that a process works on, and whether it may take another one.
+/// Limits how many ranges of one device type a process works on.
 ///
-/// A range whose devices all wait for a later try keeps no slot: what is sent by one service does not wait for another that
-/// is down. How many devices wait in memory is bounded.
+/// A range whose remaining devices all wait for a later attempt occupies no slot, so that an outage of one service
+/// doesn't delay the others. The number of waiting devices is bounded.
 final class RangeSlots: Sendable {
     private struct State {
         var open = 0
         var waiting = 0
-        /// The devices of the ranges that wait, as they were taken.
+        /// The total number of devices of waiting ranges, including settled ones.
         var devices = 0
     }
 
     private let state = Mutex(State())
     private let atOnce: Int
 
-    /// Maximum waiting ranges, and the maximum of their devices.
     private static let mostWaiting = 500
     private static let mostDevices = 20_000
 
     init(atOnce: Int) { self.atOnce = atOnce }
 
-    /// Whether another range may be taken.
     var hasRoom: Bool {
         state.withLock { state in
             state.open - state.waiting < atOnce && state.waiting <= Self.mostWaiting
@@ -29,14 +27,13 @@ final class RangeSlots: Sendable {
         }
     }
 
-    /// Notes that a range was taken.
     func noteOpened() { state.withLock { $0.open += 1 } }
 
     func noteDone() { state.withLock { $0.open -= 1 } }
 
-    /// Notes that all that is left of a range waits, or does so no more.
+    /// Records that a range starts or stops waiting for later attempts.
     ///
-    /// - Parameter devices: How many devices the range had.
+    /// - Parameter devices: The number of devices that the range started with.
     func note(isWaiting: Bool, devices: Int) {
         state.withLock { state in
             state.waiting += isWaiting ? 1 : -1
@@ -45,7 +42,7 @@ final class RangeSlots: Sendable {
     }
 }
 
-/// Whether all that is left of a range waits for a later try.
+/// Detects when all remaining devices of a range wait for a later attempt.
 final class RangeActivity: Sendable {
     private struct State {
         var working: Int
@@ -57,22 +54,22 @@ final class RangeActivity: Sendable {
     private let report: @Sendable (_ isWaiting: Bool) -> Void
 
     /// - Parameters:
-    ///   - parts: How many parts of the range are being sent.
-    ///   - left: Says how many devices are left of it.
-    ///   - report: Takes each change.
+    ///   - parts: The number of parts being sent.
+    ///   - left: Returns the number of unsettled devices.
+    ///   - report: Called when the range starts or stops waiting.
     init(parts: Int, left: @escaping @Sendable () -> Int, report: @escaping @Sendable (_ isWaiting: Bool) -> Void) {
         state = Mutex(State(working: parts))
         self.left = left
         self.report = report
     }
 
-    /// Notes that a part waits, or is done.
+    /// Records that a part waits or is done.
     func pause() { update(-1) }
 
-    /// Notes that a part goes on.
+    /// Records that a part continues.
     func resume() { update(1) }
 
-    /// Notes that nothing goes on any more, also where some are left since the task was cancelled.
+    /// Ends the waiting state, even if cancellation left devices unsettled.
     func end() { update(0, isOver: true) }
 
     private func update(_ change: Int, isOver: Bool = false) {

@@ -2,11 +2,11 @@ import JSON
 import ParseStorage
 import Synchronization
 
-/// What is known so far of the devices of a range, and what of it has yet to be settled.
+/// The outcomes of a range's devices that aren't settled in the database yet.
 final class RangeTally: Sendable {
     private struct State {
         var progress = PushProgress()
-        /// Compared by bytes, as the database does.
+        /// Compared by bytes, like in the database.
         var left: Set<Name>
         var isChanged = false
     }
@@ -15,7 +15,7 @@ final class RangeTally: Sendable {
     private let cleansTokens: Bool
     private let isTrial: Bool
 
-    /// - Parameter isTrial: Whether nothing is sent: what would have been is counted apart.
+    /// - Parameter isTrial: Whether this is a dry run, which has a separate report.
     init(_ devices: [PushRange.Device], cleansTokens: Bool, isTrial: Bool = false) {
         state = Mutex(State(left: Set(devices.map { Name($0.objectId) })))
         self.cleansTokens = cleansTokens
@@ -23,10 +23,10 @@ final class RangeTally: Sendable {
         if isTrial { state.withLock { $0.progress.report = PushReport() } }
     }
 
-    /// How many devices are not settled.
+    /// The number of devices without an outcome.
     var left: Int { state.withLock { $0.left.count } }
 
-    /// Notes what a device would get in a trial run.
+    /// Records what a device would get in a dry run.
     func render(_ device: PushDevice, by entry: String, locale: String?, bytes: Int) {
         state.withLock { state in
             state.progress.report?.add("locales", locale ?? "default")
@@ -36,11 +36,11 @@ final class RangeTally: Sendable {
         }
     }
 
-    /// Notes what became of a device; only the first word about it counts.
+    /// Records the outcome of a device. Only its first outcome counts.
     ///
     /// - Parameters:
-    ///   - isDead: Whether its token is to be removed.
-    ///   - entry: What sent to it; nil where nothing could.
+    ///   - isDead: Whether its token should be removed.
+    ///   - entry: The entry to name in the push's error, or nil to name none.
     func note(_ device: PushDevice, _ outcome: PushOutcome, isDead: Bool, by entry: String? = nil) {
         state.withLock { state in
             guard state.left.remove(Name(device.objectId)) != nil else { return }
@@ -71,15 +71,16 @@ final class RangeTally: Sendable {
         }
     }
 
-    /// Takes what has yet to be settled; nil when nothing is new and the range is not done.
+    /// Returns the progress that is not settled yet. Returns nil if nothing changed or the range is complete, unless
+    /// `isEnd` is true.
     ///
-    /// - Parameter isEnd: Whether nothing more comes.
+    /// - Parameter isEnd: Whether this is the last progress of the range.
     func take(isEnd: Bool) -> PushProgress? {
         state.withLock { state in
             guard state.isChanged || isEnd else { return nil }
             var progress = state.progress
             progress.left = state.left.isEmpty ? nil : state.left.map(\.text)
-            // What is done is settled once, at its end.
+            // A completed range is settled once, at its end.
             if !isEnd, state.left.isEmpty { return nil }
             state.progress = PushProgress()
             if isTrial { state.progress.report = PushReport() }
@@ -88,7 +89,7 @@ final class RangeTally: Sendable {
         }
     }
 
-    /// Puts back what could not be settled.
+    /// Adds back progress that could not be settled.
     func restore(_ progress: PushProgress) {
         state.withLock { state in
             state.isChanged = true

@@ -3,7 +3,7 @@ import ParseStorage
 import ServerConfiguration
 import Synchronization
 
-/// Works on ranges that the process has taken: sends to their devices, and settles what became of them.
+/// Sends to the devices of the ranges that this process has leased, and settles their outcomes.
 final class RangeWorker: Sendable {
     private let owner: String
     private let settings: Configuration.Push
@@ -13,11 +13,11 @@ final class RangeWorker: Sendable {
     private let logger: Logger
     private let isStopping = Atomic(false)
 
-    /// Attempts to settle a range, and attempts when the server stops; one per second.
+    /// The maximum number of attempts to settle a range, one per second, and the maximum while the server stops.
     private static let mostSettlings = 600
     private static let lastSettlings = 5
 
-    /// - Parameter owner: The name of the process among those that have ranges.
+    /// - Parameter owner: Identifies this process as the owner of ranges.
     init(owner: String, settings: Configuration.Push, services: PushServices, logger: Logger) {
         self.owner = owner
         self.settings = settings
@@ -25,15 +25,15 @@ final class RangeWorker: Sendable {
         self.logger = logger
     }
 
-    /// The server is about to end: a database that is away is not waited for much longer.
+    /// Stops waiting for an unavailable database after a few more attempts, because the server is stopping.
     func stopSoon() { isStopping.store(true, ordering: .relaxed) }
 
     /// Sends to the devices of a range until the task is cancelled.
     ///
     /// - Parameters:
     ///   - noteChange: Called when the row of the push has changed.
-    ///   - noteWaiting: Takes whether all devices that are left wait for a later try.
-    /// - Returns: Whether the database knows what became of them.
+    ///   - noteWaiting: Called when all remaining devices start or stop waiting for a later attempt.
+    /// - Returns: Whether the outcomes are stored in the database.
     func work(
         on range: PushRange, _ store: ObjectStore, noteChange: @escaping @Sendable () async -> Void,
         noteWaiting: @escaping @Sendable (_ isWaiting: Bool) -> Void
@@ -61,7 +61,7 @@ final class RangeWorker: Sendable {
             reports.cancel()
             await reports.value
         }
-        // Noted also when the server is about to end, or the database is away: what was sent is not to be sent again.
+        // Not cancelled when the server stops, so that sent notifications are recorded and not sent again.
         return await Task {
             for number in 1...Self.mostSettlings {
                 guard let progress = tally.take(isEnd: true) else { return true }

@@ -1,7 +1,7 @@
 import Synchronization
 
-/// Says whether a token that an entry does not know is dead. When the entry refuses most tokens, it is the entry that is wrong:
-/// good tokens of Apple's test environment are refused by the other one, and the reverse.
+/// Judges whether a token that an entry doesn't know is dead. If the entry rejects most tokens, the entry itself is
+/// misconfigured: Apple's sandbox rejects production tokens, and vice versa.
 final class TokenGuard: Sendable {
     private struct Window {
         var answers: [Bool] = []
@@ -28,7 +28,8 @@ final class TokenGuard: Sendable {
         }
     }
 
-    /// Whether less than half of the last answers of an entry were refusals.
+    /// Returns whether less than half of the entry's last 1,000 tokens were rejected. Returns false for an entry
+    /// without responses.
     func trusts(_ entry: String) -> Bool {
         windows.withLock { windows in
             guard let window = windows[entry] else { return false }
@@ -36,7 +37,8 @@ final class TokenGuard: Sendable {
         }
     }
 
-    /// Whether the operator has yet to hear of an entry that refuses most tokens.
+    /// Returns true the first time it is called for an entry that has had responses, so that each entry is reported
+    /// once.
     func warnsNow(_ entry: String) -> Bool {
         windows.withLock { windows in
             guard windows[entry]?.hasWarned == false else { return false }

@@ -11,7 +11,7 @@ import ServerConfiguration
     import Foundation
 #endif
 
-/// Apple's push service, for one app.
+/// Sends through Apple's push service with one key or certificate.
 package final class APNsSender: PushSender {
     package let topic: String?
     package let comesFirst: Bool
@@ -20,14 +20,13 @@ package final class APNsSender: PushSender {
     private let token: ProviderToken?
     private let host: String
     private let now: @Sendable () -> Double
-    /// The warning about the certificate; nil for nothing.
+    /// The warning about a certificate that expires soon.
     let warning: String?
 
-    /// Makes a sender; nothing is connected yet.
+    /// Creates a sender without connecting.
     ///
-    /// - Throws: `ConfigurationError` for keys that cannot be used.
-    ///
-    /// - Parameter now: The time, in seconds since 1970.
+    /// - Parameter now: Returns the time in seconds since 1970.
+    /// - Throws: `ConfigurationError` for invalid keys.
     package init(
         _ settings: ApplePush, _ option: String, in folder: String,
         now: @escaping @Sendable () -> Double = { Date.now.timeIntervalSince1970 },
@@ -100,7 +99,7 @@ package final class APNsSender: PushSender {
             return await report(devices.indices.map { ($0, .failed("MissingPayload")) })
         }
         let body = ByteBuffer(bytes: JSONValue.object(APNsForm.body(data)).serialized())
-        // One app for each call: devices of several apps only come where the entry has none of its own.
+        // Grouped by app, because an entry without a topic may get devices of several apps.
         for (app, indices) in Dictionary(grouping: devices.indices, by: { topic ?? devices[$0].app ?? "" }) {
             guard topic != nil || APNsForm.isTopic(app) else {
                 await report(indices.map { ($0, .failed("BadTopic")) })
@@ -154,7 +153,7 @@ package final class APNsSender: PushSender {
                     if answer.reason == "ExpiredProviderToken", !isRetry {
                         expired.append(index)
                     } else if topic == nil, APNsAnswer.reasonsOfTopics.contains(answer.reason) {
-                        // The installation says its app, so that this one alone is wrong.
+                        // The app comes from the installation, so only this device is affected.
                         known.append((index, .failed(answer.reason)))
                     } else {
                         known.append((index, answer.outcome))
@@ -175,9 +174,9 @@ package struct APNsAnswer {
     private let retryAfter: Double?
     private let since: Int64?
 
-    /// Refusals of the app that a notification is for.
+    /// Rejections that concern the app of a notification.
     static let reasonsOfTopics: Set = ["BadTopic", "MissingTopic", "TopicDisallowed"]
-    /// The latest time for the database, in milliseconds since 1970.
+    /// The latest time that the database accepts, in milliseconds since 1970.
     private static let latest = 253_370_764_800_000.0
 
     package init(status: Int, retryAfter: Double?, body: [UInt8]) {

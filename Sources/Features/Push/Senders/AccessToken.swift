@@ -1,7 +1,6 @@
 import Outgoing
 
-/// The access token of a service account. It is kept until it is about to expire; those that need one at the same time wait for
-/// the same request.
+/// Caches the access token of a service account until shortly before it expires. Concurrent callers share one request.
 actor AccessToken {
     private typealias Kept = (text: String, until: ContinuousClock.Instant)
 
@@ -15,9 +14,9 @@ actor AccessToken {
         self.caller = caller
     }
 
-    /// A token for now.
+    /// Returns a valid token.
     ///
-    /// - Parameter refused: One that the service did not take.
+    /// - Parameter refused: A token that the service rejected, which is replaced.
     /// - Throws: `ServiceAccount.Failure`.
     func text(refused: String? = nil) async throws -> String {
         if let kept, kept.until > .now, kept.text != refused { return kept.text }

@@ -12,7 +12,7 @@ extension KeyFile {
     struct Client {
         let chain: [NIOSSLCertificateSource]
         let key: NIOSSLPrivateKeySource
-        /// The warning about a certificate that ends soon; nil while there is time.
+        /// The warning if the certificate expires within 30 days.
         let warning: String?
 
         private static let warnedDays = 30.0
@@ -30,7 +30,9 @@ extension KeyFile {
         }
     }
 
-    /// The certificate and the key of a sender, for TLS; throws `ConfigurationError` that says why they cannot be used.
+    /// Returns the certificate and key for TLS, or nil if the identity is a token.
+    ///
+    /// - Throws: `ConfigurationError` if they can't be used.
     static func client(_ identity: ApplePush.Identity, _ option: String, in folder: String) throws -> Client? {
         switch identity {
         case .token: return nil

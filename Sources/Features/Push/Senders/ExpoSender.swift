@@ -2,14 +2,14 @@ import JSON
 import Outgoing
 import ServerConfiguration
 
-/// Expo's service, which sends on to Apple's and Google's.
+/// Sends through Expo's service, which forwards notifications to Apple and Google.
 final class ExpoSender: PushSender {
     let name = "Expo"
     let takesMany = true
     private let settings: ExpoPush
     private let caller: HTTPCaller
 
-    /// How many messages a request has.
+    /// The maximum number of messages per request.
     static let atOnce = 100
 
     init(_ settings: ExpoPush, caller: HTTPCaller) {
@@ -36,8 +36,8 @@ final class ExpoSender: PushSender {
         guard let data = message.data else {
             return await report(devices.indices.map { ($0, .failed("MissingPayload")) })
         }
-        // Expo refuses all of a request for one token in it, as of another project. It is cut in two until that one is
-        // found, unless it turns out that nothing is taken.
+        // Expo rejects a whole request because of one token, for example of another project. The request is halved
+        // until that token is found, unless nothing is accepted at all.
         var open = stride(from: 0, to: devices.count, by: Self.atOnce).reversed().map {
             $0..<min($0 + Self.atOnce, devices.count)
         }
@@ -67,7 +67,7 @@ final class ExpoSender: PushSender {
         }
     }
 
-    /// - Returns: The outcomes, or why the whole request was rejected.
+    /// - Returns: The outcomes, or the reason why the whole request was rejected.
     private func send(_ messages: [JSONValue], _ indices: Range<Int>) async
         -> (outcomes: [(index: Int, outcome: PushOutcome)], refusal: String?)
     {
@@ -110,7 +110,7 @@ final class ExpoSender: PushSender {
         case "DeviceNotRegistered": return .dead(reason, since: nil)
         case "MessageRateExceeded": return .busy(reason, after: nil)
         case "MessageTooBig": return .refused(reason)
-        // InvalidCredentials and MismatchSenderId are those of the project whose token it is, which a client chooses.
+        // InvalidCredentials and MismatchSenderId concern the token's own project, which a client chooses.
         default: return .failed(reason)
         }
     }

@@ -11,7 +11,7 @@ import ServerConfiguration
     import Foundation
 #endif
 
-/// Firebase's service, for one project.
+/// Sends through Firebase Cloud Messaging for one project.
 final class FCMSender: PushSender {
     let name: String
     private let settings: FirebasePush
@@ -23,7 +23,9 @@ final class FCMSender: PushSender {
 
     private static let longestToken = 4096
 
-    /// Makes a sender; nothing is connected yet; throws `ConfigurationError` for an account that cannot be used.
+    /// Creates a sender without connecting.
+    ///
+    /// - Throws: `ConfigurationError` if the service account can't be used.
     init(
         _ settings: FirebasePush, _ option: String, in folder: String, caller: HTTPCaller,
         report: @escaping @Sendable (String) -> Void
@@ -49,7 +51,7 @@ final class FCMSender: PushSender {
             report: report)
     }
 
-    /// Android's SDK knows a notification again by its id.
+    /// False for Android, where the SDK recognizes a repeated notification by its id.
     var repeatsShow: Bool { settings.isForApple }
 
     func shutdown() async { await client.shutdown() }
@@ -83,13 +85,13 @@ final class FCMSender: PushSender {
         _ message: PushMessage, to devices: [PushDevice],
         report: ([(index: Int, outcome: PushOutcome)]) async -> Void
     ) async {
-        // Each device has its token between the same two texts.
+        // The request is the same for every device except for the token.
         var start = Array("{\"message\":{".utf8)
         let members = JSONValue.object(form(message)).serialized().dropFirst().dropLast()
         start += members
         start += Array((members.isEmpty ? "\"token\":" : ",\"token\":").utf8)
         let end = Array((message.isTrial ? "},\"validate_only\":true}" : "}}").utf8)
-        // What is no token is not Firebase's to refuse: it would look as if the message were at fault.
+        // Firebase must not get invalid tokens: its rejection would look as if the message were at fault.
         let bad = devices.indices.filter { !takes(devices[$0].token) }
         if !bad.isEmpty { await report(bad.map { ($0, .failed("InvalidRegistration")) }) }
         await send(
@@ -97,7 +99,7 @@ final class FCMSender: PushSender {
             devices.indices.filter { takes(devices[$0].token) }, refused: nil, report)
     }
 
-    /// The request around a device's token, and its expiry in seconds since 1970.
+    /// The request around a device's token. The expiry is in seconds since 1970.
     private struct Envelope {
         let start: [UInt8]
         let end: [UInt8]
@@ -143,7 +145,7 @@ final class FCMSender: PushSender {
                     if answer.isUnauthenticated, refused == nil {
                         unauthenticated.append(index)
                     } else if answer.blamesOtherService, !settings.isForApple {
-                        // The token of an Apple device or a browser, which a client calls one of Android's.
+                        // A client registered the token of an Apple device or a browser as an Android token.
                         known.append((index, .failed(answer.code)))
                     } else {
                         known.append((index, answer.outcome))
@@ -176,16 +178,16 @@ struct FCMAnswer {
                 "The registration token is not a valid FCM registration token") == true
     }
 
-    /// Whether the access token was not taken.
+    /// Whether Firebase rejected the access token.
     var isUnauthenticated: Bool { status == 401 && !blamesOtherService }
 
-    /// Whether the service on which Firebase relies refuses Firebase.
+    /// Whether the service behind Firebase (APNs or web push) rejected Firebase's credentials.
     var blamesOtherService: Bool { code == "THIRD_PARTY_AUTH_ERROR" }
 
     var outcome: PushOutcome {
         switch (status, code) {
         case (200, _): .sent
-        // Without that code it is the project that there is not, which says nothing of tokens.
+        // Without that code the project doesn't exist, which says nothing about the token.
         case (404, "UNREGISTERED"): .dead(code, since: nil)
         case (400, "INVALID_ARGUMENT") where blamesToken: .dead(code, since: nil)
         case (403, "SENDER_ID_MISMATCH"): .otherApp(code)

@@ -3,8 +3,9 @@ import JSON
 import Outgoing
 import Synchronization
 
-/// The token by which Apple knows who sends. The same one is used for all requests, and made anew in good time: Apple takes
-/// none that is older than an hour, and none that is made anew more often than every 20 minutes.
+/// Creates the token that identifies the sender to Apple.
+///
+/// All requests share one token. Apple rejects tokens older than an hour, and limits new ones to one every 20 minutes.
 package final class ProviderToken: Sendable {
     private struct Kept {
         var text: String
@@ -16,22 +17,24 @@ package final class ProviderToken: Sendable {
     private let teamId: String
     private let kept = Mutex<Kept?>(nil)
 
-    /// For how many seconds a token is used, and for how many it is not replaced.
+    /// The age at which a token is replaced, and the minimum age for replacing a rejected token, in seconds.
     static let longest = 55.0 * 60
     static let shortest = 20.0 * 60
 
-    /// Makes a signer; throws when the text is no key of the curve P-256.
+    /// Creates a signer.
+    ///
+    /// - Throws: An error if the text isn't a P-256 private key.
     package init(key: String, keyId: String, teamId: String) throws {
         self.key = try P256.Signing.PrivateKey(pemRepresentation: key)
         self.keyId = keyId
         self.teamId = teamId
     }
 
-    /// The token for now.
+    /// Returns a valid token.
     ///
     /// - Parameters:
-    ///   - now: The time, in seconds since 1970.
-    ///   - refused: A token that Apple did not take any more: another is made if it is old enough.
+    ///   - now: The time in seconds since 1970.
+    ///   - refused: A token that Apple rejected. It is replaced if it is old enough.
     package func text(at now: Double, refused: String? = nil) throws -> String {
         if let token = current(now, refused) { return token }
         let claims: JSONObject = ["iss": .string(teamId), "iat": .number(now.rounded(.towardZero))]
@@ -46,7 +49,7 @@ package final class ProviderToken: Sendable {
         }
     }
 
-    /// If two are made at the same time, the first is used.
+    /// If two tokens are created at the same time, both callers get the first.
     private func keep(_ text: String, _ now: Double) -> String {
         kept.withLock { kept in
             if let kept, now - kept.at < Self.shortest, now >= kept.at { return kept.text }

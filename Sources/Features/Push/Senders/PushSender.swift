@@ -1,14 +1,14 @@
 package struct PushDevice: Sendable {
     var objectId: String
-    /// The token by which its service knows it.
+    /// The device token issued by the push service.
     var token: String
-    /// What its row says that it is.
+    /// The `deviceType` of the installation.
     var type: String
-    /// The app on it; nil where the row does not say.
+    /// The app identifier of the installation, or nil if it has none.
     var app: String?
-    /// The language and region; nil where the row does not say.
+    /// The locale identifier of the installation, or nil if it has none.
     var locale: String?
-    /// The number on the app's icon; nil where the row does not say.
+    /// The badge to display, or nil if the push doesn't change it.
     var badge: Double?
 
     package init(
@@ -23,37 +23,36 @@ package struct PushDevice: Sendable {
     }
 }
 
-/// What sends notifications to one app or project of one service.
+/// Sends notifications to one app or project of a push service.
 package protocol PushSender: Sendable {
-    /// The app that it sends to; nil for any.
+    /// The app identifier, or nil if the sender serves any app.
     var topic: String? { get }
-    /// Whether it is tried before others of the same topic.
+    /// Whether it is tried before other senders with the same topic.
     var comesFirst: Bool { get }
-    /// Whether a device shows a notification twice that it gets twice.
+    /// Whether devices show a notification again if it is delivered twice.
     var repeatsShow: Bool { get }
     var name: String { get }
 
-    /// Sends the same to devices.
+    /// Sends the same message to several devices.
     ///
-    /// - Parameter report: Takes what became of devices, by their positions, as it is known. Called for each of them
-    ///   once.
+    /// - Parameter report: Receives outcomes by device index as they become known, exactly once per device.
     func send(
         _ message: PushMessage, to devices: [PushDevice],
         report: ([(index: Int, outcome: PushOutcome)]) async -> Void
     ) async
 
-    /// How many bytes devices get; nil where there is nothing for them.
+    /// Returns the payload size in bytes, or nil if the message has no payload.
     func size(of message: PushMessage) -> Int?
-    /// How many bytes they may get.
+    /// Returns the maximum payload size in bytes.
     func mostBytes(of message: PushMessage) -> Int
-    /// Whether a token may be one of its service's.
+    /// Returns whether a token has the format of the service's tokens.
     func takes(_ token: String) -> Bool
-    /// Whether its service takes messages to many devices in one request.
+    /// Whether the service accepts messages to many devices in one request.
     var takesMany: Bool { get }
-    /// Whether its service answers a trial run with what it would do.
+    /// Whether dry runs send requests to the service, which validates them.
     var asksInTrials: Bool { get }
 
-    /// Looks whether it could send, and sends nothing; returns what was looked at, and what is wrong about it.
+    /// Checks the credentials and the connection without sending a notification. Returns each step with its problem.
     func check() async -> [(step: String, problem: String?)]
 
     func shutdown() async
@@ -71,7 +70,7 @@ extension PushSender {
 }
 
 extension HTTP2Client {
-    /// Whether the service answers, as a step of ``PushSender/check()``.
+    /// Checks whether the service responds, as a step of ``PushSender/check()``.
     func check(_ host: String) async -> (step: String, problem: String?) {
         do {
             return ("\(host) answers, and takes \(try await probe()) requests at once", nil)

@@ -11,7 +11,7 @@ import Tasks
     import Foundation
 #endif
 
-/// Web push: to the services of browsers, whose addresses the browsers' tokens name.
+/// Sends web pushes to the browsers' push services. Each device token contains the address of its service.
 final class WebPushSender: PushSender {
     let name = "web push"
     private let settings: WebPush
@@ -22,14 +22,15 @@ final class WebPushSender: PushSender {
     private struct Service {
         var pauses = ServicePauses()
         var pauseEnd = ContinuousClock.now
-        /// What says to it who sends, and until when, in seconds since 1970.
+        /// The authorization header, and when to replace it in seconds since 1970.
         var authorization: (text: String, until: Int)?
     }
 
     private struct Subscription {
         let endpoint: String
         let origin: String
-        /// Whether the service is one by its whole name, so that it is not a client's word that it is there.
+        /// Whether the host is listed by its full name. A host that only matches a wildcard may be invented by a
+        /// client.
         let isNamed: Bool
         let encryption: WebPushEncryption
     }
@@ -43,12 +44,14 @@ final class WebPushSender: PushSender {
     /// Base64URL characters: services reject notifications whose topic has others.
     private static let topicBytes = Set("ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789-_".utf8)
     private static let mostBytes = 3993
-    /// Lifetime of a sender token, and the least that must remain, in seconds.
+    /// The lifetime of an authorization token, and the remaining lifetime at which it is replaced, in seconds.
     private static let tokenTime = 12 * 3600
     private static let tokenRest = 3600
     private static let atOnce = 16
 
-    /// Makes a sender; throws `ConfigurationError` for keys that cannot be used.
+    /// Creates a sender.
+    ///
+    /// - Throws: `ConfigurationError` if the VAPID keys are invalid.
     init(_ settings: WebPush, caller: HTTPCaller) throws {
         self.settings = settings
         self.caller = caller
@@ -79,7 +82,6 @@ final class WebPushSender: PushSender {
         }
     }
 
-    /// Proves the sender to a service.
     private func authorization(for origin: String, at now: Int) throws -> String {
         let kept = services.withLock { $0.value(of: origin)?.authorization }
         if let kept, kept.until > now { return kept.text }
@@ -158,7 +160,7 @@ final class WebPushSender: PushSender {
     }
 
     private func isService(_ host: String, port: Int?) -> Bool {
-        // Resolvers read a name to its first NUL, which stands in an endpoint as %00.
+        // Resolvers stop at a NUL, which an endpoint may contain as %00.
         guard host.utf8.allSatisfy(Self.hostBytes.contains) else { return false }
         func fits(_ pattern: String, _ name: String) -> Bool {
             pattern.hasPrefix("*.") ? name.hasSuffix(pattern.dropFirst()) : name == pattern
@@ -228,7 +230,7 @@ final class WebPushSender: PushSender {
         case 404, 410: return .dead(reason, since: nil)
         case 413: return .refused(reason)
         case 429, 500...: return .busy(reason, after: reply.header("Retry-After").flatMap { Double($0) })
-        // A client chooses the endpoint, and for which key it subscribes: what is refused there says nothing of others.
+        // The client chooses the endpoint and its key, so a rejection says nothing about other devices.
         default: return .failed(reason)
         }
     }

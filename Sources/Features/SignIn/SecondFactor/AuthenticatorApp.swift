@@ -4,13 +4,13 @@ import JSON
 import Operations
 import ParseModel
 
-/// Codes of an app on the user's phone (TOTP), and the two recovery codes for when it is lost.
+/// The codes of an authenticator app (TOTP), and two recovery codes in case the phone is lost.
 struct AuthenticatorApp {
     let options: FactorOptions
 
-    /// Sets an app up whose secret the client made.
+    /// Sets up an app with a secret that the client has generated.
     ///
-    /// - Parameter data: The secret, in Base32, and a code that the app shows for it.
+    /// - Parameter data: The secret in Base32, and a matching code of the app.
     func setUp(_ data: JSONObject, at now: ParseDate) throws -> AuthOutcome {
         guard let secret = data["secret"]?.stringValue, let token = data["token"]?.stringValue, !token.isEmpty,
             (20...256).contains(secret.utf8.count), let key = Base32.decode(secret)
@@ -26,10 +26,10 @@ struct AuthenticatorApp {
             ], response: ["recovery": .string(recovery.joined(separator: ", "))])
     }
 
-    /// Checks a code of the app, or a recovery code, and spends it.
+    /// Checks and consumes a code of the app or a recovery code.
     func logIn(_ token: JSONValue?, _ stored: JSONObject, at now: ParseDate) throws -> AuthOutcome {
         guard let token = token?.stringValue, token.utf8.count <= 64 else { throw SecondFactor.invalidToken }
-        // Who has no app set up has nothing to prove by one.
+        // Without an app there is no code to check.
         guard let sealed = stored["secret"]?.stringValue else { return AuthOutcome() }
         var spent = stored
         let codes = stored["recovery"]?.arrayValue ?? []
@@ -53,23 +53,21 @@ struct AuthenticatorApp {
     private static func seconds(_ date: ParseDate) -> Int { Int(date.milliseconds / 1000) }
 }
 
-/// Codes that an authenticator app shows for a while (RFC 6238, over RFC 4226).
+/// The codes of an authenticator app (RFC 6238, based on RFC 4226).
 package struct OneTimeCode: Sendable {
-    /// The hash that codes are made with.
     package enum Algorithm: String, Sendable {
         case sha1 = "SHA1"
         case sha256 = "SHA256"
         case sha512 = "SHA512"
     }
 
-    /// The secret that the app and the server share.
     let secret: [UInt8]
     let algorithm: Algorithm
     let digits: Int
-    /// For how many seconds a code is shown.
+    /// The time in seconds for which a code is shown.
     let period: Int
 
-    /// Codes of a secret as apps show them where nothing else is said, unless something is.
+    /// Creates the codes of a secret. The default parameters are those that apps assume.
     package init(secret: [UInt8], algorithm: Algorithm = .sha1, digits: Int = 6, period: Int = 30) {
         self.secret = secret
         self.algorithm = algorithm
@@ -77,7 +75,7 @@ package struct OneTimeCode: Sendable {
         self.period = period
     }
 
-    /// Steps before and after the present one whose codes are accepted, as clocks differ.
+    /// The number of steps before and after the current one whose codes are accepted, because clocks differ.
     private static let window = 1
 
     package func code(step: Int) -> String {
@@ -95,11 +93,11 @@ package struct OneTimeCode: Sendable {
         return String(repeating: "0", count: max(0, digits - text.count)) + text
     }
 
-    /// The step that a code belongs to; nil for a code that is none now.
+    /// Returns the step of a code, or nil if the code isn't valid now.
     ///
     /// - Parameters:
-    ///   - seconds: The time, in seconds since 1970.
-    ///   - last: The step of the last code that was taken: it and those before are taken no more.
+    ///   - seconds: The time in seconds since 1970.
+    ///   - last: The step of the last accepted code. Codes of this and earlier steps are rejected.
     package func step(of code: String, at seconds: Int, after last: Int?) -> Int? {
         let now = seconds / period
         var found: Int?

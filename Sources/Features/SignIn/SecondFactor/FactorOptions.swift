@@ -9,23 +9,25 @@ import ServerConfiguration
     import Foundation
 #endif
 
-/// What the option `auth.mfa` says.
+/// The option `auth.mfa`.
 struct FactorOptions: Sendable {
-    /// Whether codes of authenticator apps are taken.
+    /// Whether codes of authenticator apps are accepted.
     let hasTOTP: Bool
-    /// Whether codes are sent as text messages.
+    /// Whether codes may be sent as text messages.
     let hasSMS: Bool
     let digits: Int
-    /// For how many seconds a code of an app is shown.
+    /// The time in seconds for which an app shows a code.
     let period: Int
     let algorithm: OneTimeCode.Algorithm
-    /// For how many seconds a code of a text message is good.
+    /// The validity of a text-message code, in seconds.
     let messageValidity: Int
     let secrets: FactorSecrets
-    /// How text messages are sent; nil for not at all.
+    /// Sends text messages, or nil if they are not configured.
     let sender: MessageSender?
 
-    /// Reads the option; throws `ConfigurationError` with parse-server's texts.
+    /// Parses the option.
+    ///
+    /// - Throws: `ConfigurationError` with parse-server's texts.
     init(_ json: JSONObject) throws(ConfigurationError) {
         guard let kinds = json["options"]?.arrayValue else {
             throw ConfigurationError("mfa.options must be an array")
@@ -64,15 +66,16 @@ struct FactorOptions: Sendable {
     }
 }
 
-/// How the secrets of second factors are stored: as parse-server stores them, or, with a key, so that a copy of the
-/// database does not give them away. What was stored without a key is read with one, too.
+/// Protects the stored secrets of second factors. With a key they are encrypted or hashed, so that a copy of the
+/// database doesn't reveal them. Without a key they are stored as in parse-server. Secrets stored without a key remain
+/// readable.
 package struct FactorSecrets: Sendable {
     private static let sealedPrefix = "aes:"
     private static let digestPrefix = "hmac:"
 
     private let key: SymmetricKey?
 
-    /// - Parameter key: The text that the key is made of; nil to store as parse-server does.
+    /// - Parameter key: The text from which the key is derived, or nil to store secrets as in parse-server.
     package init(key: String?) {
         self.key = key.map {
             HKDF<SHA256>.deriveKey(
@@ -81,14 +84,14 @@ package struct FactorSecrets: Sendable {
         }
     }
 
-    /// A secret as stored: encrypted if a key is configured.
+    /// Returns a secret for storage, encrypted if there is a key.
     package func sealed(_ secret: String) throws -> String {
         guard let key else { return secret }
         let box = try AES.GCM.seal(Array(secret.utf8), using: key)
         return Self.sealedPrefix + (box.combined ?? Data()).base64EncodedString()
     }
 
-    /// A secret as it was given; nil when it was stored with another key.
+    /// Returns a stored secret in plain text, or nil if it was encrypted with another key.
     package func opened(_ stored: String) -> String? {
         guard stored.hasPrefix(Self.sealedPrefix) else { return stored }
         guard let key, let data = Data(base64Encoded: String(stored.dropFirst(Self.sealedPrefix.count))),
@@ -97,7 +100,7 @@ package struct FactorSecrets: Sendable {
         return String(validating: plain, as: UTF8.self)
     }
 
-    /// A code that is only compared, as it is stored: by a keyed hash, since a plain one of six digits is soon guessed.
+    /// Returns a code for storage. With a key it is a keyed hash, because a plain hash of six digits is easily guessed.
     func digest(_ code: String) -> String {
         guard let key else { return code }
         let hash = HMAC<SHA256>.authenticationCode(for: Array(code.utf8), using: key)

@@ -4,15 +4,17 @@ import Outgoing
 import ParseModel
 import ServerConfiguration
 
-/// How a text message is sent: a request to the operator's service, in which `{{mobile}}` and `{{token}}`
-/// stand for the number and the code.
+/// Sends text messages with a request to the operator's service. `{{mobile}}` and `{{token}}` in the request stand for
+/// the number and the code.
 struct MessageSender: Sendable {
     private let url: String
     private let headers: [(name: String, value: String)]
     private let body: String
     private let isForm: Bool
 
-    /// Reads the option `auth.mfa.sendSMS`; throws `ConfigurationError` that names the option.
+    /// Parses the option `auth.mfa.sendSMS`.
+    ///
+    /// - Throws: `ConfigurationError` with the name of the invalid option.
     init(_ json: JSONValue) throws(ConfigurationError) {
         guard let object = json.objectValue, let url = object["url"]?.stringValue,
             url.hasPrefix("https://") || url.hasPrefix("http://"), let body = object["body"]?.stringValue
@@ -38,7 +40,9 @@ struct MessageSender: Sendable {
         isForm = type?.hasPrefix("application/x-www-form-urlencoded") ?? false
     }
 
-    /// Sends a code; throws 141 when the service does not take it.
+    /// Sends a code.
+    ///
+    /// - Throws: `ParseError` 141 if the service doesn't accept it.
     func send(_ token: String, to mobile: String, with caller: HTTPCaller) async throws {
         var headers = headers
         if !headers.contains(where: { $0.name.lowercased() == "content-type" }) {

@@ -5,15 +5,14 @@ import Outgoing
 import ParseModel
 public import ServerConfiguration
 
-/// Codes of an authenticator app, or out of text messages, which a log-in brings besides a password: parse-server's
-/// `mfa`.
+/// The second factor of a log-in (parse-server's `mfa`): codes of an authenticator app or from text messages.
 ///
-/// A code is taken once: the step that it belongs to is stored, as recovery codes are removed when they are used.
+/// Each code is accepted only once. The step of the last code is stored, and used recovery codes are removed.
 public struct SecondFactor: AuthProvider {
     private let caller: HTTPCaller
     private let sentMessages = RecentCounts(within: .seconds(600))
 
-    /// - Parameter caller: What sends text messages.
+    /// - Parameter caller: The HTTP client for sending text messages.
     public init(caller: HTTPCaller) { self.caller = caller }
 
     static func refused(_ text: String) -> ParseError { ParseError(ParseError.scriptFailed, text) }
@@ -31,7 +30,7 @@ public struct SecondFactor: AuthProvider {
         _ = try FactorOptions(options)
     }
 
-    /// No user is known by a second factor.
+    /// Removes the id, because a second factor doesn't identify a user.
     public func exchange(_ data: JSONObject, _ options: JSONObject) async throws -> JSONObject {
         data.filter { $0.key != "id" }
     }
@@ -53,7 +52,7 @@ public struct SecondFactor: AuthProvider {
 
     public func check(_ attempt: AuthAttempt) async throws -> AuthOutcome {
         guard let options = try? FactorOptions(attempt.options) else { throw Self.invalidData }
-        // The master key sets users up, and gives back what they lost.
+        // With the master key, a second factor can be set up and restored without a code.
         if attempt.isMaster, attempt.purpose != .logIn { return AuthOutcome(stored: attempt.data) }
         let app = AuthenticatorApp(options: options)
         let messages = TextMessages(options: options, caller: caller, sent: sentMessages, userId: attempt.userId)
@@ -81,14 +80,14 @@ public struct SecondFactor: AuthProvider {
         let stored = attempt.stored ?? [:]
         if options.hasSMS, let mobile = attempt.data["mobile"], mobile.isTruthy {
             if attempt.data["token"]?.isTruthy != true {
-                // A number that waits may be sent another code; one that is confirmed stays.
+                // A pending number may get another code. A confirmed number stays.
                 guard policy(stored) == .standard else { throw Self.refused("MFA is already set up on this account") }
                 return try await messages.begin(mobile, stored, at: attempt.now)
             }
             return try messages.confirm(mobile, attempt.data["token"], stored, at: attempt.now)
         }
         guard options.hasTOTP else { throw Self.invalidData }
-        // Who changes the app proves to have the old one, or the phone that was there before it.
+        // Changing the app requires a code of the old app, or of the phone that was used before it.
         let spent: AuthOutcome
         if options.hasSMS, stored["mobile"]?.isTruthy == true {
             spent = try await messages.logIn(["token": attempt.data["old"] ?? .null], stored, at: attempt.now)

@@ -4,24 +4,24 @@ import Operations
 import Outgoing
 import ParseModel
 
-/// Codes that are sent to the user's phone.
+/// Sends codes to the user's phone and checks them.
 struct TextMessages {
     let options: FactorOptions
     let caller: HTTPCaller
-    /// What was sent a short time ago: neither a phone is flooded, nor the operator's bill run up, by users who
-    /// give numbers, take them back, and give others.
+    /// Counts recent messages. This keeps users from flooding phones or running up the operator's bill by switching
+    /// between numbers.
     let sent: RecentCounts
-    /// Who has messages sent; nil for who signs up.
+    /// The user who requests messages, or nil during sign-up.
     let userId: String?
 
-    /// Milliseconds until a user gets another code, so that no phone is flooded.
+    /// The minimum interval in milliseconds between two codes, so that no phone is flooded.
     private static let pause: Int64 = 30_000
-    /// Maximum numbers of a user that wait for confirmation. A further one discards the others.
+    /// The maximum number of a user's pending numbers. A further one discards the others.
     private static let mostPending = 3
-    /// Messages within ten minutes: to a number, for a user, and for all sign-ups.
+    /// The maximum number of messages in ten minutes: to a number, for a user, and for all sign-ups together.
     private static let (mostToNumber, mostForUser, mostForNewUsers) = (10, 10, 100)
 
-    /// Sends a code to a number, which waits until the code comes back.
+    /// Sends a code to a number. The number is pending until the code is confirmed.
     func begin(_ mobile: JSONValue, _ stored: JSONObject = [:], at now: ParseDate) async throws -> AuthOutcome {
         guard let text = mobile.stringValue, Self.isNumber(text) else {
             throw SecondFactor.refused("Invalid mobile number.")
@@ -38,7 +38,7 @@ struct TextMessages {
         return AuthOutcome(stored: data)
     }
 
-    /// Takes a number whose code came back.
+    /// Confirms a pending number with its code.
     func confirm(_ mobile: JSONValue, _ token: JSONValue?, _ stored: JSONObject, at now: ParseDate) throws
         -> AuthOutcome
     {
@@ -53,7 +53,7 @@ struct TextMessages {
         return AuthOutcome(stored: data)
     }
 
-    /// Sends a code to who asks for one, and spends the one that was sent.
+    /// Checks and consumes a code, or sends a new one if the token is `request`.
     func logIn(_ data: JSONObject, _ stored: JSONObject, at now: ParseDate) async throws -> AuthOutcome {
         var spent = stored
         if data["token"] == "request" {
@@ -98,23 +98,22 @@ struct TextMessages {
         Self.expiry(sent).map { $0 < now.milliseconds } ?? true
     }
 
-    /// Whether enough time has passed since the last code to send another one.
     private func isRested(_ sent: JSONObject, _ now: ParseDate) -> Bool {
         guard let expiry = Self.expiry(sent) else { return true }
         return now.milliseconds - (expiry - Int64(options.messageValidity) * 1000) >= Self.pause
     }
 
-    /// The expiry of a code, in milliseconds since 1970: a date as Roost stores it, or the text that parse-server's
-    /// becomes in PostgreSQL.
+    /// Returns the expiry of a code in milliseconds since 1970. Accepts Roost's date format and the text that
+    /// parse-server stores in PostgreSQL.
     private static func expiry(_ sent: JSONObject) -> Int64? {
         let text = sent["expiry"]?["iso"]?.stringValue ?? sent["expiry"]?.stringValue
         return text.flatMap(ParseDate.init(iso:))?.milliseconds
     }
 
-    /// The key of a waiting number. A dot would split the member's name in two.
+    /// Returns the key of a pending number. A dot would split the field name.
     private static func key(_ number: String) -> String { number.replacing(".", with: "-") }
 
-    /// Its digits without leading zeros.
+    /// Returns the digits without leading zeros, so that different spellings of a number count together.
     private static func digits(of number: String) -> Name {
         Name(String(decoding: number.utf8.filter { (0x30...0x39).contains($0) }.drop { $0 == 0x30 }, as: UTF8.self))
     }
