@@ -51,8 +51,8 @@ import Testing
         ],
         "SignIn": ["Encoding", "JSON", "Operations", "Outgoing", "ParseModel", "ServerConfiguration", "Tasks"],
         "Mail": [
-            "CCurl", "Encoding", "JSON", "Operations", "Outgoing", "ParseStorage", "ServerConfiguration", "Tasks",
-            "Telemetry", "Templates",
+            "CCurl", "Encoding", "JSON", "Operations", "Outgoing", "ParseModel", "ParseStorage", "ServerConfiguration",
+            "Tasks", "Telemetry", "Templates",
         ],
         "Push": [
             "JSON", "Operations", "Outgoing", "ParseModel", "ParseStorage", "ServerConfiguration", "Tasks",

@@ -136,6 +136,14 @@ struct AppRouteTests {
         }
     }
 
+    @Test("Characters that a target may not contain reach the app encoded")
+    func rawTargets() async throws {
+        try await IndexApp.serve(Self.files) { _, client, _ in
+            let answer = try await client.request("GET", #"/hello?q={"a":1}|\^`%7B"#)
+            #expect(answer.text.contains(#""url":"/hello?q=%7B%22a%22:1%7D%7C%5C%5E%60%7B""#), "\(answer.text)")
+        }
+    }
+
     @Test("Requests that could be read in two ways, upgrades and TRACE don't reach the app")
     func framing() async throws {
         try await IndexApp.serve(Self.files) { _, client, _ in

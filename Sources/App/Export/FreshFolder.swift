@@ -41,7 +41,11 @@ package final class FreshFolder: Sendable {
         descriptor = try Self.take(path)
     }
 
-    deinit { close(descriptor) }
+    deinit {
+        // A process that another thread just forked may hold the descriptor, and with it the lock, for a moment longer.
+        flock(descriptor, LOCK_UN)
+        close(descriptor)
+    }
 
     /// Refuses a folder that holds something.
     private static func checkEmpty(_ target: String) throws {

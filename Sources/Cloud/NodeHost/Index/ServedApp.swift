@@ -169,7 +169,9 @@ package struct ServedApp: Sendable {
             return add("emailAdapter", .taken, "an adapter of the app, which Node.js runs")
         }
         let subject = path.joined(separator: ".")
-        if mark["kind"] == "function", let function = Configuration.OptionFunction(rawValue: subject) {
+        if mark["kind"] == "function", let function = Configuration.OptionFunction(rawValue: subject),
+            function != .masterKey
+        {
             functions.insert(function)
             if path.count == 1 { options[Name(option)] = true }
             return add(subject, .taken, "a function of the app, which Node.js runs at each use")

@@ -26,6 +26,12 @@ struct AppFields: Sendable {
     private static let notForApp = ofConnection.union(ofClient)
     private static let notForClient = ofConnection.union(["date", "x-request-id"])
 
+    /// Returns the target for the app. Percent-encodes characters that some clients send raw, such as `|` and `{`: RFC 9112
+    /// (3.2) doesn't allow them, and SwiftNIO refuses to send them.
+    static func target(_ target: String) -> String {
+        PercentEncoding.encode(String(target.prefix { $0 != "#" }), keepingOnly: "-._~:/?[]@!$&'()*+,;=%")
+    }
+
     /// Returns the request's header fields for the app, without hop-by-hop fields and server keys. Adds the client's
     /// address, scheme and host as Roost sees them.
     func request(

@@ -107,7 +107,7 @@ package struct AppProxy: Sendable {
     ) async throws -> HTTPResponseHead {
         let head = HTTPRequestHead(
             version: .http1_1, method: HTTPMethod(rawValue: request.method),
-            uri: String(request.target.prefix { $0 != "#" }),
+            uri: AppFields.target(request.target),
             headers: fields.request(request, client: client, scheme: scheme, host: host))
         if request.body.isComplete {
             exchange.sendAll(head)
