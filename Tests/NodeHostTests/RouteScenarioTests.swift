@@ -26,7 +26,10 @@ struct RouteScenarioTests {
     @Test("Live queries connect beside the app, paths below the mount aren't the app's, and no second port is opened")
     func beside() async throws {
         let second = try await FreePort.find()
-        let more = "setImmediate(() => require('http').createServer(app).listen(\(second), () => console.log('the second listens')));"
+        let more = """
+            const other = require('http').createServer(app);
+            setImmediate(() => other.listen(\(second), () => console.log('the second listens')));
+            """
         try await IndexApp.serve(["index.js": Self.code(more)]) { server, client, _ in
             try await server.liveQuery { live in
                 try await live.connect()
