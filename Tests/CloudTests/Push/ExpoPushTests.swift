@@ -49,7 +49,7 @@ import Testing
                 let answer = try await server.send(
                     "POST", "/push", ["where": [:], "data": ["alert": "x"], "expiration_interval": 3600], as: .master)
                 let id = try #require(answer.headers["x-parse-push-status-id"])
-                // Simulates a slow predecessor.
+                // Simulates a push that expired while it waited for others.
                 try await server.execute(
                     """
                     INSERT INTO "_roost_push_range" ("pushId", "offset", "route", "number", "devices")

@@ -115,7 +115,9 @@ extension Configuration.S3 {
         return named == "none" ? nil : named ?? (isPublic ? "public-read" : nil)
     }
 
-    /// Returns a text that is part of URLs, if its characters allow that.
+    /// Returns a part of a URL unchanged.
+    ///
+    /// - Throws: `ConfigurationError` for characters that need escaping.
     static func label(_ text: String, _ option: String) throws(ConfigurationError) -> String {
         guard text.utf8.allSatisfy({ $0 > 0x20 && $0 < 0x7F && !"/?#%@:".utf8.contains($0) }) else {
             throw ConfigurationError("Key filesAdapter.options.\(option) has an invalid value")
