@@ -6,16 +6,15 @@ import ServerConfiguration
     import Foundation
 #endif
 
-/// What the server prints when it listens: where it is, and how to try it.
+/// The text that the server prints when it listens: its addresses, and how to try it.
 ///
-/// What is printed often ends in a log, which more people read than may know the keys. They are named by their options,
-/// unless they are those of the example, which everybody knows, or a person tries an example at a terminal.
+/// The output often ends up in a log that people without access to the keys can read. So the text only names the
+/// options of keys, unless the keys are the public ones of the example, or somebody starts an example in a terminal.
 package struct Banner {
     let configuration: Configuration
     let port: Int
     let dataFolder: String
     let filesFolder: String
-    /// Whether all keys are shown in full.
     let showsKeys: Bool
     var showsMails = false
     /// The console's address, or nil without a console.
@@ -34,10 +33,10 @@ package struct Banner {
         self.consoleAddress = consoleAddress
     }
 
-    /// Whether the keys may be shown: the output is a terminal, and the configuration is one of the examples.
+    /// Whether keys can be shown: the output is a terminal, and the configuration is one of the examples.
     ///
     /// - Parameters:
-    ///   - configurationFolder: Where the configuration file is; nil when there is none.
+    ///   - configurationFolder: The folder of the configuration file, or nil without a file.
     ///   - isTerminal: Whether the output is a terminal.
     package static func mayShowKeys(configurationFolder: String?, isTerminal: Bool) -> Bool {
         guard isTerminal, let configurationFolder else { return false }
@@ -51,7 +50,7 @@ package struct Banner {
         isTerminal || isPublic(configuration.masterKey)
     }
 
-    /// Whether a key is one of `examples/music`, which everybody knows.
+    /// Whether a key belongs to `examples/music`, whose keys are public.
     private static func isPublic(_ key: String) -> Bool { key.hasPrefix("music-example-") }
 
     private func shows(_ key: String) -> Bool { showsKeys || Self.isPublic(key) }

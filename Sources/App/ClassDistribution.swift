@@ -4,7 +4,7 @@ import ParseStorage
 import ServerConfiguration
 
 extension Distribution {
-    /// What the configuration says of where classes lie.
+    /// Converts the option `distribution`.
     init(_ option: Configuration.Distribution) {
         func placement(_ placement: Configuration.Distribution.Placement) -> ClassPlacement {
             switch placement {

@@ -16,19 +16,18 @@ import Postgres
     import Glibc
 #endif
 
-/// The database of a deployment, for commands beside the server: the one that the configuration names, or the embedded
-/// one, which is started for as long as it is used, unless a server runs on it.
+/// Access to a deployment's database for commands that run without the server. The private PostgreSQL is started for
+/// the duration of the command, unless a server is already running it.
 package struct DatabaseAccess: Sendable {
     private let deployment: Deployment
     private let logger: Logger
 
-    /// The database of a deployment; nothing is opened yet.
     package init(_ deployment: Deployment, logger: Logger) {
         self.deployment = deployment
         self.logger = logger
     }
 
-    /// What a command that only reads says of a folder without a database.
+    /// The error of a read-only command for a data folder without a database.
     struct NoDatabase: Error, CustomStringConvertible {
         let folder: String
         var description: String {
@@ -36,10 +35,10 @@ package struct DatabaseAccess: Sendable {
         }
     }
 
-    /// Runs `use` with the connection string of the database, and of the app's schema in it.
+    /// Runs `use` with the connection string of the database, including the app's schema.
     ///
-    /// - Parameter makesDatabase: Whether an embedded database that there is not is made.
-    /// - Throws: What `use` throws; `LocalPostgres.Failure` when the embedded database cannot be had.
+    /// - Parameter makesDatabase: Whether to create the private PostgreSQL if it doesn't exist.
+    /// - Throws: The errors of `use`, and `LocalPostgres.Failure` if the private PostgreSQL can't be started.
     package func withConnectionString<R: Sendable>(
         makesDatabase: Bool = false, _ use: (String) async throws -> R
     ) async throws -> R {
@@ -49,7 +48,7 @@ package struct DatabaseAccess: Sendable {
                 try await use(PostgresConfiguration.connectionString(text, schema: configuration.databaseSchema))
             }
         }
-        // These take locks of sessions, and read in snapshots that several connections share.
+        // A direct connection, because commands need session locks and snapshots shared by several connections.
         if let uri = configuration.databaseURI { return try await body(configuration.directDatabaseURI ?? uri) }
         let database = LocalPostgres(dataFolder: deployment.postgresFolder, logger: logger)
         if !makesDatabase, !database.exists { throw NoDatabase(folder: deployment.dataFolder) }
@@ -68,9 +67,9 @@ package struct DatabaseAccess: Sendable {
     /// Runs `body` with a client of the database.
     ///
     /// - Parameters:
-    ///   - makesDatabase: Whether an embedded database that there is not is made.
-    ///   - adjust: Changes the client's settings. Without, statements may take as long as they like.
-    /// - Throws: What `body` throws; `LocalPostgres.Failure` and `PostgresError` when the database cannot be had.
+    ///   - makesDatabase: Whether to create the private PostgreSQL if it doesn't exist.
+    ///   - adjust: Changes the client's settings. By default, statements have no time limit.
+    /// - Throws: The errors of `body`, and `LocalPostgres.Failure` and `PostgresError` if the database is unavailable.
     package func withClient<R: Sendable>(
         makesDatabase: Bool = false, _ adjust: (inout PostgresConfiguration) -> Void = { _ in },
         _ body: (PostgresClient) async throws -> R
@@ -85,12 +84,12 @@ package struct DatabaseAccess: Sendable {
     }
 }
 
-/// Why a command did nothing, in words for the operator who gave it.
+/// The reason for a command's failure, described for the operator.
 package struct CommandFailure: Error, CustomStringConvertible, Equatable {
     package let description: String
 
     init(_ description: String) { self.description = description }
 
-    /// What the system says of the last failure.
+    /// Returns the system's message for `errno`.
     static func reason() -> String { String(cString: strerror(errno)) }
 }

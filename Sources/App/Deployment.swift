@@ -12,26 +12,25 @@ import ServerConfiguration
     import Foundation
 #endif
 
-/// What all commands read in the same way: the configuration, and the folders that follow from it.
+/// The configuration and its folders, which all commands read in the same way.
 package struct Deployment: Sendable {
     package let configuration: Configuration
-    /// What was noticed about options without effect.
+    /// Warnings about options without effect.
     package let warnings: [String]
-    /// The folder of the embedded database and of uploaded files.
+    /// The folder of the private PostgreSQL and of uploaded files.
     package let dataFolder: String
-    /// The path of the configuration file, or nil without one.
+    /// The path of the configuration file, or nil without a file.
     package let configurationFile: String?
-    /// Where the configuration file is; nil when there is none.
+    /// The folder of the configuration file, or nil without a file.
     package let configurationFolder: String?
 
     /// Reads the configuration.
     ///
     /// - Parameters:
-    ///   - arguments: Those of `roost serve`: the configuration file, if the first is no flag, then options as flags.
-    ///     Without a file, roost.json in the current folder is read.
-    ///   - environment: The variables of the environment.
-    ///   - needsKeys: Whether the application must be named: a look at a database needs neither its id nor its keys.
-    ///   - app: An app's own index.js, which takes the place of a configuration file.
+    ///   - arguments: The arguments of `roost serve`: the configuration file, unless the first argument is a flag, then options as flags. Without a file, roost.json in the current folder is read.
+    ///   - environment: The environment variables.
+    ///   - needsKeys: Whether `appId` and `masterKey` are required. Commands that only use the database don't need them.
+    ///   - app: The app's own index.js, used instead of a configuration file.
     /// - Throws: `ConfigurationError`.
     package init(
         arguments: [String], environment: [String: String], needsKeys: Bool = true, app: ServedApp? = nil
@@ -55,13 +54,11 @@ package struct Deployment: Sendable {
         dataFolder = URL(fileURLWithPath: data).standardizedFileURL.path
     }
 
-    /// The folder of uploaded files.
     package var filesDirectory: String {
         let files = configuration.filesDirectory ?? "files"
         return files.hasPrefix("/") ? files : "\(dataFolder)/\(files)"
     }
 
-    /// Creates the data folder if it is missing.
     func makeDataFolder() throws(CommandFailure) {
         do {
             try FileManager.default.createDirectory(atPath: dataFolder, withIntermediateDirectories: true)
@@ -74,12 +71,12 @@ package struct Deployment: Sendable {
 
     package var postgresFolder: String { dataFolder + "/postgres" }
 
-    /// A storage, with the encryption that the configuration asks for.
+    /// Returns the storage, with encryption if the configuration has an encryption key.
     static func files(_ storage: any FileStorage, _ configuration: Configuration) -> any FileStorage {
         encrypted(storage, configuration, olderKey: configuration.previousEncryptionKey) ?? storage
     }
 
-    /// A storage whose files are encrypted; nil where the configuration does not ask for that.
+    /// Returns the storage with encryption, or nil if the configuration has no encryption key.
     static func encrypted(
         _ storage: any FileStorage, _ configuration: Configuration, olderKey: String?
     ) -> EncryptedStorage? {
@@ -90,15 +87,15 @@ package struct Deployment: Sendable {
         }
     }
 
-    /// What sends the mails of cloud code; nil where the configuration says no way.
+    /// Returns the function that sends mails of cloud code, or nil without a mail transport.
     static func codeMail(_ configuration: Configuration, _ caller: HTTPCaller?) throws -> NodeHost.SendMail? {
-        // An adapter of the app's own is called where the code runs.
+        // Node.js calls an adapter of the app's own itself.
         guard let delivery = configuration.accountMail.delivery, configuration.nodeMail == nil else { return nil }
         let mail = try CloudMail(delivery, configuration, caller: caller)
         return { try await mail.send($0) }
     }
 
-    /// Where the server itself reaches its interface.
+    /// Returns the URL at which the server can call its own API.
     static func ownAddress(_ configuration: Configuration, port: Int) -> String {
         if configuration.https != nil { return configuration.publicServerURL ?? configuration.serverURL }
         let host = ["0.0.0.0", "::", ""].contains(configuration.host) ? "127.0.0.1" : configuration.host

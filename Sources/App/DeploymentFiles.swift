@@ -3,21 +3,20 @@ import FileStores
 import Logging
 import ServerConfiguration
 
-/// The uploaded files of a deployment, for commands beside the server.
+/// Access to a deployment's uploaded files for commands that run without the server.
 package struct DeploymentFiles: Sendable {
     private let deployment: Deployment
     private let logger: Logger
 
-    /// The files of a deployment; nothing is opened yet.
     package init(_ deployment: Deployment, logger: Logger) {
         self.deployment = deployment
         self.logger = logger
     }
 
-    /// Runs `body` with the files as they are stored, encrypted or not, those behind included.
+    /// Runs `body` with the files as they are stored, possibly encrypted, including those of fallback stores.
     ///
-    /// - Parameter database: The connection string of the database, where it is known.
-    /// - Throws: What `body` throws; `ConfigurationError` for a store that cannot be used.
+    /// - Parameter database: The connection string of the database, or nil to open the database if a store needs it.
+    /// - Throws: The errors of `body`, and `ConfigurationError` if a store can't be used.
     package func withStored<R: Sendable>(
         database: String? = nil, _ body: (any FileStorage) async throws -> R
     ) async throws -> R {
@@ -31,10 +30,10 @@ package struct DeploymentFiles: Sendable {
         }
     }
 
-    /// Runs `body` with the files of one store as they are stored.
+    /// Runs `body` with the files of one store as they are stored, possibly encrypted.
     ///
-    /// - Parameter folder: The folder of files on the disk; nil for that of the configuration.
-    /// - Throws: What `body` throws; `ConfigurationError` for a store that cannot be used.
+    /// - Parameter folder: The folder of files on disk, relative to the data folder, or nil for the configured one.
+    /// - Throws: The errors of `body`, and `ConfigurationError` if the store can't be used.
     package func withOne<R: Sendable>(
         _ store: Configuration.FileStore, folder: String? = nil, _ body: (any FileStorage) async throws -> R
     ) async throws -> R {
@@ -59,7 +58,7 @@ package struct DeploymentFiles: Sendable {
         }
         let storage = try make(database ?? "")
         do {
-            // A command that reads makes no folder.
+            // Preparing a disk store would create its folder, which commands that only read must not do.
             if isInDatabase { try await storage.prepare() }
             let result = try await body(storage)
             await storage.shutdown()
@@ -70,9 +69,9 @@ package struct DeploymentFiles: Sendable {
         }
     }
 
-    /// Runs `body` with the files in clear.
+    /// Runs `body` with the decrypted files.
     ///
-    /// - Throws: What `body` throws; `ConfigurationError` for a store that cannot be used.
+    /// - Throws: The errors of `body`, and `ConfigurationError` if a store can't be used.
     package func withClear<R: Sendable>(_ body: (any FileStorage) async throws -> R) async throws -> R {
         try await withStored { try await body(Deployment.files($0, deployment.configuration)) }
     }

@@ -1,23 +1,22 @@
 import Synchronization
 import UnixSignals
 
-/// A command that Ctrl-C or a signal to end cancels, so that it leaves nothing half done behind.
+/// Cancels a command on Ctrl-C or SIGTERM, so that it can clean up.
 package enum Interruption {
-    /// Why a command ended early.
+    /// The error of a command that was stopped by a signal.
     package struct Signalled: Error, CustomStringConvertible {
-        /// The message for the operator who stopped it.
         package var description: String { "stopped by a signal" }
     }
 
     private static let kept = Mutex<[UnixSignalsSequence]>([])
 
-    /// Runs `body`, and cancels it when the process gets a signal to end.
+    /// Runs `body`, and cancels it on SIGINT or SIGTERM.
     ///
-    /// - Throws: ``Signalled`` once a cancelled `body` has cleaned up; else what it throws.
+    /// - Throws: ``Signalled`` after a cancelled `body` has cleaned up, and the errors of `body`.
     package static func guarding<R: Sendable>(_ body: @escaping @Sendable () async throws -> R) async throws -> R {
         let signals = await UnixSignalsSequence(trapping: .sigint, .sigterm)
-        // Until the process ends: without it, the signal that came would still end the process, in the midst of its
-        // cleaning up.
+        // Retained until the process ends. If the sequence were released, the signal would end the process during its
+        // cleanup.
         kept.withLock { $0.append(signals) }
         return try await withThrowingTaskGroup(of: R?.self) { tasks in
             tasks.addTask { try await body() }

@@ -2,10 +2,10 @@ import Logging
 import Logs
 import ServerConfiguration
 
-/// Where log lines go, and in which form.
+/// The output and the format of log lines.
 package enum LogOutput {
-    /// The server's logger, and what writes its lines. It never sees passwords, tokens or keys, because no code hands
-    /// them to it.
+    /// Returns the server's logger and its writer. Log lines contain no passwords, tokens or keys, because no code
+    /// passes them to the logger.
     static func start(_ configuration: Configuration) -> (logger: Logger, writer: LogWriter) {
         let writer = LogWriter(format: configuration.jsonLogs ? .json : .text, isSilent: configuration.silent)
         LoggingSystem.bootstrap { label in LineLogHandler(label: label, writer: writer) }
@@ -14,7 +14,7 @@ package enum LogOutput {
         return (logger, writer)
     }
 
-    /// For parts whose news are not needed.
+    /// A logger that reports only errors.
     package static var quiet: Logger {
         var logger = Logger(label: "roost.lifecycle")
         logger.logLevel = .error

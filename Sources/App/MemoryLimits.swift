@@ -2,13 +2,13 @@
     import CMalloc
 #endif
 
-/// What glibc keeps of memory that was freed.
+/// Limits on the freed memory that glibc retains.
 package enum MemoryLimits {
-    /// Makes glibc take large pieces from the system and to give back the ends of its arenas. To be called before there
-    /// are other threads.
+    /// Makes glibc allocate large blocks directly from the system, and return the ends of its arenas. Must be called
+    /// before other threads start.
     ///
-    /// Left alone, glibc raises both limits with the largest piece that was ever freed, and keeps what a large answer
-    /// took for good.
+    /// By default, glibc raises both limits with the largest block that was ever freed, so the memory of one large
+    /// response would be retained forever.
     package static func set() {
         #if canImport(Glibc)
             mallopt(M_MMAP_THRESHOLD, 1024 * 1024)

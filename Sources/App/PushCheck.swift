@@ -3,25 +3,24 @@ import ParseStorage
 package import Push
 import ServerConfiguration
 
-/// Looks whether a deployment can send pushes, and sends one to try it.
+/// Checks whether a deployment can send pushes, and sends a test notification.
 package struct PushCheck {
     private let deployment: Deployment
 
-    /// - Parameter deployment: Whose option `push` is tried.
     package init(_ deployment: Deployment) { self.deployment = deployment }
 
-    /// Looks whether keys can be read and sign, and whether services answer. Nothing is sent.
+    /// Checks that the keys are valid and the services respond. Sends nothing.
     ///
-    /// - Throws: `ConfigurationError` without the option.
+    /// - Throws: `ConfigurationError` if the option `push` is not set.
     package func check() async throws -> [PushTrial.Finding] {
         try await trial().check()
     }
 
-    /// Sends a notification to one device.
+    /// Sends a test notification to one device.
     ///
-    /// - Parameter target: An id in `_Installation`, or a type and a token: `ios:ab12…`.
-    /// - Returns: What the services said.
-    /// - Throws: `ConfigurationError` for a device that there is not; what keeps the database from being read.
+    /// - Parameter target: An `_Installation` object id, or a device type and token such as `ios:ab12…`.
+    /// - Returns: The responses of the services.
+    /// - Throws: `ConfigurationError` for an unknown device, and database errors.
     package func send(to target: String) async throws -> [PushTrial.Finding] {
         let device = try await device(target)
         let findings = try await trial().send("A notification to try Roost.", to: device)

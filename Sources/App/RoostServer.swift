@@ -18,29 +18,28 @@ public import ServiceLifecycle
 import SignIn
 import Telemetry
 
-/// The whole server over one database: driver, storage, rules, routes and HTTP.
+/// The complete server of an app: database, storage, rules, routes and HTTP.
 public struct RoostServer: Service {
     private let http: HTTPServer
-    /// By what the server speaks TLS; nil for plain HTTP.
+    /// The TLS certificate, or nil for plain HTTP.
     public let certificate: ServerCertificate?
     private let backend: Backend
     private let monitoring: Monitoring
-    /// The administration page; nil where it is open to no client.
     private let console: ConsoleSite?
-    /// All parts beside HTTP in start order. They stop in reverse order.
+    /// All parts except HTTP in start order. They stop in reverse order.
     private let features: [any Feature]
     private let configuration: Configuration
     private let logger: Logger
 
-    /// Puts the parts together; nothing is opened yet.
+    /// Creates the server without opening connections.
     ///
     /// - Parameters:
-    ///   - connectionString: The database, as libpq takes it.
+    ///   - connectionString: The database address in libpq's format.
     ///   - filesDirectory: The folder of uploaded files.
-    ///   - passwordCost: The cost of new password hashes; below 10 for tests only.
-    ///   - extensions: What the deployment adds, or puts in place of the server's parts.
-    /// - Throws: `AddressList.InvalidEntry` for what is no address in the configuration, `ConfigurationError` for a
-    ///   login provider that there is not, `ServerCertificate.Unusable` for files of `https` that cannot be used.
+    ///   - passwordCost: The bcrypt cost of new password hashes. Values below 10 are for tests only.
+    ///   - extensions: Additions to the server, and replacements for its parts.
+    /// - Throws: `AddressList.InvalidEntry` for an invalid address in the configuration, `ConfigurationError` for an
+    ///   unknown login provider, `ServerCertificate.Unusable` for invalid files in `https`.
     public init(
         configuration: Configuration, connectionString: String, filesDirectory: String, passwordCost: Int = 10,
         extensions: ServerExtensions = ServerExtensions(), logger: Logger
@@ -95,7 +94,7 @@ public struct RoostServer: Service {
         let monitoringRoutes = monitoring.routes()
         let audit = try KeyAudit(routes)
         let fileRoutes = FileRoutes(beside: routes, audit: audit)
-        // Who develops on this machine sees requests without setting up metrics.
+        // During development, the console's charts show requests without configured metrics.
         let countsRequests = configuration.metrics.isOn || configuration.console.signIn == .thisMachine
         let console = try ConsoleFeature(
             routes, files: fileRoutes, monitoring: monitoringRoutes, countsRequests: countsRequests,
@@ -149,15 +148,15 @@ public struct RoostServer: Service {
         return limits
     }
 
-    /// The port that the server listens on, once it does.
+    /// The port that the server listens on. Waits until it does.
     public var boundPort: Int {
         get async throws { try await http.boundPort }
     }
 
-    /// Whether all event loops turn.
+    /// Whether all event loops run.
     var isLive: Bool { monitoring.eventLoops.isLive }
 
-    /// The console's address on this machine once the server listens, or nil without a console.
+    /// Returns the console's address on this machine once the server listens, or nil without a console.
     ///
     /// - Parameter hasTicket: Whether the address contains a ticket that signs in.
     package func consoleAddress(hasTicket: Bool) async throws -> String? {
@@ -166,10 +165,10 @@ public struct RoostServer: Service {
         return console.address(hasTicket: hasTicket)
     }
 
-    /// Opens the database, installs what it lacks, and makes the classes that the configuration names.
+    /// Connects to the database, installs what is missing, creates the configured classes, and loads cloud code.
     ///
-    /// - Throws: `PostgresError` when the database cannot be reached, `UnknownDefinitions` for a name of none,
-    ///   `DeclaredSchemas.Failure` when classes that must be as declared cannot be.
+    /// - Throws: `PostgresError` if the database is unavailable, `UnknownDefinitions` for an unknown name in
+    ///   `classDefinitions`, `DeclaredSchemas.Failure` if strictly declared classes can't be created.
     public func prepare() async throws {
         if let warning = certificate?.warning { logger.warning("\(warning)") }
         do {
@@ -183,7 +182,7 @@ public struct RoostServer: Service {
         }
     }
 
-    /// Serves until the service is shut down; requests under way are finished.
+    /// Serves requests until the service is shut down. Requests in progress are completed.
     public func run() async throws {
         let running: [Running] = features.map { feature in (feature, Task { await feature.run() }) }
         try await withGracefulShutdownHandler {
@@ -201,7 +200,7 @@ public struct RoostServer: Service {
 
     private typealias Running = (feature: any Feature, work: Task<Void, Never>?)
 
-    /// Stops the features, the last one first. Cancelling the caller doesn't interrupt this.
+    /// Stops the features in reverse order. Cancelling the caller doesn't interrupt this.
     private func stop(_ running: [Running]) async {
         await Task {
             for (feature, work) in running.reversed() {
@@ -214,7 +213,7 @@ public struct RoostServer: Service {
 
     private func listen() async throws {
         do {
-            // The console refuses requests for another port than that of its server.
+            // The port is known before the first request: the console rejects requests for any other port.
             try await http.run { port in for feature in features { feature.listening(on: port) } }
         } catch let error where !(error is CancellationError) {
             throw ListenFailure(error, host: configuration.host, port: configuration.port, option: "port")
@@ -223,6 +222,6 @@ public struct RoostServer: Service {
 }
 
 extension RoostServer: CustomStringConvertible {
-    /// Nothing of what the server is made of: groups of services log their members, and the keys are among that.
+    /// Only the name, because service groups log their members, and a default description would contain keys.
     public var description: String { "RoostServer" }
 }

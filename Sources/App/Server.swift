@@ -27,7 +27,7 @@ import UnixSignals
     import Glibc
 #endif
 
-/// One run of `roost serve`, from its arguments to its end.
+/// A run of `roost serve`.
 package struct Server {
     private let deployment: Deployment
     private let configuration: Configuration
@@ -39,16 +39,16 @@ package struct Server {
     /// Reads the configuration.
     ///
     /// - Parameters:
-    ///   - app: An app's own index.js, which takes the place of a configuration file.
-    ///   - extensions: What is added to the server, given its log.
-    /// - Throws: `ConfigurationError`, or what kept the file from being read.
+    ///   - app: The app's own index.js, used instead of a configuration file.
+    ///   - extensions: Returns additions to the server. Receives the server's logger.
+    /// - Throws: `ConfigurationError`, and errors of reading the file.
     package init(
         arguments: [String], environment: [String: String], app: ServedApp? = nil,
         extensions: (Logger) -> ServerExtensions = { _ in ServerExtensions() }
     ) throws {
         deployment = try Deployment(arguments: arguments, environment: environment, app: app)
         var configuration = deployment.configuration
-        // On a laptop a password can be reset before there is a mail server.
+        // Allows password resets during development without a mail server.
         showsMails =
             configuration.databaseURI == nil && isatty(STDOUT_FILENO) == 1 && configuration.showMailsOnTerminal()
         self.configuration = configuration
@@ -56,7 +56,7 @@ package struct Server {
         self.extensions = extensions(logger)
     }
 
-    /// Serves until it is stopped; the private PostgreSQL outlives the last request.
+    /// Serves until the server is stopped. The private PostgreSQL stops after the last request.
     package func run() async throws {
         defer { logWriter.flush() }
         if let file = deployment.configurationFile { logger.info("read \(file)") }
@@ -92,14 +92,14 @@ package struct Server {
         // A signal that comes before the services trap it must not leave a private PostgreSQL running.
         try await Interruption.guarding { try await DatabaseFailure.reporting { try await server.prepare() } }
         var services: [ServiceGroupConfiguration.ServiceConfiguration] = [
-            // The first to begin is the last to hear of the end: it waits for as long as the server does.
+            // The service that starts first is shut down last, so it runs as long as the server.
             .init(service: SecondSignal()),
             .init(service: server, successTerminationBehavior: .gracefullyShutdownGroup),
         ]
         if let certificate = server.certificate {
             services.append(.init(service: CertificateReload(certificate: certificate, logger: logger)))
         }
-        // The last to begin is the first to hear of the end.
+        // The service that starts last is shut down first.
         if let notices = SupervisorNotices(ProcessInfo.processInfo.environment, of: server, logger: logger) {
             services.append(.init(service: notices))
         }
@@ -126,7 +126,7 @@ package struct Server {
     }
 }
 
-/// Ends the server at once at the second signal to end: requests under way are not waited for any more.
+/// Stops the server immediately on a second signal, without waiting for requests in progress.
 struct SecondSignal: Service {
     func run() async throws {
         let signals = await UnixSignalsSequence(trapping: .sigterm, .sigint)
@@ -134,7 +134,7 @@ struct SecondSignal: Service {
     }
 }
 
-/// Reads the certificate of the server anew at each SIGHUP, which the program that renews it sends.
+/// Reloads the TLS certificate on SIGHUP, which the program that renews it sends.
 struct CertificateReload: Service {
     let certificate: ServerCertificate
     let logger: Logger
@@ -142,7 +142,7 @@ struct CertificateReload: Service {
     func run() async {
         for await _ in await UnixSignalsSequence(trapping: .sighup).cancelOnGracefulShutdown() {
             do {
-                // Files are read where no connection waits for it.
+                // Reads files on a thread that doesn't serve connections.
                 try await NIOThreadPool.singleton.runIfActive { try certificate.reload() }
                 logger.notice("certificate reloaded")
                 if let warning = certificate.warning { logger.warning("\(warning)") }
@@ -153,19 +153,19 @@ struct CertificateReload: Service {
     }
 }
 
-/// What a deployment adds to the server, or puts in place of its parts.
+/// Additions to the server, and replacements for its parts.
 public struct ServerExtensions: Sendable {
-    /// Triggers, observers, providers.
+    /// Triggers, observers and login providers.
     public var backend = BackendExtensions()
-    /// Where cloud code runs, besides the hosts that the server has by itself.
+    /// Hosts of cloud code in addition to the server's own.
     public var cloudHosts: [any CloudHost] = []
-    /// Where uploaded files are; nil for the folder of the server.
+    /// The file store, or nil to use the configured one.
     public var files: (any FileStorage)?
-    /// WebSocket connections, figures about requests.
+    /// WebSocket handler and request metrics.
     public var http = HTTPServer.Additions()
-    /// How the console makes backups; nil for no way.
+    /// The console's way to create backups, or nil to disable them.
     package var backups: BackupMaker?
 
-    /// Adds nothing.
+    /// Creates extensions that change nothing.
     public init() {}
 }

@@ -10,7 +10,7 @@ import ServerConfiguration
     import Foundation
 #endif
 
-/// `roost files`: what is done with the stores of a deployment beside the server.
+/// `roost files`: works on the file stores of a deployment without the server.
 package struct StoreWork: Sendable {
     private let deployment: Deployment
     private let logger: Logger
@@ -29,7 +29,6 @@ package struct StoreWork: Sendable {
         let isDryRun: Bool
         let verifies: Bool
 
-        /// Describes a copy; the stores are in the words of the command's help.
         package init(from: String, to: String, prefix: String, jobs: Int, isDryRun: Bool, verifies: Bool) {
             self.from = from
             self.to = to
@@ -51,10 +50,10 @@ package struct StoreWork: Sendable {
         }
     }
 
-    /// Tries everything that the server asks of its store.
+    /// Tries every operation that the server needs from its file store.
     ///
-    /// - Parameter report: Gets what was tried, and why it failed.
-    /// - Returns: Whether all was done.
+    /// - Parameter report: Receives each operation with the reason for its failure, or nil if it succeeded.
+    /// - Returns: Whether all operations succeeded.
     package func check(_ report: (String, String?) -> Void) async throws -> Bool {
         try await files.withStored { storage in
             await FileCheck(storage, of: deployment.configuration.fileStore).run { report($0.name, $0.failure) }
@@ -65,11 +64,11 @@ package struct StoreWork: Sendable {
         package let name: String
         package var files = 0
         package var bytes: Int64 = 0
-        /// Why it could not be counted; nil where it was.
+        /// The reason why the store's files can't be counted, or nil.
         package var failure: String?
     }
 
-    /// Counts what each store has, the one that is written to first.
+    /// Counts the files of each store. The configured store is first, then its fallbacks.
     package func sizes() async throws -> [StoreSize] {
         var sizes: [StoreSize] = []
         let configuration = deployment.configuration
@@ -108,9 +107,9 @@ package struct StoreWork: Sendable {
         }
     }
 
-    /// Encrypts the files of each store anew, with the key and in the form of the configuration.
+    /// Encrypts the files of each store again, with the configured key and format.
     ///
-    /// - Parameter oldKey: What opens those that the key does not; nil for that of the configuration.
+    /// - Parameter oldKey: The key of files that the configured key can't decrypt, or nil for `previousEncryptionKey`.
     package func rotate(
         oldKey: String?, jobs: Int, isDryRun: Bool, _ progress: @escaping @Sendable (CopyReport) -> Void
     ) async throws -> CopyReport {
@@ -134,7 +133,7 @@ package struct StoreWork: Sendable {
         return CopyReport(all)
     }
 
-    /// Runs `body` with a store that a word names.
+    /// Runs `body` with the store named by a command's argument: `configured`, `fallback`, a folder or an adapter.
     private func withStore<R: Sendable>(_ word: String, _ body: (any FileStorage) async throws -> R) async throws -> R {
         switch word {
         case "configured":

@@ -4,7 +4,7 @@ import Synchronization
 import TestSupport
 import Testing
 
-/// Holes in accounts that parse-server's advisories tell of, where no other suite has them.
+/// Account vulnerabilities from parse-server's advisories that no other suite covers.
 @Suite(.timeLimit(.minutes(10))) struct AccountAdvisoryTests {
     private static func claims(_ more: JSONObject = [:]) -> JSONObject {
         let now = Date().timeIntervalSince1970.rounded()
@@ -48,7 +48,7 @@ import Testing
                 #expect(answer.bytes == answers[0].bytes)
             }
             #expect(try await ask(["id": "kim", "token": token]).status == 200)
-            // Nor does the time tell who has an account, whatever is wrong with the token.
+            // Response times must not reveal who has an account either, whatever is wrong with the token.
             for wrong in ["bad", try key.token(Self.claims(["aud": "other"]))] {
                 let isLevel = try await LevelTimes.hold(pairs: 200, lanes: 2) { isKnown, _ in
                     let answer = try await ask(["id": isKnown ? "kim" : "nobody", "token": .string(wrong)])
@@ -145,7 +145,8 @@ import Testing
         }
     }
 
-    /// Runs a server with a realm of Keycloak; the last argument logs in with claims of a token, and what is sent beside it.
+    /// Runs a server with a Keycloak realm. The last argument of `body` logs in with a token's claims and further login
+    /// data.
     private static func keycloak(
         _ body:
             @escaping @Sendable (
@@ -295,7 +296,7 @@ import Testing
             for _ in 1...3 { #expect(try await server.send("POST", path, .object(body)).status == 200) }
             let call: JSONValue = ["method": "POST", "path": "/parse/requestPasswordReset", "body": .object(body)]
             #expect(try await server.send("POST", "/batch", ["requests": [call, call]]).status == 200)
-            // An answer does not wait for its mail.
+            // The response doesn't wait for the mail.
             let haveCome = try await eventually { try await mails() == ["5"] }
             #expect(haveCome)
             let refused = [
@@ -310,7 +311,6 @@ import Testing
     }
 }
 
-/// Something that is set once.
 private final class Switch: Sendable {
     private let value = Mutex(false)
     var isSet: Bool { value.withLock { $0 } }

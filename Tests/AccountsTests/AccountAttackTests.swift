@@ -3,7 +3,7 @@ import JSON
 import TestSupport
 import Testing
 
-/// Ways around what guards accounts, tried one after the other.
+/// Attempts to bypass the protection of accounts.
 @Suite(.timeLimit(.minutes(10))) struct AccountAttackTests {
     private static let invalid = "Invalid username/password."
 
@@ -21,7 +21,7 @@ import Testing
         for (options, others) in [(lockout, []), (lenient, ["KIM@M.example", "Kim@m.example"])] {
             try await TestServer.run(options) { server in
                 _ = try await server.signUp("kim@m.example", ["email": "kim@m.example"])
-                // The same for an account that is there and for one that is not.
+                // The results are the same for existing and unknown accounts.
                 for name in ["kim@m.example", "nobody@m.example"] {
                     func spelled(_ other: String) -> JSONValue {
                         .string(
@@ -44,7 +44,7 @@ import Testing
                         #expect(
                             try await Self.error(server, ["username": spelled(other)]) == "locked", "\(name) \(other)")
                     }
-                    // What is no spelling of it counts for itself.
+                    // Names that are not alternative spellings are counted separately.
                     for other in ["\(name) ", " \(name)", "\(name)\u{200B}"] {
                         #expect(try await Self.error(server, ["username": .string(other)]) == Self.invalid)
                     }
@@ -83,7 +83,7 @@ import Testing
                 "/PARSE/login", "//parse//login", "/parse/./login", "/parse/classes/../login", "/parse/login%2F",
             ] {
                 let answer = try await server.send("POST", origin + path, .object(body))
-                // What leads nowhere is no way in either.
+                // An unknown path grants no access either.
                 #expect([429, 404, 403].contains(answer.status), "\(path): \(answer.status) \(answer.text)")
             }
             for answer in answers { #expect(answer.status == 429, "\(answer.status) \(answer.text)") }
@@ -178,7 +178,7 @@ import Testing
                 let token = try #require(reset.parameter("token"))
                 let form = try await server.form(TestServer.resetPath, "token=\(token)&new_password=stolen")
                 #expect(form.headers["x-parse-page-param-error"]?.hasPrefix("Failed to reset password") == true)
-                // Links and changes of the address at once: whatever comes first, none confirms an address of another.
+                // Verification links and concurrent address changes: in no order does a link verify another address.
                 for round in 0..<3 {
                     let old = "old\(round)@m.example"
                     let new = "new\(round)@m.example"
@@ -225,7 +225,7 @@ import Testing
                     let head = mail.raw.components(separatedBy: "\r\n\r\n")[0]
                     #expect(!head.contains("victim"), "\(head)")
                 }
-                // Names of any length and letters make one line after the other, none too long.
+                // Names of any length and characters lead to valid header lines of limited length.
                 let name = String(repeating: "Ärger\u{202E}\u{2029}=?utf-8?B?", count: 300)
                 let answer = try await server.send(
                     "POST", "/users", ["username": .string(name), "password": "p", "email": "long@m.example"])

@@ -2,7 +2,7 @@ import JSON
 import TestSupport
 import Testing
 
-/// What stands in the columns of users that parse-server keeps for accounts, and when it leaves them.
+/// The columns of `_User` that parse-server uses for accounts.
 @Suite(.timeLimit(.minutes(10))) struct AccountColumnTests {
     private static func run(
         _ options: JSONObject, _ body: @escaping @Sendable (TestServer, MailCatcher) async throws -> Void
@@ -12,7 +12,7 @@ import Testing
         }
     }
 
-    /// The columns that hold something, by name; moments as whether they are still to come.
+    /// The columns with a value, by name. Dates are reported as whether they are in the future.
     private static func columns(_ server: TestServer, _ names: [String]) async throws -> [String: String] {
         var found: [String: String] = [:]
         for name in names {
@@ -35,7 +35,7 @@ import Testing
             try await Self.run(options.merging(["verifyUserEmails": true]) { $1 }) { server, catcher in
                 let ann = try await server.signUp("ann")
                 #expect(try await Self.columns(server, Self.verification) == [:])
-                // Also the master key says nothing of an address beside it.
+                // Together with a new address, even the master key can't set `emailVerified` to true.
                 for (number, email) in ["ann@m.example", "new@m.example"].enumerated() {
                     let body: JSONValue =
                         number == 0
@@ -48,7 +48,7 @@ import Testing
                     #expect(try await Self.columns(server, Self.verification) == expected)
                     #expect(mail.parameter("token")?.utf8.count == 25)
                 }
-                // By itself the master key confirms an address; the link stays.
+                // The master key can verify an address directly. The link remains valid.
                 _ = try await server.send("PUT", "/users/\(ann.id)", ["emailVerified": true], as: .master).succeeded()
                 let kept = try await Self.columns(server, Self.verification)
                 #expect(kept["emailVerified"] == "true" && kept["_email_verify_token"] != nil)
@@ -71,7 +71,7 @@ import Testing
                     _ = try await server.send(
                         "POST", "/requestPasswordReset", ["email": "ann@m.example"]
                     ).succeeded()
-                    // The answer does not wait for what is written where there is such a user.
+                    // The response doesn't wait for the database, so it is the same for unknown users.
                     var asked = try await Self.columns(server, Self.reset)
                     let isNew = try await eventually {
                         asked = try await Self.columns(server, Self.reset)

@@ -2,7 +2,6 @@ import JSON
 import TestSupport
 import Testing
 
-/// The option `accountLockout`.
 @Suite struct AccountLockoutTests {
     private static let options: JSONObject = ["accountLockout": ["threshold": 3, "duration": 5]]
     private static let invalid = "Invalid username/password."

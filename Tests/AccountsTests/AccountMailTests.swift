@@ -2,7 +2,7 @@ import JSON
 import TestSupport
 import Testing
 
-/// Mails for accounts, over a mail server, and the pages that their links lead to.
+/// Account mails through a mail server, and the pages behind their links.
 @Suite struct AccountMailTests {
     @Test("A sign-up is confirmed by the link in its mail, once; the same link tells the same again")
     func verification() async throws {
@@ -34,7 +34,7 @@ import Testing
                 user = try await server.user(ann.id)
                 #expect(user["emailVerified"] == true)
                 #expect(user["_email_verify_token"] == nil)
-                // The same address again starts nothing; another one does, and a notice goes to the old one.
+                // The same address triggers nothing. A new one triggers a verification, and a notice to the old one.
                 for email in ["ann@m.example", "new@m.example"] {
                     _ = try await server.send(
                         "PUT", "/users/\(ann.id)", ["email": .string(email)], as: .session(ann.token)
@@ -72,7 +72,7 @@ import Testing
                 #expect(refused.headers["x-parse-page-param-error"] == "The passwords do not match")
                 let missing = try await server.form(path, "token=\(token)")
                 #expect(missing.status == 303)
-                // Many with one token: one of them wins, and the user has exactly that password.
+                // Of concurrent resets with the same token, one succeeds, and its password is set.
                 let answers = try await concurrently(12) { index in
                     try await server.form(
                         path, "token=\(token)&new_password=new-\(index)", ["X-Requested-With": "XMLHttpRequest"]
@@ -237,13 +237,13 @@ import Testing
                         method == "GET" ? try await server.open(path) : try await server.form(path, form)
                     #expect(answer.status == 302 && answer.location == base + location, "\(path) \(form)")
                 }
-                // Asking again made another link.
+                // A further request creates a new link.
                 let second = try await catcher.mail(to: "ann@m.example", number: 3)
                 for _ in 0..<2 {
                     let opened = try await server.open(second.link)
                     #expect(opened.status == 302 && opened.location == base + "verify_email_success.html?\(user)")
                 }
-                // Another token of the same name is told to be none, though the address is confirmed.
+                // Another token for the same user is invalid, although the address is verified.
                 let other = try await server.open("/apps/\(app)/verify_email?token=other&\(user)")
                 #expect(other.location == base + "invalid_verification_link.html?\(user)&appId=\(app)")
                 let page = try await server.open("/apps/verify_email_success.html?username=%3Cscript%3E")

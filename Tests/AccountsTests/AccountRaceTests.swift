@@ -2,11 +2,12 @@ import JSON
 import TestSupport
 import Testing
 
-/// Accounts of which two things are changed at once: what is decided on one of them holds for the other.
+/// Concurrent changes of an account: decisions based on one change must respect the other.
 @Suite(.timeLimit(.minutes(10))) struct AccountRaceTests {
-    /// Sends a request of a session while a change is not committed yet, and commits that when the request waits for it.
+    /// Sends a request while a conflicting transaction is open, and commits the transaction once the request waits for
+    /// it.
     ///
-    /// - Parameter last: What the transaction of the change does then.
+    /// - Parameter last: A further statement of the transaction.
     private static func send(
         _ method: String, _ path: String, _ body: JSONValue, _ token: String, _ server: TestServer, amid change: String,
         last: String? = nil
@@ -67,7 +68,7 @@ import Testing
     func stolenSessions(path: String) async throws {
         try await TestServer.run(["lockTimeout": 60_000]) { server in
             let kim = try await server.signUp("kim")
-            // What a change of the password does: the user, and then all sessions.
+            // Like a password change: updates the user, then deletes all sessions.
             let refused = try await Self.send(
                 "POST", path, [:], kim.token, server, amid: #"UPDATE "_User" SET "_hashed_password" = 'x'"#,
                 last: #"DELETE FROM "_Session""#)
@@ -116,7 +117,7 @@ import Testing
             let long = JSONValue.string(String(repeating: "a", count: 100_000))
             let refused = try await server.send("POST", "/users", ["username": "kim", "password": long])
             #expect(refused.code == 142, "\(refused.text)")
-            // The pattern would look at it for more than a minute.
+            // The pattern would take more than a minute on this text.
             #expect(ContinuousClock.now - began < .seconds(30))
             let right = JSONValue.string(String(repeating: "a", count: 1000) + "A1")
             #expect(try await server.send("POST", "/users", ["username": "kim", "password": right]).status == 201)

@@ -2,7 +2,7 @@ import JSON
 import TestSupport
 import Testing
 
-/// How many mails a user has sent by changing the address of the account.
+/// The rate limit of mails caused by address changes.
 @Suite struct AddressChangeTests {
     @Test("A user changes the address ten times in ten minutes, and no more; others and the master key go on")
     func manyAddresses() async throws {
@@ -22,7 +22,7 @@ import Testing
                 #expect(refused.code == 155, "\(refused.text)")
                 #expect(try await change(11, lou, nil).status == 200)
                 #expect(try await change(12, ann, .master).status == 200)
-                // What is no change of the address is none.
+                // Updates without a new address don't count.
                 let name = try await server.send("PUT", "/users/\(ann.id)", ["nick": "a"], as: .session(ann.token))
                 #expect(name.status == 200, "\(name.text)")
             }

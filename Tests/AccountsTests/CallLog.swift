@@ -3,11 +3,11 @@ import JSON
 import Operations
 import Synchronization
 
-/// Triggers of users that note what they were called for.
+/// Records calls of user triggers.
 final class CallLog: TriggerSet {
     private let calls = Mutex<[String]>([])
 
-    /// The events, with what became of `emailVerified`.
+    /// The events with the resulting `emailVerified`.
     var seen: [String] { calls.withLock { $0 } }
 
     func clear() { calls.withLock { $0 = [] } }
@@ -22,8 +22,6 @@ final class CallLog: TriggerSet {
     }
 }
 
-/// Times as tokens have them.
 enum ParseTime {
-    /// Seconds since 1970.
     static var now: Double { Date().timeIntervalSince1970.rounded() }
 }

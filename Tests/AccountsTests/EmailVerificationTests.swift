@@ -5,7 +5,7 @@ import Rules
 import TestSupport
 import Testing
 
-/// When mail addresses are to be confirmed, and what confirms them.
+/// The conditions under which addresses need verification, and the ways to verify them.
 @Suite(.timeLimit(.minutes(10))) struct EmailVerificationTests {
     private static let verification: JSONObject = ["verifyUserEmails": true]
 
@@ -19,7 +19,7 @@ import Testing
         }
     }
 
-    /// Waits for all mails to be sent, and gives how many came.
+    /// Waits for an empty mail queue, and returns the number of mails received.
     private static func sentMails(_ server: TestServer, _ catcher: MailCatcher) async throws -> Int {
         let isEmpty = try await eventually { try await server.texts("SELECT id::text FROM _roost_mail").isEmpty }
         #expect(isEmpty)
@@ -53,7 +53,7 @@ import Testing
                 let path = "/users/\(ann.id)"
                 _ = try await server.send("PUT", path, ["email": email], as: .session(ann.token)).succeeded()
             }
-            // Each new address is sent a link, each former one a notice.
+            // Each new address receives a link, each old address a notice.
             #expect(try await Self.sentMails(server, catcher) == (confirms ? 7 : 3))
             let notices = try catcher.mails().filter { $0.subject == "Your e-mail address for Größe was changed" }
             #expect(notices.count == 3)
@@ -94,7 +94,7 @@ import Testing
             let second = try await catcher.mail(to: "ann@m.example", number: 2)
             #expect(second.parameter("token") != token)
             #expect(try await server.open(mail.link).page == "email_verification_link_invalid")
-            // An unknown token, a user without one, and a confirmed one are told the same.
+            // The response is the same for an unknown token, an unverified user and a verified one.
             for form in ["token=unknown", "username=nobody", "username=ann"] {
                 #expect(try await server.form(resend, form).location.contains("email_verification_send_success.html"))
             }
@@ -180,7 +180,7 @@ import Testing
                     #expect(user["emailVerified"] == .bool(isVouched))
                     #expect(try await server.send("POST", "/users", signUp).status == 200)
                     guard isVouched, let session = made["sessionToken"]?.stringValue else { continue }
-                    // As the Objective-C SDK saves a user: with all of authData, whatever was changed.
+                    // The Objective-C SDK sends all of authData with every save of a user.
                     let change: JSONValue = ["authData": signUp["authData"] ?? .null, "email": "new@m.example"]
                     let id = made["objectId"]?.stringValue ?? ""
                     _ = try await server.send("PUT", "/users/\(id)", change, as: .session(session)).succeeded()
@@ -241,7 +241,7 @@ import Testing
             let ann = try await server.signUp("ann", ["email": "ann@m.example"])
             _ = try await server.send("POST", "/verificationEmailRequest", ["email": "ann@m.example"]).succeeded()
             #expect(try await Self.sentMails(server, catcher) == 0)
-            // The answer does not wait for the new token.
+            // The response doesn't wait for the new token.
             let isVerified = try await eventually {
                 let token = try #require(try await server.user(ann.id)["_email_verify_token"]?.stringValue)
                 #expect(token.utf8.count == 25)

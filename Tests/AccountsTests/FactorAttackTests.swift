@@ -5,7 +5,7 @@ import SignIn
 import TestSupport
 import Testing
 
-/// Ways around second factors.
+/// Attempts to bypass second factors.
 @Suite(.timeLimit(.minutes(10))) struct FactorAttackTests {
     private static let secret = "JBSWY3DPEHPK3PXPJBSWY3DPEHPK3PXP"
 
@@ -69,16 +69,16 @@ import Testing
                     "POST", "/login",
                     ["username": "kim", "password": "secret", "authData": ["mfa": ["token": token]]])
             }
-            // Many who ask at once have one message sent.
+            // Concurrent requests lead to a single valid code.
             let before = standIn.requests.count
             let asked = try await concurrently(5) { _ in try await logIn("request") }
             #expect(asked.allSatisfy { $0.code == 141 }, "\(asked.map(\.text))")
             #expect(standIn.requests.count - before <= 5)
-            // The code that counts is that of the one request which was stored.
+            // Only the code of the request that was stored is valid.
             let codes = standIn.requests.dropFirst(before).compactMap { $0.body.split(separator: " ").last }
             var answers: [TestAnswer] = []
             for code in codes {
-                // Where several were sent, those that do not count would lock the account.
+                // If several codes were sent, the invalid ones would lock the account.
                 try await server.execute(
                     "UPDATE \"_User\" SET \"_failed_login_count\" = 0, \"_account_lockout_expires_at\" = NULL")
                 answers += try await concurrently(8) { _ in try await logIn(.string(String(code))) }
@@ -139,7 +139,7 @@ import Testing
                 var texts: [String] = []
                 for _ in 0..<12 {
                     texts.append(try await server.send("POST", "/login", .object(guess)).text)
-                    // None of these proves the second factor.
+                    // None of these requests proves the second factor.
                     _ = try await server.send("POST", "/verifyPassword", .object(password))
                     let challenge = password.merging(["challengeData": ["mfa": [:]]]) { $1 }
                     _ = try await server.send("POST", "/challenge", .object(challenge))

@@ -5,7 +5,7 @@ import SignIn
 import TestSupport
 import Testing
 
-/// Second factors against requests that are sent side by side, or too late.
+/// Second factors with concurrent and late requests.
 @Suite(.timeLimit(.minutes(10))) struct FactorRaceTests {
     private static let secret = "JBSWY3DPEHPK3PXPJBSWY3DPEHPK3PXP"
     private static let options: JSONObject = ["auth": ["mfa": ["options": ["TOTP"]]]]

@@ -3,7 +3,7 @@ import JSON
 import TestSupport
 import Testing
 
-/// Tokens that somebody made up, or bent: what their headers and claims may not get through with.
+/// Forged and manipulated tokens.
 @Suite(.timeLimit(.minutes(10))) struct ForgedTokenTests {
     private static let issuer = "https://login.school.example"
 
@@ -70,7 +70,7 @@ import Testing
                 #expect(answer.code == 101, "\(token.prefix(80)): \(answer.text)")
             }
             #expect(Set(standIn.requests.map(\.host)) == ["login.school.example", "keys.school.example"])
-            // What it is about, once: its description. The keys, once, and once more for keys that are not there.
+            // The discovery document once, the keys once, and once more for unknown key ids.
             #expect(standIn.requests.count == 3, "\(standIn.requests.map(\.path))")
             #expect(try await server.texts("SELECT count(*)::text FROM \"_User\"") == ["0"])
             #expect(try await Self.logIn(server, right).status == 201)
@@ -165,7 +165,7 @@ import Testing
             }
             let isBack = try await eventually { try await Self.logIn(server, token).status == 201 }
             #expect(isBack)
-            // Another name for the issuer, in what it says of itself, is another issuer.
+            // A different issuer in the discovery document invalidates it.
             #expect(try await Self.logIn(server, token).status == 200)
         }
     }
@@ -181,7 +181,7 @@ import Testing
                     for token in ["t\r\nX-Evil: 1", "t\nX-Evil: 1", "t\r\n\r\nGET /evil HTTP/1.1\r\n\r\n"] {
                         let data: JSONValue = ["id": "42", "access_token": .string(token)]
                         let answer = try await server.send("POST", "/users", ["authData": .object([name: data])])
-                        // Instagram's stands in the address, encoded.
+                        // Instagram's token is part of the URL, where it is encoded.
                         #expect(answer.code == 101 || name == "instagram" && answer.status < 300, "\(answer.text)")
                     }
                 }

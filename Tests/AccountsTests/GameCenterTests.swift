@@ -3,7 +3,6 @@ import JSON
 import TestSupport
 import Testing
 
-/// Signing in as a player of Game Center.
 @Suite struct GameCenterTests {
     @Test("A player's signature signs up and logs in; others' apps, old times, other addresses and authorities do not")
     func players() async throws {
@@ -59,7 +58,7 @@ import Testing
         let port = try await FreePort.find()
         let answer: IdentityStandIn.Answer = { request in
             if request.path.contains("drawn") { return .init("", status: 404) }
-            // All wait for it, where they come in time: it is kept for those that do not.
+            // All concurrent requests wait for this response. Later ones use the cached certificate.
             _ = try await eventually(within: .seconds(2)) {
                 try await TestServer.metrics(at: port).activeRequests >= 8
             }

@@ -2,7 +2,7 @@ import JSON
 import TestSupport
 import Testing
 
-/// The options that let clients bring access tokens, which may be those of other apps.
+/// The options that accept access tokens, which may have been issued to other apps.
 @Suite struct InsecureSignInTests {
     private static let gitHub: JSONObject = ["clientId": "c", "clientSecret": "s"]
 

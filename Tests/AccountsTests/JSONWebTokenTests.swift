@@ -6,9 +6,9 @@ import Outgoing
 import TestSupport
 import Testing
 
-/// Signing and verifying tokens, without a server.
+/// Signing and verifying tokens without a server.
 @Suite struct JSONWebTokenTests {
-    /// A token to refuse, and the key and the algorithm that it is offered with.
+    /// A token to reject, with a key and an algorithm.
     private struct Attempt {
         let name: String
         let token: String
@@ -28,7 +28,7 @@ import Testing
     private let claims: JSONObject = ["sub": "kim", "exp": 2_000_000_000]
     private let rsa: _RSA.Signing.PrivateKey
     private let curve = P256.Signing.PrivateKey()
-    /// The public keys, as issuers publish them.
+    /// The public keys as JWKs.
     private let rsaKey: JSONObject
     private let curveKey: JSONObject
 
@@ -50,7 +50,7 @@ import Testing
         ]
     }
 
-    /// A token with any header, and any signature over what is signed.
+    /// Creates a token with any header and signature.
     private func token(_ header: JSONObject, _ sign: (Data) throws -> Data) throws -> String {
         let signed = try IdentityKey.unsigned(claims, header)
         return "\(signed).\(Base64URL.encode(try sign(Data(signed.utf8))))"
@@ -66,7 +66,7 @@ import Testing
         Data(HMAC<SHA256>.authenticationCode(for: bytes, using: SymmetricKey(data: secret)))
     }
 
-    /// Changes the last character of a text in Base64 to one whose bits beyond the last byte differ.
+    /// Changes the unused bits of the last Base64 character.
     private static func withOtherUnusedBits(_ text: String) -> String {
         let alphabet = Array("ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789-_")
         let last = alphabet.firstIndex { $0 == text.last } ?? 0
@@ -90,7 +90,7 @@ import Testing
         }
         let unnamed = try #require(JSONWebToken(JSONWebToken.signed(claims, by: curve)))
         #expect(unnamed.header == ["alg": "ES256", "typ": "JWT"])
-        // A member that another program pads is read all the same.
+        // Padded members of a key are accepted.
         let padded = curveKey.mapValues { $0.stringValue?.utf8.count == 43 ? .string("\($0.stringValue ?? "")=") : $0 }
         #expect(unnamed.isSigned(by: padded, "ES256"))
     }
@@ -285,7 +285,7 @@ import Testing
             #expect(JSONWebToken("\(part).\(object).") == nil, "\(text)")
             #expect(JSONWebToken("\(object).\(part).") == nil, "\(text)")
         }
-        // A right signature does not help a part that is spelt otherwise.
+        // A valid signature doesn't allow a different encoding of a part.
         let parts = try IdentityKey.unsigned(["sub": "kim"], ["alg": "RS256"]).split(separator: ".").map(String.init)
         for (header, body) in [
             (parts[0] + "=", parts[1]), (parts[0], parts[1] + "="), (parts[0], parts[1] + "=="),

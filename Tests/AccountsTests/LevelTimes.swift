@@ -1,18 +1,18 @@
 import TestSupport
 
-/// Whether two kinds of requests take the same time, however their answers come about.
+/// Checks that two kinds of requests take the same time.
 enum LevelTimes {
-    /// Sends as many requests of each kind as there are pairs, several at once, and compares how long they take.
+    /// Sends pairs of requests and compares their durations.
     ///
-    /// The two of a pair follow each other, in turns, so that whatever else the machine does meets both kinds alike. What
-    /// is compared are the lower quartiles: other tests that take the processors add to the time of a request and never
-    /// take from it, so those that were not kept waiting tell what it costs. Where nearly all are kept waiting even these
-    /// may differ, so there are several attempts: a difference that is there is there every time.
+    /// The requests of a pair follow each other in alternating order, so that the machine's load affects both kinds
+    /// equally. The lower quartiles are compared, because other tests only slow requests down, and undisturbed requests
+    /// show the actual cost. Under heavy load, even the quartiles may differ, so there are several attempts: a real
+    /// difference would show every time.
     ///
     /// - Parameters:
-    ///   - lanes: How many requests are under way at a time.
-    ///   - send: Sends a request of the first or of the second kind.
-    /// - Returns: Whether the quartiles were within a tenth of each other.
+    ///   - lanes: The number of concurrent pairs.
+    ///   - send: Sends a request of the first or the second kind.
+    /// - Returns: Whether the quartiles differ by at most a tenth.
     static func hold(
         pairs: Int, lanes: Int, _ send: @escaping @Sendable (_ isFirst: Bool, _ lane: Int) async throws -> Void
     ) async throws -> Bool {

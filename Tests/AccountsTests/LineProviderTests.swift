@@ -4,7 +4,7 @@ import JSON
 import TestSupport
 import Testing
 
-/// Signing in by LINE, whose tokens are signed by curves on phones, and by the channel's secret on the web.
+/// Sign-in with LINE. Tokens from phones have ECDSA signatures, those from the web an HMAC with the channel secret.
 @Suite(.timeLimit(.minutes(10))) struct LineProviderTests {
     private static let key = P256.Signing.PrivateKey()
     private static let secret = "a channel's secret"
@@ -59,7 +59,7 @@ import Testing
         try await Self.run(["clientId": "channel", "clientSecret": .string(Self.secret)]) { server in
             let first = try await Self.logIn(server, ["id": "kim", "id_token": try Self.ofPhone(), "nonce": "n"])
             #expect(first.status == 201, "\(first.text)")
-            // The token says who it is of.
+            // The user id is taken from the token.
             for token in [try Self.ofPhone(), try Self.ofWeb()] {
                 let again = try await Self.logIn(server, ["id_token": token])
                 #expect(again.status == 200 && again["objectId"] == first["objectId"], "\(again.text)")

@@ -2,7 +2,7 @@ import JSON
 import TestSupport
 import Testing
 
-/// Users whom the master key locks out, and what users see of what providers gave.
+/// Users locked out by the master key, and users' access to their login data.
 @Suite struct LockedOutUserTests {
     @Test("The master key locks a user out by an empty ACL; the user gets in by no password and no provider")
     func lockedOut() async throws {

@@ -2,7 +2,6 @@ import JSON
 import TestSupport
 import Testing
 
-/// Logging in, and changing a password.
 @Suite struct LoginTests {
     @Test("A log-in gives the whole user with a new token, by name or by address, and by both methods")
     func success() async throws {

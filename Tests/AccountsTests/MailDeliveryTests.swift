@@ -2,7 +2,7 @@ import JSON
 import TestSupport
 import Testing
 
-/// How mails reach a mail server that is slow, silent, strict or down, and what waits for it meanwhile.
+/// Mail servers that are slow, silent, strict or down.
 @Suite struct MailDeliveryTests {
     @Test("Two servers over one database send each mail once")
     func twoServers() async throws {
@@ -24,7 +24,7 @@ import Testing
                         try await first.texts("SELECT id::text FROM _roost_mail").isEmpty
                     }
                     #expect(isEmpty)
-                    // Nothing is left to send, but a second copy could be on its way.
+                    // The queue is empty, but a duplicate could be in transit.
                     try await Task.sleep(for: .milliseconds(300))
                     #expect(try catcher.mails().count == 24)
                 }
@@ -103,7 +103,7 @@ import Testing
                 for number in 0..<10 {
                     _ = try await server.signUp("u\(number)", ["email": .string("u\(number)@m.example")])
                 }
-                // Half of the eight at a time go to one domain.
+                // Half of the eight concurrent mails may go to the same domain.
                 let areTaken = try await eventually { silent.connections >= 4 }
                 #expect(areTaken)
                 let start = ContinuousClock.now
@@ -114,7 +114,7 @@ import Testing
                 let name = try file.string("name")
                 let path = "/files/\(TestServer.applicationID)/\(name)"
                 #expect(try await server.send("GET", path, bytes: [], as: .nobody).text == "text")
-                // The mail server is given half a minute.
+                // The time limit of the mail server is 30 seconds.
                 #expect(start.duration(to: .now) < .seconds(15))
             }
         }
@@ -133,7 +133,7 @@ import Testing
             #expect(isPutOff)
             try await server.execute(
                 "UPDATE _roost_mail SET since = since - interval '1 hour', due = now() + interval '1 day'")
-            // The queue is looked at four times a minute.
+            // The queue is measured four times a minute.
             let isMeasured = try await eventually(within: .seconds(120)) {
                 let samples = try await TestServer.metrics(at: port)
                 let oldest = samples["roost_mail_queue_oldest_seconds"] ?? 0
@@ -156,7 +156,7 @@ import Testing
                             + "WHERE reason IS NOT NULL") == ["true"]
                 }
                 #expect(isPutOff)
-                // The server looks for mails once a second.
+                // The server checks for mails once a second.
                 try await Task.sleep(for: .milliseconds(1500))
                 #expect(try catcher.mails().count == 1)
             }
@@ -174,7 +174,7 @@ import Testing
                     let isWhole = try await catcher.waitsInStall("END")
                     #expect(isWhole)
                     return Task {
-                        // The server is about to stop; what is broken off is so within a second.
+                        // The server is stopping. It would abort the mail within a second.
                         try await Task.sleep(for: .seconds(3))
                         try catcher.stall(nil)
                     }
@@ -197,7 +197,7 @@ import Testing
                     let isUnderWay = try await catcher.waitsInStall("RCPT")
                     #expect(isUnderWay)
                 }
-                // No process has it for the minute in which it might be sending it.
+                // No process reserves the mail for the minute that a transfer may take.
                 let mails = try await first.texts("SELECT (due < now() + interval '20 s')::text FROM _roost_mail")
                 #expect(mails == ["true"])
                 try catcher.stall(nil)
@@ -221,9 +221,9 @@ import Testing
                     try await server.texts("SELECT COALESCE(reason, '') FROM _roost_mail") == rest
                 }
                 #expect(isLeft)
-                // A server that takes each command slowly, but takes them, is given half a minute.
+                // A mail server that is slow but responds to each command has 30 seconds.
                 #expect(start.duration(to: .now) < .seconds(seconds))
-                // What the server may have taken is sent again a minute later.
+                // A mail that the server may have accepted is sent again after a minute.
                 guard phase != "END" else { return }
                 try catcher.stall(nil)
                 _ = try await catcher.mail(to: "ann@m.example")
@@ -244,7 +244,7 @@ import Testing
                     let body: JSONValue = ["email": .string("u\(number)@m.example")]
                     _ = try await server.send("POST", "/requestPasswordReset", body).succeeded()
                     #expect(try await server.send("GET", "/users/me", as: .session(ann.token)).status == 200)
-                    // The mail server is given half a minute.
+                    // The time limit of the mail server is 30 seconds.
                     #expect(start.duration(to: .now) < .seconds(25))
                 }
                 let isTried = try await eventually { silent.connections > 0 }
@@ -267,7 +267,7 @@ import Testing
             try await TestServer.run(options, logger: lines.logger) { server in
                 let ann = try await server.signUp("ann", ["email": "ann@m.example"])
                 let token = try #require(try await server.user(ann.id)["_email_verify_token"]?.stringValue)
-                // The first attempt fails before the server is there.
+                // The first attempt fails before the mail server starts.
                 while try await server.texts("SELECT reason FROM _roost_mail WHERE reason IS NOT NULL").isEmpty {
                     try await Task.sleep(for: .milliseconds(50))
                 }

@@ -4,11 +4,11 @@ import JSON
 import TestSupport
 import Testing
 
-/// Mails by the HTTP interfaces of services, which answer on loopback over TLS, under their own names.
+/// Mails through HTTP APIs of mail services, which a local stand-in serves over TLS under their own names.
 @Suite("Mails by HTTP", .timeLimit(.minutes(10))) struct MailServiceTests {
     private typealias Request = IdentityStandIn.Request
 
-    /// Has a server send a mail for a sign-up, and gives the requests that the service got until it took one.
+    /// Lets a server send a mail after a sign-up, and returns the service's requests until it accepts one.
     private static func requests(
         _ adapter: JSONValue, _ more: JSONObject = [:], email: String = "ann@m.example",
         _ answer: @escaping @Sendable (Request) -> IdentityStandIn.Reply = { _ in .init(["id": "1"]) }
@@ -123,7 +123,7 @@ import Testing
                 #expect(isGivenUp)
                 let kept = try await server.texts("SELECT content::text FROM _roost_mail").joined()
                 #expect(kept.contains("ann@m.example") && !kept.contains("verify_email") && !kept.contains("token"))
-                // Nobody sees the queue but the database's owner.
+                // Only the database owner can read the queue.
                 let listed = try await server.send("GET", "/classes/_roost_mail", as: .master)
                 #expect(!listed.text.contains("m.example") && !listed.text.contains("503"), "\(listed.text)")
                 #expect(!(try await server.send("GET", "/schemas", as: .master)).text.contains("roost_mail"))
@@ -152,7 +152,7 @@ import Testing
         let raw = try #require(Data(base64Encoded: body["Content"]?["Raw"]?["Data"]?.stringValue ?? ""))
         let mail = String(decoding: raw, as: UTF8.self)
         #expect(mail.contains("multipart/alternative") && mail.contains("Content-Type: text/html; charset=utf-8"))
-        // The signature is computed once more, as the service does, from what came.
+        // Verifies the signature by computing it like the service.
         let authorization = try #require(request.headers["authorization"])
         let names = try #require(authorization.split(separator: ", ").first { $0.hasPrefix("SignedHeaders=") })
             .dropFirst("SignedHeaders=".count)

@@ -3,9 +3,8 @@ import JSON
 import TestSupport
 import Testing
 
-/// Mails in words of a deployment's own, as a mail server gets them.
+/// Mails with custom templates, as received by a mail server.
 @Suite(.timeLimit(.minutes(10))) struct MailTemplateTests {
-    /// The options of a server whose mails are made of templates.
     private static func options(_ catcher: MailCatcher, _ mail: JSONObject, _ more: JSONObject = [:]) -> JSONObject {
         var adapter: JSONObject = [
             "host": "127.0.0.1", "port": .number(Double(catcher.port)), "from": "Größe <roost@example.com>",
@@ -17,7 +16,7 @@ import Testing
         return catcher.options(options.merging(more) { $1 })
     }
 
-    /// The mail that a user gets who signs up.
+    /// Returns the mail sent after a sign-up.
     private static func mail(
         _ mail: JSONObject, _ more: JSONObject = [:], name: String = "ann", user: JSONObject = [:],
         headers: [String: String] = [:]
@@ -103,7 +102,7 @@ import Testing
                 #expect(
                     mail.link.hasPrefix(
                         "https://w.example/frame?a=1&link=%2Fapps%2F\(application)%2Fverify_email&token="))
-                // The frame opens the page below the public address.
+                // The frame's link is relative to the public URL.
                 let link = try #require(mail.parameter("link"))
                 let token = try #require(mail.parameter("token"))
                 let opened = try await server.open("\(link)?token=\(token)")

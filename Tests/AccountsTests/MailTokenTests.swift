@@ -3,9 +3,9 @@ import JSON
 import TestSupport
 import Testing
 
-/// Mail servers that are logged in to by an access token of OAuth 2 in place of a password.
+/// SMTP log-in with OAuth 2 access tokens.
 @Suite("Mails by access tokens", .timeLimit(.minutes(10))) struct MailTokenTests {
-    /// The options of a server that logs in to a mail server by nodemailer's `auth`.
+    /// The options of a server that uses nodemailer's `auth` for the mail server.
     private static func options(
         _ catcher: MailCatcher, _ security: MailCatcher.Security = .startTLS, auth: JSONObject
     ) -> JSONObject {
@@ -82,7 +82,7 @@ import Testing
                     "clientId": "client&1", "clientSecret": "hush-1", "refreshToken": "refresh-1",
                     "accessUrl": "https://login.example/token",
                 ]
-                // The mail server and the issuer have authorities of their own.
+                // The mail server and the token endpoint have different certificate authorities.
                 let file = FileManager.default.temporaryDirectory.path + "/roost-authorities-\(UUID().uuidString).pem"
                 let other = try #require(issuer.options["trustedCertificates"]?.stringValue)
                 let both = try [catcher.authority, other].map { try String(contentsOfFile: $0, encoding: .utf8) }
@@ -105,7 +105,7 @@ import Testing
                     #expect(
                         form.body == "grant_type=refresh_token&refresh_token=refresh-1&client_id=client%261"
                             + "&client_secret=hush-1")
-                    // A token that was taken back meanwhile is asked for anew.
+                    // A revoked token is replaced.
                     func giveOut(_ token: String) async throws {
                         issuer.setAnswer { _ in .init(["access_token": .string(token), "expires_in": 3600]) }
                         try await server.execute("UPDATE _roost_mail SET due = now()")

@@ -6,15 +6,15 @@ import Synchronization
 import TestSupport
 import Testing
 
-/// When what sends mails is woken.
+/// The mail queue is woken only after the mail is visible to it.
 @Suite struct MailWakeTests {
-    /// Puts mails into the queue, and says each time that it is woken.
+    /// Enqueues mails and reports each wake-up.
     private struct Queue: Mailer {
         let wakes = AsyncStream.makeStream(of: Void.self)
 
         func enqueue(_ mail: AccountMail, through store: ObjectStore) async throws {
             try await store.mails.enqueue(["kind": .string(mail.kind.rawValue), "to": .string(mail.recipient)])
-            // Long enough for a queue that was woken too early to have looked.
+            // Enough time for a queue that was woken too early to look.
             try await Task.sleep(for: .milliseconds(100))
         }
 

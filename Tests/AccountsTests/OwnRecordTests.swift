@@ -2,7 +2,7 @@ import JSON
 import TestSupport
 import Testing
 
-/// `GET /users/me`, which is answered from memory: it must never be behind what was acknowledged.
+/// `GET /users/me` uses a cache, which must never be older than an acknowledged change.
 @Suite struct OwnRecordTests {
     @Test("A user sees every change of the own record at once, by any caller and in any way")
     func changes() async throws {

@@ -3,11 +3,11 @@ import JSON
 import TestSupport
 import Testing
 
-/// People with a browser, and the links in their mails.
+/// Pages behind links in mails, in a real browser.
 @Suite("Pages in a browser", .timeLimit(.minutes(10))) struct PageBrowserTests {
     private static let application = TestServer.applicationID
 
-    /// Runs a server that a browser reaches under its public address, and gives that address.
+    /// Runs a server at a public address that the browser can reach.
     private static func run(
         _ catcher: MailCatcher, _ more: JSONObject = [:],
         _ body: @escaping @Sendable (TestServer, String) async throws -> Void
@@ -20,14 +20,14 @@ import Testing
         try await TestServer.run(catcher.options(options.merging(more) { $1 })) { try await body($0, address) }
     }
 
-    /// What holds for every page: no scripts, nothing from elsewhere, no word about where it came from, and it fits.
+    /// Checks of every page: no scripts, no foreign resources, no referrer, and no horizontal scrolling.
     private static func check(_ shown: Browser.Shown, _ page: String, _ browser: Browser, _ address: String)
         async throws
     {
         #expect(shown.page == page, "\(shown.url): \(shown.text)")
         #expect(shown.scripts == 0 && !shown.ranScript)
         #expect(shown.requests.allSatisfy { $0.hasPrefix(address) }, "\(shown.requests)")
-        // A referrer of the form's own server is none that others see, and has no token.
+        // Forms may send a referrer to their own server, but never with a token.
         #expect(shown.referrers.allSatisfy { !$0.contains("token") }, "\(shown.referrers)")
         #expect(!shown.background.isEmpty && shown.background != "rgba(0, 0, 0, 0)", "the style is not there")
         for width in [320, 375, 1280] {
@@ -80,7 +80,7 @@ import Testing
         }
     }
 
-    /// A page of the deployment's own shows the pages in a frame, where the option names it; no other page does.
+    /// Checks that only the page in the option `parseFrameURL` can show the server's pages in a frame.
     private static func frame(_ browser: Browser, _ catcher: MailCatcher) async throws {
         try await WebhookServer.run { other in
             let framed: JSONObject = ["customPages": ["parseFrameURL": .string(other.url("frame"))]]
@@ -96,7 +96,7 @@ import Testing
                             headers: [("Content-Type", "text/html")])
                     }
                     let shown = try await browser.open(other.url("frame"))
-                    // A page that is not shown asks for no style.
+                    // A page that the browser blocks requests no style sheet.
                     let isShown = shown.requests.contains { $0.hasPrefix(address) && $0.hasSuffix(".css") }
                     #expect(isShown == !options.isEmpty, "\(shown.requests)")
                 }
@@ -142,7 +142,7 @@ import Testing
         let folder = FileManager.default.temporaryDirectory.path + "/roost-pages-\(UUID().uuidString)"
         try FileManager.default.createDirectory(atPath: folder, withIntermediateDirectories: true)
         defer { try? FileManager.default.removeItem(atPath: folder) }
-        // As parse-server 7 has its pages: everything unescaped, in attributes.
+        // A page in the style of parse-server 7, with unescaped values in attributes.
         try Data(
             """
             <!doctype html><meta name="page" content="old"><body style="background:#fff"><h1>{{{appName}}}</h1>
@@ -183,7 +183,7 @@ import Testing
         }
     }
 
-    /// Names of any length and direction fit, and a limit has a page.
+    /// Checks that names of any length and direction fit, and that the rate limit has a page.
     private static func names(_ browser: Browser, _ catcher: MailCatcher) async throws {
         let limit: JSONValue = [
             "requestPath": "/apps/*path", "requestTimeWindow": 3_600_000, "requestCount": 0,

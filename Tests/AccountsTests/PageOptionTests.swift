@@ -3,9 +3,8 @@ import JSON
 import TestSupport
 import Testing
 
-/// Pages of a deployment's own, in other places, and in other languages.
+/// Custom pages, paths and languages.
 @Suite(.timeLimit(.minutes(10))) struct PageOptionTests {
-    /// Runs a server with files of pages, and mails.
     private static func run(
         _ pages: JSONObject, files: [String: [UInt8]] = [:], _ more: JSONObject = [:],
         _ body: @escaping @Sendable (TestServer, MailCatcher) async throws -> Void
@@ -27,7 +26,7 @@ import Testing
         }
     }
 
-    /// Signs a user up, and gives the mail of a forgotten password.
+    /// Signs a user up and returns the password-reset mail.
     private static func resetMail(_ server: TestServer, _ catcher: MailCatcher, _ name: String = "ann") async throws
         -> MailCatcher.Mail
     {
@@ -55,7 +54,7 @@ import Testing
                     "y": "1", "token": token, "appId": TestServer.applicationID, "appName": "Größe",
                     "publicServerUrl": "http://app.example/parse",
                 ])
-            // A form from there is refused and taken as one of here; a path is no address of a page.
+            // A form of the custom page works like the server's own. Paths are not accepted as custom URLs.
             let posted = try await server.form(TestServer.resetPath, "token=\(token)&new_password=new")
             #expect(posted.status == 200 && posted.page == "password_reset_success")
         }

@@ -2,7 +2,6 @@ import JSON
 import TestSupport
 import Testing
 
-/// Log-ins side by side.
 @Suite struct ParallelLoginTests {
     @Test("Of many log-ins of one installation at once one session is left, and its token is good")
     func oneInstallation() async throws {

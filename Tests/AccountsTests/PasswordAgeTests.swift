@@ -2,7 +2,7 @@ import JSON
 import TestSupport
 import Testing
 
-/// Passwords that grow too old, and names in another case of their letters.
+/// Expired passwords, and names in a different case.
 @Suite struct PasswordAgeTests {
     private static func logIn(_ server: TestServer, _ name: String, _ password: String = "secret") async throws
         -> TestAnswer
@@ -21,7 +21,7 @@ import Testing
             let old = try await Self.logIn(server, "kim")
             #expect(old.status == 404 && old.code == 101, "\(old.text)")
             #expect(old.error == "Your password has expired. Please reset your password.")
-            // A wrong one is told to be wrong, not to be old; to verify one asks for no age.
+            // A wrong password leads to the usual error, and verifying a password ignores its age.
             #expect(try await Self.logIn(server, "kim", "wrong").error == "Invalid username/password.")
             let verified = try await server.send("POST", "/verifyPassword", ["username": "kim", "password": "secret"])
             #expect(verified.status == 200, "\(verified.text)")
@@ -30,7 +30,7 @@ import Testing
                 "PUT", "/users/\(kim.id)", ["password": "fresh"], as: .session(kim.token))
             #expect(renewed.status == 200, "\(renewed.text)")
             #expect(try await Self.logIn(server, "kim", "fresh").status == 200)
-            // Where no day is noted, the day of the log-in is.
+            // If the date of the last change is missing, the log-in sets it.
             try await server.execute("UPDATE \"_User\" SET \"_password_changed_at\" = NULL")
             #expect(try await Self.logIn(server, "kim", "fresh").status == 200)
             #expect(
@@ -84,7 +84,7 @@ import Testing
                     "POST", "/login", ["email": "KIM@EXAMPLE.COM", "password": "secret"])
                 #expect(byAddress.status == 200, "\(byAddress.text)")
                 #expect(try await Self.logIn(lenient, "kim", "wrong").code == 101)
-                // Two users whom a name fits are none: neither is meant for sure.
+                // A name that matches two users matches neither, since it is ambiguous.
                 try await lenient.execute(
                     """
                     DROP INDEX IF EXISTS "roost_folded_username";

@@ -4,7 +4,7 @@ import Postgres
 import TestSupport
 import Testing
 
-/// A new password and the sessions of before.
+/// Password changes and existing sessions.
 @Suite struct PasswordChangeTests {
     @Test("A failure between a new password and the end of the sessions leaves neither")
     func atomicity() async throws {
@@ -63,7 +63,7 @@ import Testing
                 configuration: PostgresConfiguration(connectionString: server.databaseURI),
                 logger: Logger(label: "test"))
             let login = try await observer.transaction { session in
-                // What a change does, not committed yet.
+                // The statements of a password change, not yet committed.
                 _ = try await session.query(
                     "UPDATE \"_User\" SET \"_hashed_password\" = overlay(\"_hashed_password\" placing 'x' from 60)")
                 _ = try await session.query("DELETE FROM \"_Session\"")

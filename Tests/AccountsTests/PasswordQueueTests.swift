@@ -3,7 +3,7 @@ import Synchronization
 import TestSupport
 import Testing
 
-/// Hashes of passwords cost much: who may have how many computed, and who waits for whom.
+/// Fair sharing of the expensive password hashing.
 @Suite struct PasswordQueueTests {
     private static let options: JSONObject = ["passwordHashingThreads": 1, "trustProxy": true]
 
@@ -15,7 +15,7 @@ import Testing
             headers: ["X-Forwarded-For": address])
     }
 
-    /// Ten log-ins with a wrong password in one request.
+    /// Sends ten log-ins with a wrong password in one request.
     private static func batch(_ server: TestServer, from address: String) async throws -> TestAnswer {
         let login: JSONValue = [
             "method": "POST", "path": "/parse/login", "body": ["username": "kim", "password": "wrong"],
@@ -44,7 +44,7 @@ import Testing
                         done.increment()
                     }
                 }
-                // At least one of them meets all of the others.
+                // At least one of these overlaps with all of the others.
                 for _ in 0..<3 { #expect(try await Self.logIn(server, from: "10.0.0.2").status == 200) }
                 #expect(done.count == 0)
                 try await group.waitForAll()
@@ -58,7 +58,7 @@ import Testing
         options["accountLockout"] = ["threshold": 999, "duration": 1]
         try await TestServer.run(options, passwordCost: 10) { server in
             _ = try await server.signUp("kim")
-            // Attempts count before they are compared; those that are not compared after all are taken back.
+            // Attempts are counted before hashing. Those that are never hashed are subtracted again.
             func counted() async throws -> Int {
                 Int(try await server.texts("SELECT COALESCE(\"_failed_login_count\", 0)::text FROM \"_User\"")[0]) ?? 0
             }
@@ -147,7 +147,7 @@ import Testing
                 call("PUT", "/users/\(kim.id)", ["n": .number(Double($0))])
             }
             #expect(own.json.arrayValue?.allSatisfy { $0["success"] != nil } == true)
-            // Who moves users has the master key.
+            // Migrations use the master key, which has no limit.
             let moved = try await batch(20, as: .master, dear[5])
             #expect(moved.json.arrayValue?.allSatisfy { $0["success"] != nil } == true, "\(moved.text)")
         }
@@ -192,7 +192,7 @@ import Testing
             let foreign = try await together(
                 [["method": "PUT", "path": .string("/parse/users/\(lou[0])"), "body": ["password": "hidden"]]],
                 as: .session(token))
-            // Not whether it was the password before.
+            // The error must not reveal whether it was a previous password.
             #expect(foreign.code == 206, "\(foreign.text)")
         }
     }

@@ -2,7 +2,7 @@ import JSON
 import TestSupport
 import Testing
 
-/// Forgotten passwords: who gets a link, and what a link is worth.
+/// Password resets: requests, links and their validity.
 @Suite(.timeLimit(.minutes(10))) struct PasswordResetTests {
     private static func run(
         _ options: JSONObject? = nil, _ body: @escaping @Sendable (TestServer, MailCatcher) async throws -> Void
@@ -25,7 +25,7 @@ import Testing
     func timing() async throws {
         try await Self.run { server, catcher in
             let lanes = 4
-            // No two requests at a time are for one user: they would wait for each other's row.
+            // One user per lane, because concurrent requests for the same user wait for each other.
             for lane in 0..<lanes { _ = try await server.signUp("u\(lane)", ["email": .string("u\(lane)@m.example")]) }
             let isLevel = try await LevelTimes.hold(pairs: 200, lanes: lanes) { isKnown, lane in
                 try await Self.ask(server, isKnown ? "u\(lane)@m.example" : "n\(lane)@m.example")
@@ -38,7 +38,7 @@ import Testing
         }
     }
 
-    /// How many links are worth something.
+    /// The number of valid links.
     private static func goodLinks(_ tokens: [String], _ server: TestServer) async throws -> Int {
         var count = 0
         for token in tokens {
@@ -66,7 +66,7 @@ import Testing
             let waiting = "SELECT 1 FROM _roost_mail WHERE content ->> 'to' LIKE 'ann%'"
             let isEmpty = try await eventually { try await server.texts(waiting).isEmpty }
             #expect(isEmpty)
-            // The link that was made last is good, whichever mail came last.
+            // Only the last link is valid, whatever the order of arrival.
             let tokens = try catcher.mails().filter { $0.recipients != ["bob@m.example"] }
                 .compactMap { $0.parameter("token") }
             #expect(try await Self.goodLinks(tokens, server) == 1)
@@ -173,7 +173,7 @@ import Testing
         ]
         try await Self.run(["passwordPolicy": .object(policy)]) { server, catcher in
             _ = try await server.signUp("ann", password: "password-0", ["email": "ann@m.example"])
-            // Each time a new link; the fourth password that is chosen may be the first again.
+            // Each reset needs a new link. After three others, the first password is allowed again.
             for (number, password) in ["password-1", "password-2", "password-3", "password-0"].enumerated() {
                 try await Self.ask(server)
                 let mail = try await catcher.mail(to: "ann@m.example", number: number * 2 + 1)

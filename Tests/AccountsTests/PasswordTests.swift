@@ -2,7 +2,7 @@ import JSON
 import TestSupport
 import Testing
 
-/// Passwords of every length and spelling, and what is taken for a hash.
+/// Passwords of all lengths and characters, and recognition of password hashes.
 @Suite struct PasswordTests {
     private static func logIn(_ server: TestServer, _ password: String, as name: String = "kim") async throws
         -> TestAnswer
@@ -26,7 +26,7 @@ import Testing
             #expect(cut.status == 200)
             let longer = try await Self.logIn(server, password + "x")
             #expect(length < 72 ? longer.code == 101 : longer.status == 200)
-            // The same for a password that is changed.
+            // Changed passwords behave the same.
             let other = String(password.reversed())
             _ = try await server.send(
                 "PUT", "/users/\(kim.id)", ["password": .string(other)], as: .session(kim.token)
@@ -158,8 +158,8 @@ import Testing
             ]
             var shortest = [Duration](repeating: .seconds(60), count: guesses.count)
             func isLevel(_ time: Duration) -> Bool { time > shortest[0] / 3 && time < shortest[0] * 3 }
-            // In turns, since the machine is busy with other tests; the shortest times are those without them, which may
-            // need more turns. A difference that is there stays.
+            // In turns, because other tests keep the machine busy. The shortest times are undisturbed, but may need
+            // more turns. A real difference remains.
             for turn in 0..<50 where turn < 7 || !shortest.allSatisfy(isLevel) {
                 for (index, (name, password)) in guesses.enumerated() {
                     let start = clock.now

@@ -2,7 +2,7 @@ import JSON
 import TestSupport
 import Testing
 
-/// Signing in by an access token or a code that the provider is asked about.
+/// Sign-in with an access token or a code that the provider verifies.
 @Suite struct ProfileProviderTests {
     private static func logIn(_ server: TestServer, _ name: Name, _ data: JSONValue) async throws -> TestAnswer {
         try await server.send("POST", "/users", ["authData": .object([name: data])])
@@ -60,7 +60,7 @@ import Testing
                     let answer = try await Self.logIn(server, "github", data)
                     #expect(answer.code == code && answer.error == text, "\(data): \(answer.text)")
                 }
-                // Beside a right password, the id of another user is not taken on trust.
+                // Another user's provider id is verified, even together with the right password.
                 _ = try await server.signUp("eve")
                 let spoof = try await server.send(
                     "POST", "/login",
@@ -107,7 +107,7 @@ import Testing
                         return try await Self.logIn(server, provider, data)
                     }
                     #expect(refused.allSatisfy { $0.code == 101 || $0.code == 142 }, "\(name): \(refused.map(\.text))")
-                    // Five seconds for each, and what a busy machine adds.
+                    // Five seconds each, plus time for a busy machine.
                     #expect(start.duration(to: .now) < .seconds(20), "\(name)")
                     #expect(standIn.requests.allSatisfy { $0.host != "evil.example" }, "\(name)")
                     #expect(try await server.rows("SELECT count(*)::text FROM \"_User\"") == [["0"]])
@@ -155,7 +155,7 @@ import Testing
                 ("api.linkedin.com", "/v2/me"):
                 .init(["id": "42"])
             case ("api.line.me", "/v2/profile"): .init(["userId": "42"])
-            // Any player is told to any token by the id; whose token it is, by `me`.
+            // Any token can read any player by id. Only `me` identifies the token's player.
             case ("www.googleapis.com", "/games/v1/players/me"): .init(["playerId": "42"])
             case ("www.googleapis.com", "/games/v1/players/43"): .init(["playerId": "43"])
             default: .init("", status: 404)
@@ -184,7 +184,7 @@ import Testing
     @Test("Facebook is asked for the user and the app, with the proof that the app's secret gives")
     func facebook() async throws {
         let answer: IdentityStandIn.Answer = { request in
-            // HMAC-SHA256 of "t" and of "foreign" by "s", in hexadecimal.
+            // The HMAC-SHA256 of "t" and of "foreign" with the key "s", in hexadecimal.
             let proofs = [
                 "appsecret_proof=61f074c3fcd0a129debe8f2b1c6f66d8824d615cf8397cc192eb58a8b0367889",
                 "appsecret_proof=80b4b5684755b4d32f07412f42af795e91d4ae1195de48e2ed2d56360a4f8b84",

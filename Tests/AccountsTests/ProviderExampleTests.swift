@@ -6,9 +6,9 @@ import TestSupport
 import TestTools
 import Testing
 
-/// The examples of docs/accounts.md, as somebody tries them who reads it for the first time.
+/// Runs the examples of docs/accounts.md as written.
 @Suite(.timeLimit(.minutes(10))) struct ProviderExampleTests {
-    /// The objects of JSON that the document shows.
+    /// The JSON objects in the document.
     private static func examples() throws -> [JSONObject] {
         let text = try String(contentsOfFile: Checkout.path("docs/accounts.md"), encoding: .utf8)
         return text.components(separatedBy: "```json\n").dropFirst().compactMap { part in
@@ -37,7 +37,7 @@ import Testing
         }
     }
 
-    /// What all providers of the examples answer on loopback, to the one who is called kim there.
+    /// Responses of all providers in the examples, for the user kim.
     private static func answer(_ keys: IdentityStandIn.Reply) -> IdentityStandIn.Answer {
         { request in
             switch (request.host, request.method) {
@@ -168,7 +168,7 @@ import Testing
         let first = try #require(examples.first { $0["emailAdapter"] != nil })
         let address = try #require(first["publicServerURL"]?.stringValue)
         try await MailCatcher.run(security: .startTLS) { catcher in
-            // All as it is written but the server, and its password.
+            // Everything as written, except the mail server and its password.
             var all = first
             var options = try #require(first["emailAdapter"]?["options"]?.objectValue)
             #expect(options["port"] == 587 && options["secure"] == false)
@@ -198,7 +198,7 @@ import Testing
                     _ = try await server.signUp("you", ["email": "you@example.com"])
                     let asked = try await server.send("POST", "/requestPasswordReset", ["email": "you@example.com"])
                     #expect(asked.status == 200, "\(asked.text)")
-                    // The answer comes before the mail is in the queue.
+                    // The response may precede the mail's entry in the queue.
                     let isSent = try await eventually {
                         let isQueued = try await !server.texts("SELECT id::text FROM _roost_mail").isEmpty
                         return !service.requests.isEmpty && !isQueued

@@ -5,7 +5,7 @@ import SignIn
 import TestSupport
 import Testing
 
-/// Certificates of RSA keys, by which players of Game Center are known.
+/// RSA certificates, which Game Center uses.
 @Suite struct RSACertificateTests {
     private let issuer: _RSA.Signing.PrivateKey
     private let authority: RSACertificate
@@ -65,7 +65,7 @@ import Testing
             #expect(!isTrusted(Array(bytes[..<index])), "\(index) bytes")
         }
         #expect(!isTrusted(bytes + [0]) && !isTrusted([0] + bytes) && !isTrusted(bytes + bytes))
-        // Lengths in other forms than DER's: more bytes than needed, and none.
+        // Lengths that are not minimal or indefinite, which DER doesn't allow.
         #expect(bytes[..<2] == [0x30, 0x82])
         #expect(!isTrusted([0x30, 0x83, 0] + bytes[2...]))
         #expect(!isTrusted([0x30, 0x80] + bytes[4...] + [0, 0]))

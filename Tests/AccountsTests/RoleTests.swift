@@ -2,7 +2,7 @@ import JSON
 import TestSupport
 import Testing
 
-/// Roles: members, inheritance, and the ends of both.
+/// Roles: members, inheritance and removal.
 @Suite struct RoleTests {
     private static func role(_ server: TestServer, _ name: String, users: [String] = [], roles: [String] = [])
         async throws -> String
@@ -158,10 +158,10 @@ import Testing
                 return statuses
             }
             #expect(try await statuses() == [200, 200, 404])
-            // One more, inherited by way of a role that is inherited.
+            // One more role, inherited indirectly.
             try await server.execute(
                 "INSERT INTO \"_Join:roles:_Role\" (\"relatedId\", \"owningId\") VALUES ('role1000', 'role1001')")
-            // A thousand of strangers, all of them newer.
+            // A thousand newer roles that are unrelated.
             try await server.execute(
                 """
                 INSERT INTO "_Role" ("objectId", "createdAt", "updatedAt", "name", "_rperm")

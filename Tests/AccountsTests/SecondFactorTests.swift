@@ -5,20 +5,20 @@ import SignIn
 import TestSupport
 import Testing
 
-/// Logging in with a second factor: codes of an app, recovery codes, codes of text messages.
+/// Second factors: codes of an authenticator app, recovery codes and text messages.
 @Suite struct SecondFactorTests {
     private static let secret = "JBSWY3DPEHPK3PXPJBSWY3DPEHPK3PXP"
     private static let options: JSONObject = ["auth": ["mfa": ["options": ["TOTP"], "digits": 6, "period": 30]]]
 
-    /// The code of an app, so many steps from now.
+    /// The app's code for the current time step plus an offset.
     private static func code(_ steps: Int = 0) throws -> String {
         let code = OneTimeCode(secret: try #require(Base32.decode(secret)))
         return code.code(step: Int(Date().timeIntervalSince1970) / 30 + steps)
     }
 
-    /// Sets the second factor of a new user up.
+    /// Creates a user with a second factor.
     ///
-    /// - Returns: The recovery codes.
+    /// - Returns: The user and the recovery codes.
     private static func enrol(_ server: TestServer, _ name: String) async throws -> (
         user: (id: String, token: String), codes: [String]
     ) {
@@ -48,7 +48,7 @@ import Testing
                 let answer = try await Self.logIn(server, "kim", wrong)
                 #expect(answer.code == 141 && answer.error == "Invalid MFA token", "\(wrong): \(answer.text)")
             }
-            // The code by which the app was set up is spent.
+            // The code used for the setup can't be used again.
             #expect(try await Self.logIn(server, "kim", .string(try Self.code(-1))).code == 141)
             let good = try Self.code()
             let logged = try await Self.logIn(server, "kim", .string(good))
@@ -60,13 +60,13 @@ import Testing
             #expect(!me.text.contains(Self.secret))
             let found = try await server.find("_User", as: .session(user.token))
             #expect(!found.text.contains(Self.secret))
-            // Sent back as it was read, it changes nothing.
+            // Saving the status unchanged has no effect.
             let echo = try await server.send(
                 "PUT", "/users/\(user.id)", ["authData": ["mfa": ["status": "enabled"]], "city": "Bonn"],
                 as: .session(user.token))
             #expect(echo.status == 200, "\(echo.text)")
             #expect(try await Self.logIn(server, "kim", nil).code == -1)
-            // Verifying a password asks for no code, as nobody is logged in.
+            // Verifying a password requires no code, because it opens no session.
             let verified = try await server.send("POST", "/verifyPassword", ["username": "kim", "password": "secret"])
             #expect(verified.status == 200 && !verified.text.contains(Self.secret))
         }
@@ -132,13 +132,13 @@ import Testing
                 #expect(try await put(["mobile": "call me"]).error == "Invalid mobile number.")
                 #expect(try await put(["mobile": "+49 30 123"]).status == 200)
                 #expect(standIn.requests.count == 1)
-                // Until the number is confirmed, a log-in goes without.
+                // Until the number is verified, log-ins require no code.
                 #expect(try await Self.logIn(server, "kim", nil).status == 200)
                 #expect(try await put(["mobile": "+49 30 123", "token": "000"]).error == "Invalid MFA token")
                 #expect(try await put(["mobile": "+49 30 999", "token": "1"]).error == "This number is not pending")
                 #expect(try await put(["mobile": "+49 30 123", "token": .string(try sent())]).status == 200)
                 #expect(try await Self.logIn(server, "kim", nil).code == -1)
-                // However often it is asked for, that is no wrong code.
+                // Requests for a code never count as wrong codes.
                 for _ in 0..<12 {
                     let asked = try await Self.logIn(server, "kim", "request")
                     #expect(asked.code == 141 && asked.error == "Please enter the token", "\(asked.text)")

@@ -3,9 +3,9 @@ import JSON
 import TestSupport
 import Testing
 
-/// How long sessions live, and what becomes of those that have ended.
+/// Session lifetimes, and deletion of expired sessions.
 @Suite struct SessionLifeTests {
-    /// In how many seconds sessions end; -1 for never.
+    /// The seconds until each session expires, or -1 for never.
     private static func lives(_ server: TestServer) async throws -> [Int] {
         try await server.texts(
             "SELECT COALESCE(round(extract(epoch FROM \"expiresAt\" - now())), -1)::text FROM \"_Session\""
@@ -110,7 +110,7 @@ import Testing
                     ('recent', 'r:recent', now() - interval '23 h'), ('live', 'r:live', now() + interval '1 h'),
                     ('endless', 'r:endless', NULL)
                 """)
-            // A server sweeps when it starts.
+            // Servers delete expired sessions when they start.
             try await server.alongside { other in
                 let isSwept = try await eventually {
                     try await other.texts("SELECT \"objectId\" FROM \"_Session\" ORDER BY 1")

@@ -2,7 +2,6 @@ import JSON
 import TestSupport
 import Testing
 
-/// Sessions: whose they are, how they end, and what a client may not write.
 @Suite struct SessionTests {
     @Test("A token that nobody was given is 209 on every route")
     func unknownToken() async throws {

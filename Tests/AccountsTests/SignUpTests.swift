@@ -2,7 +2,6 @@ import JSON
 import TestSupport
 import Testing
 
-/// Who may sign up, and what is answered to whom may not.
 @Suite struct SignUpTests {
     @Test("A sign-up answers 201 with the id, the date and a session token, and nothing else")
     func success() async throws {

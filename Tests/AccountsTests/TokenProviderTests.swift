@@ -3,7 +3,7 @@ import JSON
 import TestSupport
 import Testing
 
-/// Signing in by a token that a provider signed: Apple, Google, Facebook's limited log-in, any issuer of OpenID Connect.
+/// Sign-in with signed tokens of Apple, Google, Facebook Limited Login and OpenID Connect issuers.
 @Suite struct TokenProviderTests {
     private static func claims(_ more: JSONObject = [:]) -> JSONObject {
         let now = Date().timeIntervalSince1970.rounded()
@@ -105,19 +105,20 @@ import Testing
                 }
                 #expect(try await link("a.b.c").code == 101)
                 #expect(try await link(try key.token(Self.claims())).code == 208)
-                // Logged in as another user, the data are that user's no more than they were.
+                // A log-in during another user's session doesn't transfer the login data.
                 let again = try await server.send(
                     "POST", "/users",
                     ["authData": ["apple": ["id": "kim", "token": .string(try key.token(Self.claims()))]]],
                     as: .session(eve.token))
                 #expect(again.code == 208, "\(again.text)")
                 #expect(try await rows() == before)
-                // Beside a right password, the id of another user is not taken on trust.
+                // Another user's provider id is verified, even together with the right password.
                 let spoof = try await server.send(
                     "POST", "/login",
                     ["username": "eve", "password": "secret", "authData": ["apple": ["id": "kim", "token": "x"]]])
                 #expect(spoof.code == 101, "\(spoof.text)")
-                // What is sent back unchanged, all of it or a part, asks nobody: here not even a token that is none.
+                // Unchanged login data, in full or in part, are not verified again, so even an invalid stored token is
+                // accepted.
                 try await server.execute(
                     #"UPDATE "_User" SET "authData" = jsonb_set("authData", '{apple,token}', '"stale"') "#
                         + #"WHERE "authData" IS NOT NULL"#)
@@ -130,7 +131,7 @@ import Testing
                     #expect(echo.status == 200, "\(echo.text)")
                 }
                 #expect(standIn.requests.count == count)
-                // The last way in stays.
+                // The last login provider can't be removed.
                 let unlink = try await server.send(
                     "PUT", "/users/\(try #require(owner["objectId"]?.stringValue))", ["authData": ["apple": .null]],
                     as: .session(token))
@@ -202,7 +203,7 @@ import Testing
                     #expect(try await Self.logIn(server, token, by: "google").code == 101)
                 }
                 #expect(standIn.requests.count == 2)
-                // An issuer by its URL: what it says of itself, then its keys.
+                // An issuer given by URL: its discovery document, then its keys.
                 standIn.setAnswer { request in
                     request.path.hasPrefix("/.well-known/")
                         ? IdentityStandIn.Reply([
@@ -253,7 +254,7 @@ import Testing
                     async let refused = Self.logIn(server, token)
                     #expect(try await server.send("GET", "/classes/Song").status == 200)
                     let answer = try await refused
-                    // Five seconds, and what a busy machine adds.
+                    // Five seconds, plus time for a busy machine.
                     #expect(start.duration(to: .now) < .seconds(15), "\(name)")
                     #expect(answer.code == 101, "\(name): \(answer.text)")
                     #expect(standIn.requests.allSatisfy { $0.host == "appleid.apple.com" }, "\(name)")

@@ -4,7 +4,7 @@ import ServerConfiguration
 import TestSupport
 import Testing
 
-/// The lock of an account tells neither who has one nor more than the time that is left.
+/// Account lockout reveals neither who has an account nor more than the remaining time.
 @Suite struct UnknownAccountTests {
     @Test("Wrong passwords for a name that nobody has are told what they are told for one that somebody has")
     func alike() async throws {
@@ -44,7 +44,7 @@ import Testing
             _ = try await server.send("POST", "/login", body)
             let locked = try await server.send("POST", "/login", body)
             #expect(locked.error?.hasSuffix("after 0.9 minute(s)") == true, "\(locked.text)")
-            // When the lock ends, the count begins anew.
+            // The count restarts when the lock expires.
             try await server.execute("UPDATE \"_User\" SET \"_account_lockout_expires_at\" = now() - interval '1 s'")
             #expect(try await server.send("POST", "/login", body).error == "Invalid username/password.")
         }

@@ -2,7 +2,7 @@ import JSON
 import TestSupport
 import Testing
 
-/// What a user's record shows to whom, and who may change it.
+/// The visibility of a user's fields, and permission to change them.
 @Suite struct UserRecordTests {
     @Test("A user's record is changed by its owner, and by nobody else", arguments: ["/users/", "/classes/_User/"])
     func updates(path: String) async throws {
@@ -17,7 +17,7 @@ import Testing
                 #expect(foreign.code == 206)
                 #expect(foreign.error == "Permission denied")
             }
-            // A taken name must not tell who exists to a caller who may not write the record.
+            // Callers without write access must not learn that a name is taken.
             let probing = try await server.send(
                 "PUT", path + kim.id, ["username": "lou"], as: .session(lou.token))
             #expect(probing.code == 206)

@@ -4,14 +4,14 @@ import JSON
 import TestSupport
 import Testing
 
-/// The server with all optional features but one.
+/// A server with all optional features except one.
 @Suite("A server without a feature")
 struct FeatureTests {
     enum Part: CaseIterable {
         case mail, push, liveQueries, console, metrics, node, replicas, tracing, indexAdvice
     }
 
-    /// A request that only one feature answers, and the error without it.
+    /// A request that only one feature serves, and the error without the feature.
     private struct Request {
         var method = "GET"
         var path: String
@@ -42,7 +42,7 @@ struct FeatureTests {
             error: "Index advice is off. Turn it on with the option indexAdvice."),
     ]
 
-    /// Metrics of features that no route belongs to.
+    /// Metrics of features without routes.
     private static let metrics: [Part: String] = [
         .replicas: "server=\"replica\"", .tracing: "roost_trace_spans_total",
         .liveQueries: "roost_live_query_connections",
@@ -85,7 +85,7 @@ struct FeatureTests {
         try await WebhookServer.run { others in
             others.on("v1/traces") { _ in .nothing }
             try await CloudApp.with(["main.js": code]) { app in
-                // No reads reach this database, because it isn't in recovery.
+                // The database is not in recovery, so no reads are sent to it.
                 try await TestServer.withDatabase { replica in
                     let options = Self.options(without: part, others, app, replica: replica)
                     try await TestServer.run(options, logger: lines.logger) { server in
@@ -102,7 +102,7 @@ struct FeatureTests {
         #expect(lines.all.filter { $0.hasPrefix("error ") } == [])
     }
 
-    /// Uses what every server has.
+    /// Uses the features that every server has.
     private static func useCore(_ server: TestServer, _ others: WebhookServer) async throws {
         let song = try await server.create("Song", ["title": "a"])
         for preference in ["PRIMARY", "SECONDARY"] as [JSONValue] {

@@ -9,7 +9,7 @@ import Testing
 struct ListenFailureTests {
     private static func isAlive(_ process: pid_t) -> Bool { kill(process, 0) == 0 }
 
-    /// Makes a server with cloud code that writes down the id of its process.
+    /// Creates a server whose cloud code records its process id.
     private static func server(_ app: CloudApp, _ uri: String, _ options: JSONObject) throws -> RoostServer {
         var file: JSONObject = [
             "appId": "a", "masterKey": "m", "host": "127.0.0.1", "cloud": .string(app.main),
@@ -24,14 +24,14 @@ struct ListenFailureTests {
 
     private static let code = "require('fs').writeFileSync(__dirname + '/pid', String(process.pid));"
 
-    /// A job that doesn't end, which starts once the server knows it.
+    /// A job that never ends. It starts as soon as the server knows it.
     private static let job = """
         Parse.Cloud.job('endless', () => new Promise(() => {}));
         const start = () => Parse.Cloud.startJob('endless', {}).catch(() => setTimeout(start, 20));
         setTimeout(start, 0);
         """
 
-    /// The states of jobs, or nothing as long as there is no table.
+    /// The states of jobs, or an empty list if the table doesn't exist yet.
     private static func jobs(_ uri: String) async throws -> [String] {
         let hasTable = try await TestServer.texts("SELECT to_regclass('\"_JobStatus\"')::text", on: uri)
         guard !hasTable.isEmpty else { return [] }
@@ -43,7 +43,6 @@ struct ListenFailureTests {
         return try #require(pid_t(text))
     }
 
-    /// Waits for the end of what a server had started.
     private static func checkEnd(of app: CloudApp, _ uri: String, metrics port: Int, _ other: TestServer) async throws {
         let process = try process(of: app)
         #expect(try await eventually { !isAlive(process) })

@@ -10,10 +10,9 @@ import Testing
     import SystemPackage
 #endif
 
-/// `roost mail`, and mails on a terminal.
+/// `roost mail`, and mails printed on a terminal.
 @Suite("Mails at the command line", .timeLimit(.minutes(10)))
 struct MailCommandTests {
-    /// Runs a command of the program in a new folder with a configuration, and gives what it said.
     private static func run(
         _ arguments: [String], _ options: JSONObject, _ check: (String, String) throws -> Void = { _, _ in }
     )
@@ -97,7 +96,7 @@ struct MailCommandTests {
         #expect(!without.isSuccess && without.text.contains("emailAdapter is not configured"), "\(without.text)")
     }
 
-    /// Runs a program on a terminal, copies what it says, and hands the signal to end on.
+    /// Runs a program on a terminal, copies its output, and forwards SIGTERM.
     private static let terminal = """
         import os, pty, signal, sys
         child, screen = pty.fork()

@@ -2,9 +2,9 @@ import Foundation
 import TestTools
 import Testing
 
-/// The modules stand on one another in one order, and none reaches up.
+/// Modules are layered, and import only lower ones.
 @Suite struct ImportDirectionTests {
-    /// The modules from the lowest on, as docs/architecture.md has them, with those that each may import.
+    /// The modules from the lowest up, as in docs/architecture.md, with their allowed imports.
     private static let mayImport: [String: Set<String>] = [
         "Encoding": [],
         "Tasks": ["CMalloc"],
@@ -79,7 +79,6 @@ import Testing
 
     private static let sources = URL(fileURLWithPath: Checkout.path("Sources"))
 
-    /// The folder of each module that has Swift files.
     private static func folders() throws -> [String: URL] {
         let files = FileManager.default.enumerator(at: sources, includingPropertiesForKeys: nil)?.allObjects ?? []
         var folders: [String: URL] = [:]
@@ -93,14 +92,12 @@ import Testing
         return folders
     }
 
-    /// The Swift files of a module.
     private static func files(of module: String) throws -> [URL] {
         let folder = try #require(folders()[module])
         let files = FileManager.default.enumerator(at: folder, includingPropertiesForKeys: nil)?.allObjects ?? []
         return files.compactMap { $0 as? URL }.filter { $0.pathExtension == "swift" }
     }
 
-    /// The modules that a file imports.
     private static func imports(of file: URL) throws -> [String] {
         try String(contentsOf: file, encoding: .utf8).split(separator: "\n").compactMap { line in
             let words = line.split(separator: " ").filter { !["public", "package", "@testable"].contains($0) }
@@ -121,7 +118,7 @@ import Testing
                 #expect(allowed.contains(name), "\(file.lastPathComponent) imports \(name)")
             }
         }
-        // Who may be imported stands below: no circle.
+        // The allowed modules are lower, so there are no cycles.
         for name in allowed {
             #expect(Self.mayImport[name]?.contains(module) != true, "\(module) and \(name) import each other")
         }

@@ -1,11 +1,10 @@
 import BSON
 
-/// Documents as bytes, put together by hand.
+/// Hand-made BSON documents.
 enum BSONBytes {
-    /// A document of members that are bytes already.
     static func document(_ members: [UInt8]) -> [UInt8] { int32(members.count + 5) + members + [0] }
 
-    /// A member: its type, its key, its value.
+    /// Returns a member: its type, key and value.
     static func member(_ type: UInt8, _ key: String, _ value: [UInt8]) -> [UInt8] { [type] + key.utf8 + [0] + value }
 
     static func text(_ text: String) -> [UInt8] { int32(text.utf8.count + 1) + text.utf8 + [0] }
@@ -16,14 +15,12 @@ enum BSONBytes {
 
     static func word(_ value: UInt64) -> [UInt8] { (0..<8).map { UInt8(truncatingIfNeeded: value >> UInt64(8 * $0)) } }
 
-    /// Documents in one another.
     static func nested(_ depth: Int) -> [UInt8] {
         var bytes = document([])
         for _ in 1..<depth { bytes = document(member(0x03, "d", bytes)) }
         return bytes
     }
 
-    /// A document with a value of every type.
     static var everything: [UInt8] {
         let id = [UInt8](1...12)
         var members = member(0x01, "double", word((1.5).bitPattern))

@@ -3,9 +3,9 @@ import Foundation
 import TestTools
 import Testing
 
-/// Documents that are changed at random, all from one number, so that what goes wrong once goes wrong again.
+/// Documents with random mutations, determined by a seed so that failures can be reproduced.
 enum BSONMutations {
-    /// Reads documents that are changed in one to eight places. What is read must be a document again when its bytes are.
+    /// Reads documents with one to eight mutations. The reader must neither crash nor accept all of them.
     static func run(seed: UInt64, count: Int) {
         var random = SplitMix64(seed: seed)
         let originals = [BSONBytes.everything, BSONBytes.nested(20), BSONBytes.document([])]
@@ -15,7 +15,7 @@ enum BSONMutations {
             for _ in 0..<Int.random(in: 1...8, using: &random) { mutate(&bytes, &random) }
             if let document = try? BSONReader.document(bytes) {
                 read += 1
-                // Nothing can come of a document that its bytes do not hold.
+                // A document can't have more members than bytes.
                 if document.members.count > bytes.count { Issue.record("too many members of mutation \(number)") }
             }
         }
@@ -36,7 +36,7 @@ enum BSONMutations {
     }
 }
 
-/// The same for longer, when it is asked for: `scripts/soak_bson.sh`.
+/// A longer run on demand, with `scripts/soak_bson.sh`.
 @Suite(.enabled(if: ProcessInfo.processInfo.environment["ROOST_BSON_MUTATIONS"] != nil)) struct BSONSoakTests {
     @Test("A million mutations and more are read or refused, and nothing else")
     func mutations() throws {

@@ -3,7 +3,7 @@ import JSON
 import TestTools
 import Testing
 
-/// Documents of MongoDB, read from bytes that may be anything.
+/// Reading of BSON documents, including invalid ones.
 @Suite struct BSONReaderTests {
     @Test("Every type of MongoDB's is read")
     func everyType() throws {

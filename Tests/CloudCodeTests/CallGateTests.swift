@@ -4,7 +4,7 @@ import ParseModel
 import Tasks
 import Testing
 
-/// How many calls of cloud code are let in at a time.
+/// The limit on concurrent cloud-code calls.
 @Suite struct CallGateTests {
     private static func call(depth: Int = 1, isNested: Bool = false) -> CloudCall {
         var call = CloudCall(.function("f"))
@@ -13,7 +13,7 @@ import Testing
         return call
     }
 
-    /// Runs something on behalf of a sender.
+    /// Runs `body` on behalf of a sender.
     private static func by(_ address: String, _ body: () async throws -> Void) async throws {
         let presence = CallerPresence(sender: Sender(address: address))
         try await CallerPresence.$current.withValue(presence) { try await body() }

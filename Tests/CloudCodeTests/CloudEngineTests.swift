@@ -4,7 +4,7 @@ import Operations
 import ParseModel
 import Testing
 
-/// Who is called, for how long, and what failures become.
+/// Dispatching of cloud-code calls: the choice of the host, time limits and errors.
 @Suite struct CloudEngineTests {
     private static let target = CloudTarget.function("f")
 

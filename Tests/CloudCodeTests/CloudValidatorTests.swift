@@ -3,11 +3,11 @@ import JSON
 import ParseModel
 import Testing
 
-/// Validators in their object form.
+/// Validators in object form.
 @Suite struct CloudValidatorTests {
     private static let target = CloudTarget.function("f")
 
-    /// Calls a function with a validator, and gives the parameters that arrive.
+    /// Calls a function with a validator, and returns the parameters that reach the function.
     private func call(
         _ validator: JSONObject, _ params: JSONObject = [:], _ caller: CloudCaller = CloudCaller()
     ) async throws -> JSONObject? {
@@ -32,7 +32,7 @@ import Testing
         return caller
     }()
 
-    /// A validator, parameters, who calls, and the text of the refusal; nil where the call goes through.
+    /// A validator, parameters, the caller, and the error text, or nil if the call is allowed.
     private static let cases:
         [(name: String, validator: JSONObject, params: JSONObject, CloudCaller, refusal: String?)] = [
             ("nobody", ["requireUser": true], [:], CloudCaller(), "Validation failed. Please login to continue."),

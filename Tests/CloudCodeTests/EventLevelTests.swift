@@ -12,7 +12,7 @@ import Testing
 struct EventLevelTests {
     typealias Level = Configuration.EventLevels.Level
 
-    /// How swift-log calls a level; nil for no line.
+    /// swift-log's name of a level, or nil for no line.
     private static func name(_ level: Level) -> String? {
         switch level {
         case .silent: nil
@@ -24,7 +24,7 @@ struct EventLevelTests {
         }
     }
 
-    /// The lines of a call at its end.
+    /// The lines logged at the end of a call.
     private static func lines(
         _ levels: Configuration.EventLevels, _ target: CloudTarget, fails: Bool
     ) async throws -> [String] {

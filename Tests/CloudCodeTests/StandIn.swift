@@ -4,7 +4,7 @@ import Logging
 import ParseModel
 import Synchronization
 
-/// A host of the tests, in this process: what it offers does what a closure says.
+/// An in-process host whose functions and triggers run a closure.
 final class PlainHost: CloudHost {
     typealias Body = @Sendable (CloudCall) async throws -> CloudResult
 
@@ -29,21 +29,20 @@ final class PlainHost: CloudHost {
         services.offer(registrations)
     }
 
-    /// Offers something else from now on.
+    /// Replaces the registered functions and triggers.
     func offer(_ registrations: [CloudRegistration]) { services.withLock { $0?.offer(registrations) } }
 
     func timeLimit(of target: CloudTarget) -> Duration? { limit }
 
     func call(_ call: CloudCall) async throws -> CloudResult { try await body(call) }
 
-    /// What functions of its own would check.
+    /// The host's own validation.
     func validate(_ call: CloudCall) async throws {
         if call.params["host"] == "refuses" { throw CloudFailure("The host refuses.") }
     }
 }
 
 extension CloudEngine {
-    /// An engine with hosts, started.
     static func with(_ hosts: PlainHost...) async throws -> CloudEngine {
         var logger = Logger(label: "test")
         logger.logLevel = .critical

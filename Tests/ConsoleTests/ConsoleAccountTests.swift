@@ -120,7 +120,7 @@ struct ConsoleAccountTests {
         try await TestServer.run { server in
             let kim = try await ConsoleBrowser(server, Self.add(server, "kim", "owner"))
             #expect(try await kim.send("GET", "/console/api/operators").status == 200)
-            // As a sign-in leaves it that was overtaken by the change.
+            // The state after a sign-in that overlapped with the change of role.
             try await server.execute("UPDATE \"_roost_operator\" SET \"role\" = 'viewer' WHERE \"name\" = 'kim'")
             #expect(try await kim.send("GET", "/console/api/session")["operator"]?["role"] == "viewer")
             #expect(try await kim.send("GET", "/console/api/operators").status == 403)
@@ -129,7 +129,7 @@ struct ConsoleAccountTests {
 
     @Test("A second factor is asked for after the password, and a code is good once")
     func secondFactor() async throws {
-        // The steps below are those of one half minute.
+        // The clock is fixed, so that the codes below belong to the same time step.
         let now = ParseDate.now
         var extensions = ServerExtensions()
         extensions.backend.clock = WallClock { now }
@@ -164,14 +164,14 @@ struct ConsoleAccountTests {
             #expect(try await signIn(code(1))["needs"] == nil, "the code is asked for after the password")
             way["password"] = "long enough"
             #expect(try await kim.send("GET", "/console/api/session")["operator"]?["totp"] == true)
-            // Who confirms shows both.
+            // A confirmation requires both factors.
             try await Self.age(server)
             #expect(try await kim.send("DELETE", "/console/api/totp").status == 403)
             let half = try await kim.send("POST", "/console/api/confirm", ["password": "long enough"])
             #expect(half.status == 401 && half["needs"] == "code")
             let whole: JSONValue = ["password": "long enough", "code": code(1)]
             #expect(try await kim.send("POST", "/console/api/confirm", whole).status == 200)
-            // The database does not give the secret away.
+            // The secret can't be read from the database.
             let rows = try await server.texts("SELECT string_agg(o::text, ' ') FROM \"_roost_operator\" o")
             #expect(!rows.joined().contains(secret))
             let owner = try await ConsoleBrowser(server, ConsoleBrowser.masterKey)
@@ -247,7 +247,7 @@ struct ConsoleAccountTests {
             #expect(plain.headers["content-encoding"] == nil && plain.results.count == 60)
             let packed = try await browser.parse("GET", "/classes/Song", headers: far)
             #expect(packed.headers["content-encoding"] == "gzip" && packed.headers["vary"] == "Accept-Encoding")
-            // The client unpacks it.
+            // The client decompresses the response.
             #expect(packed.bytes == plain.bytes)
             let sent = try #require(packed.headers["content-length"].flatMap { Int($0) })
             #expect(sent < plain.bytes.count / 4)

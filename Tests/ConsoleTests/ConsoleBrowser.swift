@@ -4,10 +4,10 @@ import JSON
 import TestSupport
 import Testing
 
-/// The console of a test's server, as its page uses it: with both halves of a session.
+/// Calls the console of a test's server like its page, with token and cookie.
 struct ConsoleBrowser: Sendable {
     let server: TestServer
-    /// The server's address without the mount.
+    /// The server's URL without the mount path.
     let root: String
     var token: String?
     var cookie: String?
@@ -17,7 +17,6 @@ struct ConsoleBrowser: Sendable {
         root = String(server.url.dropLast("/parse".count))
     }
 
-    /// A browser that is signed in.
     init(_ server: TestServer, _ ways: JSONValue) async throws {
         self.init(server)
         let answer = try await send("POST", "/console/api/session", ways)
@@ -27,10 +26,9 @@ struct ConsoleBrowser: Sendable {
         cookie = String(field.prefix { $0 != ";" })
     }
 
-    /// The master key typed into the form.
     static let masterKey: JSONValue = ["masterKey": .string(TestServer.masterKey)]
 
-    /// A browser of a new operator, made by an owner.
+    /// Creates an operator with a role, and signs in as that operator.
     static func operatorBrowser(_ server: TestServer, _ role: String) async throws -> ConsoleBrowser {
         let owner = try await ConsoleBrowser(server, masterKey)
         let name = JSONValue.string("\(role) \(UUID().uuidString.prefix(6))")
@@ -40,7 +38,7 @@ struct ConsoleBrowser: Sendable {
         return try await ConsoleBrowser(server, ["name": name, "password": "long enough"])
     }
 
-    /// Makes a request; fields of a test outweigh those of the session.
+    /// Sends a request. The given headers override those of the session.
     func send(
         _ method: String, _ path: String, _ body: JSONValue? = nil, headers: [String: String] = [:]
     ) async throws -> TestAnswer {
@@ -50,21 +48,21 @@ struct ConsoleBrowser: Sendable {
         return try await server.send(method, root + path, body, as: .nobody, headers: fields)
     }
 
-    /// A call of the interface of apps.
+    /// Calls the app's API through the console.
     func parse(_ method: String, _ path: String, _ body: JSONValue? = nil, headers: [String: String] = [:]) async throws
         -> TestAnswer
     {
         try await send(method, "/console/api/parse" + path, body, headers: headers)
     }
 
-    /// The entries of the audit, the latest first.
+    /// The entries of the audit log, newest first.
     func audit() async throws -> [JSONValue] {
         try await send("GET", "/console/api/audit")["rows"]?.arrayValue ?? []
     }
 }
 
 extension TestServer {
-    /// The ticket of an address that `roost console open` prints.
+    /// The ticket in the address printed by `roost console open`.
     func consoleTicket() async throws -> String {
         let deployment = try Deployment(
             arguments: ["--databaseURI", databaseURI], environment: [:], needsKeys: false)

@@ -25,7 +25,7 @@ struct ConsoleCallTests {
                     let isOpen = ["classes", "users", "roles", "installations", "batch", "files"].contains {
                         first == .literal($0)
                     }
-                    // The class is one that there is not: an editor makes none.
+                    // The class doesn't exist, and an editor can't create it.
                     guard !isOpen || first == .literal("classes") else { continue }
                     let edited = try await editor.parse(method, path, body)
                     #expect(edited.status == 403, "\(method) \(path): \(edited.text)")
@@ -71,7 +71,7 @@ struct ConsoleCallTests {
                 for (role, browser) in browsers where role < route.least {
                     #expect(try await browser.send(method, path, body).status == 403, "\(role) \(method) \(path)")
                 }
-                // Who only reads has no route that writes.
+                // Routes that write require more than the role viewer.
                 #expect(route.effect != .deployment || route.least > .viewer, "\(method) \(path)")
             }
             #expect(try await nobody.send("GET", "/console/api/other").status == 401)
@@ -302,7 +302,7 @@ struct ConsoleCallTests {
                 "POST", "/classes/Song", ["title": "x"], headers: ["X-Roost-View-As": user])
             #expect(written.status == 400)
             #expect(try await browser.parse("GET", path, headers: ["X-Roost-View-As": "nobody"]).status == 404)
-            // A client gains nothing by the field.
+            // The header has no effect for clients.
             let client = try await server.send("GET", path, as: .anonymous, headers: ["X-Roost-View-As": user])
             #expect(client["results"]?.arrayValue?.count == 1)
         }

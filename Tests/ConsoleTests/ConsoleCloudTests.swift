@@ -5,7 +5,6 @@ import Synchronization
 import TestSupport
 import Testing
 
-/// Cloud code in the console: what there is, how it does, and calls as another.
 @Suite("Cloud code in the console")
 struct ConsoleCloudTests {
     private static func named(_ name: String, _ list: JSONValue?) -> JSONValue? {
@@ -53,7 +52,7 @@ struct ConsoleCloudTests {
             #expect(try await call("hello", as: "nobodyAtAll").status == 404)
             let rows = try await browser.audit().filter { $0["path"] == "functions/hello" }
             #expect(rows.contains { $0["after"]?["viewAs"]?.stringValue == id }, "\(rows)")
-            // Nothing else is done as another.
+            // Other requests can't be sent as a user.
             for (method, path) in [
                 ("POST", "/classes/Song"), ("PUT", "/functions/hello"), ("POST", "/jobs/tidy"), ("POST", "/batch"),
                 ("POST", "/functions/hello/more"),
@@ -93,7 +92,7 @@ struct ConsoleCloudTests {
             #expect(runs.number == before)
             let after = try await server.texts("SELECT count(*)::text FROM \"_Session\"")
             #expect(after == sessions)
-            // The triggers are some that run.
+            // At least some of the triggers do run.
             _ = try await server.send("GET", "/login?username=kim&password=secret")
             #expect(runs.number > before)
         }

@@ -20,7 +20,7 @@ struct ConsoleEntryTests {
             #expect(other.json == ["error": "Cannot GET /"])
             #expect(try await browser.send("POST", "/", headers: Self.page).status == 404)
             #expect(!led.headers.keys.contains { $0.hasPrefix("access-control") })
-            // A page of another origin gets what there is without a console.
+            // A page of another origin gets the same response as without a console.
             for foreign in [["Origin": "http://evil.example"], ["Sec-Fetch-Site": "cross-site"]] {
                 let answer = try await browser.send(
                     "GET", "/", headers: Self.page.merging(foreign) { $1 })
@@ -32,7 +32,7 @@ struct ConsoleEntryTests {
         }
     }
 
-    /// A process that ends writes what it noted of slow statements, if there were any.
+    /// The server's internal tables, except that of slow statements, which a stopping process may write.
     private static func ownTables(_ server: TestServer) async throws -> [String] {
         try await server.texts(
             "SELECT relname::text FROM pg_class WHERE relname LIKE '\\_roost\\_%' AND relkind = 'r' "
@@ -55,7 +55,7 @@ struct ConsoleEntryTests {
             #expect(try await forged.send("GET", "/console/api/session").status == 401)
             #expect(try await Self.ownTables(server).isEmpty)
             try await server.alongside { other in
-                // Two processes at once, each for the first time.
+                // Two processes create the tables concurrently.
                 async let here = ConsoleBrowser(server, ConsoleBrowser.masterKey)
                 async let there = ConsoleBrowser(other, ConsoleBrowser.masterKey)
                 let (first, second) = (try await here, try await there)
@@ -125,7 +125,7 @@ struct ConsoleEntryTests {
             let answer = try await ConsoleBrowser(server).send("GET", "/console/", headers: [field: "127.0.0.1"])
             #expect(answer.status == 404)
             #expect(answer.json == ["error": "Cannot GET /console/"])
-            // A browser says why, and what would open it; nothing else is revealed.
+            // A browser is shown the reason and the remedy, but nothing else.
             let page = try await ConsoleBrowser(server).send(
                 "GET", "/console/data", headers: [field: "127.0.0.1", "Accept": "text/html"])
             #expect(page.status == 404 && page.text.contains("The console is open to this machine only"))
@@ -152,7 +152,7 @@ struct ConsoleEntryTests {
             let again = try await ConsoleBrowser(server).send(
                 "POST", "/console/api/session", ["ticket": .string(ticket)])
             #expect(again.status == 401)
-            // A ticket is no half of a session.
+            // A ticket can't replace the token of a session.
             var thief = ConsoleBrowser(server)
             thief.token = try await server.consoleTicket()
             thief.cookie = browser.cookie
@@ -211,7 +211,8 @@ struct ConsoleEntryTests {
         }
     }
 
-    /// Starts a server that believes a proxy, with an operator kim, and runs `body` with what signs in from an address.
+    /// Starts a server that trusts a proxy, with an operator kim. `body` receives a function that signs in from an
+    /// address.
     private static func runBehindProxy(
         passwordCost: Int = 4,
         _ body:
@@ -260,7 +261,7 @@ struct ConsoleEntryTests {
                 #expect(answer.status == 401, "\(answer.text)")
                 return .now - start
             }
-            // Other work of the machine makes any of the tries slow; an address has ten.
+            // Other tests may slow down any attempt. An address has ten.
             var (known, unknown) = (Duration.seconds(60), Duration.seconds(60))
             for address in 2..<12 {
                 for _ in 0..<4 {

@@ -2,10 +2,10 @@ import JSON
 import TestSupport
 import Testing
 
-/// Scenarios 16, 17, 60, 63, 64: data leave and come by the console's own routes.
+/// Scenarios 16, 17, 60, 63 and 64: exports and imports through the console's own routes.
 @Suite("Exports and imports of the console")
 struct ConsoleExportTests {
-    /// Asks for an export, and takes its file.
+    /// Starts an export and downloads its file.
     private static func export(_ browser: ConsoleBrowser, _ wish: JSONValue) async throws -> TestAnswer {
         let begun = try await browser.send("POST", "/console/api/exports", wish)
         try #require(begun.status == 201, "\(begun.text)")
@@ -110,7 +110,7 @@ struct ConsoleExportTests {
             var (url, id) = try await begin()
             #expect(try await other.send("GET", "/console/api/exports/\(id)").status == 404)
             #expect(try await other.send("DELETE", "/console/api/exports/\(id)").status == 404)
-            // One that another asks for is gone for all.
+            // After a download attempt by another operator, the export is deleted.
             #expect(try await other.send("GET", url).status == 404)
             #expect(try await owner.send("GET", url).status == 404)
             (url, id) = try await begin()
@@ -220,7 +220,7 @@ struct ConsoleExportTests {
                 wish["existing"] = .string(existing)
                 wish["dryRun"] = .bool(isDryRun)
                 let answer = try await send(editor)
-                // Editors make no fields: what brings one is refused as a row.
+                // Editors can't create fields, so rows with new fields are rejected.
                 #expect(answer["stored"] == .number(Double(stored)), "\(existing) \(answer.text)")
                 #expect(answer["skipped"] == .number(Double(skipped)))
                 #expect(answer["refused"]?.arrayValue?.map { $0["row"]?.numberValue } == refused, "\(answer.text)")
@@ -238,7 +238,7 @@ struct ConsoleExportTests {
             #expect(try await server.count("Price") == 5)
             let owner = try await ConsoleBrowser(server, ConsoleBrowser.masterKey)
             #expect(try await owner.audit().count { $0["path"] == "imports" } == 3)
-            // A dry run of developers counts with fields that come first.
+            // A developer's dry run includes the fields that the import would create.
             wish = [
                 "className": "Price", "existing": "stop", "dryRun": true, "fields": ["tax": ["type": "Number"]],
                 "rows": [["name": "h", "tax": 1], ["name": "i", "tax": "no"]],
@@ -277,7 +277,6 @@ struct ConsoleExportTests {
 }
 
 extension TestServer {
-    /// How many objects a class has.
     fileprivate func count(_ className: String) async throws -> Int {
         try await send("GET", "/classes/\(className)?count=1&limit=0", as: .master)["count"]?.numberValue
             .map { Int($0) } ?? -1

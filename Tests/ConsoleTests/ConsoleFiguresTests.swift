@@ -3,7 +3,7 @@ import JSON
 import TestSupport
 import Testing
 
-/// Scenario 78, on the server's side.
+/// Scenario 78, server side.
 @Suite("Figures in the console")
 struct ConsoleFiguresTests {
     @Test("Charts are of what metrics count: requests where these are on, calls of the database always")
@@ -12,7 +12,7 @@ struct ConsoleFiguresTests {
             let browser = try await ConsoleBrowser.operatorBrowser(server, "viewer")
             for _ in 0..<20 { _ = try await server.create("Song", ["title": "a"]) }
             #expect(try await server.send("GET", "/classes/Song/nothing").status == 404)
-            // The first point is there a second after the start.
+            // The first point follows a second after the start.
             let end = ContinuousClock.now + .seconds(30)
             var answer = try await browser.send("GET", "/console/api/metrics")
             while answer["at"]?.arrayValue?.isEmpty ?? true, ContinuousClock.now < end {
@@ -70,7 +70,7 @@ struct ConsoleFiguresTests {
                 answer["rows"]?.arrayValue?.first {
                     $0["className"] == "Song" && $0["text"]?.stringValue?.contains("\"plays\"") == true
                 }, "\(answer.text)")
-            // As if the machine were slower.
+            // Simulates a slower machine.
             try await server.execute("UPDATE \"_roost_advice\" SET \"calls\" = 12, \"total\" = 12 * 290")
             let advice = try #require(
                 try await browser.send("GET", "/console/api/statements")["advice"]?.arrayValue?.first)

@@ -103,7 +103,7 @@ struct ConsoleGateTests {
         let match: JSONObject = ["pipeline": [["$match": .object([Name(field): "k"])]]]
         #expect(Self.refusal(.viewer, "GET", "classes/_User", reads: true, find) != nil)
         #expect(Self.refusal(.viewer, "GET", "aggregate/_User", reads: true, match) != nil)
-        // Editors see what users are logged in to.
+        // Editors can read users' login providers.
         #expect((Self.refusal(.editor, "GET", "classes/_User", reads: true, find) == nil) == field.hasPrefix("auth"))
         #expect(Self.refusal(.developer, "GET", "classes/_User", reads: true, find) == nil)
     }
@@ -139,7 +139,6 @@ struct ConsoleGateTests {
 }
 
 extension ClassSchema {
-    /// A class with one more field.
     fileprivate init(name: String, adding field: Name) {
         self.init(name: name)
         fields[field] = Field(.string)

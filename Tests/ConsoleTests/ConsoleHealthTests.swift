@@ -3,10 +3,10 @@ import JSON
 import TestSupport
 import Testing
 
-/// Scenario 79, on the server's side, and the settings.
+/// Scenario 79, server side, and the settings.
 @Suite("Health and settings in the console")
 struct ConsoleHealthTests {
-    /// The task of a call as soon as it has ended.
+    /// Waits for the end of a task.
     private static func end(_ begun: TestAnswer, _ browser: ConsoleBrowser) async throws -> JSONValue {
         try #require(begun.status == 202, "\(begun.text)")
         let id = try #require(begun["id"]?.stringValue)
@@ -42,7 +42,7 @@ struct ConsoleHealthTests {
                 """)
             #expect(try await server.send("POST", "/classes/Song", ["title": "b"], as: .master).status == 500)
             #expect(try await waitUntil("degraded", writes: "down"))
-            // The words are for operators.
+            // Only operators see the reason.
             #expect(try await !ready().text.contains("No space left"))
             let health = try await developer.send("GET", "/console/api/health")
             #expect(health["checks"]?["databaseWrites"]?["reason"]?.stringValue == words, "\(health.text)")

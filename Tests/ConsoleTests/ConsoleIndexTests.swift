@@ -3,10 +3,10 @@ import JSON
 import TestSupport
 import Testing
 
-/// Scenario 27, on the server's side.
+/// Scenario 27, server side.
 @Suite("Indexes in the console")
 struct ConsoleIndexTests {
-    /// The server with a class of which an index is built beside other work: its table is large.
+    /// Runs a server with a class whose table is large enough for its indexes to be built in the background.
     private static func run(_ body: @escaping @Sendable (TestServer, ConsoleBrowser) async throws -> Void) async throws
     {
         try await TestServer.run { server in
@@ -25,7 +25,6 @@ struct ConsoleIndexTests {
         try await server.send("GET", "/schemas/Song", as: .master)["indexes"]?["plays_1"]
     }
 
-    /// The task as soon as it has ended.
     private static func end(of id: String, _ browser: ConsoleBrowser) async throws -> JSONValue {
         let end = ContinuousClock.now + .seconds(120)
         while ContinuousClock.now < end {
@@ -73,7 +72,7 @@ struct ConsoleIndexTests {
                 #expect(try await browser.send("DELETE", "/console/api/tasks/\(id)").status == 200)
                 return id
             }
-            // What was begun of it is dropped once the write is over.
+            // The unfinished index is dropped after the write.
             let ended = try await Self.end(of: id, browser)
             #expect(ended["state"] == "cancelled", "\(ended.text)")
             #expect(try await Self.index(server) == nil)

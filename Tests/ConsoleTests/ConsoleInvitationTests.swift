@@ -66,7 +66,7 @@ struct ConsoleInvitationTests {
             #expect(refused.status == 400, "\(refused.text)")
             #expect(refused["error"]?.stringValue?.hasPrefix("The mail was not sent: ") == true, "\(refused.text)")
             #expect(try await owner.send("GET", "/console/api/health")["mails"]?["failed"] == 1)
-            // It is not retried in the background.
+            // The mail isn't queued for a retry.
             #expect(try await server.texts("SELECT count(*)::text FROM _roost_mail") == ["0"])
         }
     }

@@ -2,12 +2,11 @@ import JSON
 import TestSupport
 import Testing
 
-/// Following a query in the console.
 @Suite("Live queries in the console")
 struct ConsoleLiveTests {
     private static let options: JSONObject = ["liveQuery": ["classNames": ["Live"]], "startLiveQueryServer": true]
 
-    /// The path that asks for events of objects whose `n` is above 1.
+    /// The path for events of objects whose `n` is above 1.
     private static func path(_ className: String, watch: String = "w", wait: Int = 0) -> String {
         "/console/api/live/events?watch=\(watch)&className=\(className)"
             + "&where=%7B%22n%22%3A%7B%22%24gt%22%3A1%7D%7D&wait=\(wait)"
@@ -17,7 +16,7 @@ struct ConsoleLiveTests {
     func events() async throws {
         try await TestServer.run(Self.options) { server in
             let browser = try await ConsoleBrowser.operatorBrowser(server, "developer")
-            // On a machine that is slow enough a watch ends before it is asked again, and the next one is another.
+            // On a slow machine, a watch may expire before the next request, so the test has several attempts.
             for watch in ["a", "b", "c", "d"] {
                 let first = try await browser.send("GET", Self.path("Live", watch: watch))
                 #expect(first.status == 200 && first["isNew"] == true && first["events"] == [], "\(first.text)")

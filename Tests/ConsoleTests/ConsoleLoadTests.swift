@@ -5,10 +5,10 @@ import Synchronization
 import TestSupport
 import Testing
 
-/// What the console costs others.
+/// The effect of console requests on other clients.
 @Suite("The load of a console", .serialized)
 struct ConsoleLoadTests {
-    /// How long calls took, the quickest first.
+    /// The durations of calls in ascending order.
     private static func times(_ calls: Int, _ call: () async throws -> Void) async throws -> [Duration] {
         var times: [Duration] = []
         for _ in 0..<calls {
@@ -19,7 +19,7 @@ struct ConsoleLoadTests {
         return times.sorted()
     }
 
-    /// The least ratio of several attempts: other work of the machine makes any of them large.
+    /// The minimum ratio of several attempts, since other tests may increase any of them.
     private static func ratio(
         _ share: Double, calls: Int, consoles: Int = 3, _ call: @Sendable () async throws -> Void,
         beside other: @escaping @Sendable () async throws -> Void
@@ -58,7 +58,7 @@ struct ConsoleLoadTests {
                     let get = try await server.send("GET", "/classes/Track/\(track)")
                     #expect(get.status == 200)
                 }
-                // The others have not come to the database.
+                // The other requests haven't reached the database.
                 let many = max(2, ProcessInfo.processInfo.activeProcessorCount)
                 let waiting = try await server.texts(TestServer.lockWaits)
                 #expect(waiting.count <= many, "\(waiting)")
@@ -68,7 +68,7 @@ struct ConsoleLoadTests {
         }
     }
 
-    /// The page that follows a row, as the console asks for it: by the edge of the page before.
+    /// The path of the page that follows a row, with the last row's values as a cursor, as the console requests it.
     private static func page(before number: Int) -> String {
         let iso = ParseDate(milliseconds: (1_577_836_800 + Int64(number)) * 1_000).iso
         let at: JSONValue = ["__type": "Date", "iso": .string(iso)]
@@ -106,7 +106,7 @@ struct ConsoleLoadTests {
                     "GET", Self.page(before: Int.random(in: 1_000...1_000_000)), headers: ["X-Roost-Shorten": "256"])
                 try #require(page.results.count == 200)
             }
-            // Where a get takes less than a millisecond, the switch to another process alone is three times that.
+            // If a get takes less than 1 ms, a context switch alone may take three times as long.
             #expect(ratio <= 3 || time < .milliseconds(10), "\(ratio), \(time)")
         }
     }
@@ -127,12 +127,11 @@ struct ConsoleLoadTests {
             } beside: {
                 _ = try await browser.send("GET", "/console/api/counts")
             }
-            // A click shows its effect within a tenth of a second, a round trip included.
+            // The effect of a click should be visible within 100 ms, including the round trip.
             #expect(ratio <= 3 || time < .milliseconds(100), "\(ratio), \(time)")
         }
     }
 
-    /// What came of calls, in order.
     private final class Outcomes: Sendable {
         private let names = Mutex<[String]>([])
 
@@ -168,7 +167,7 @@ struct ConsoleLoadTests {
                 let isUnderWay = try await server.waitsForLocks()
                 #expect(isUnderWay)
                 let rest = addresses.dropFirst().map { url in Task { try await take(busy, url, "busy") } }
-                // Four wait, and the others are refused at once.
+                // Four requests wait, and the others are rejected immediately.
                 let areRefused = try await eventually { order.all.filter { $0 == "429" }.count == 3 }
                 #expect(areRefused)
                 let another = try await take(other, address(song), "other")
@@ -195,12 +194,12 @@ struct ConsoleLoadTests {
             ]
             let bytes = rows.serialized()
             let headers = ["X-Roost-Console": browser.token ?? "", "Cookie": browser.cookie ?? ""]
-            // Other work of the machine makes any of the attempts slow.
+            // Other tests may slow down any attempt.
             var least = Double.infinity
             for _ in 0..<6 where least > 0.25 {
                 let ends = Outcomes()
                 async let gets = withThrowingTaskGroup(of: Duration.self) { group in
-                    // Each event loop has some of the connections.
+                    // Enough connections to use every event loop.
                     for _ in 0..<max(2, ProcessInfo.processInfo.activeProcessorCount) {
                         group.addTask {
                             var slowest = Duration.zero
@@ -223,7 +222,7 @@ struct ConsoleLoadTests {
                 #expect(answer["stored"] == 2_000, "\(answer.text)")
                 least = min(least, try await gets / time)
             }
-            // On the event loop it kept a get waiting for most of its time.
+            // On the event loop, the work would block a get for most of its duration.
             #expect(least <= 0.25, "\(least)")
         }
     }
@@ -251,7 +250,7 @@ struct ConsoleLoadTests {
                         return status
                     }
                 }
-                // One is carried out, four wait.
+                // One request runs and four wait.
                 let areRefused = try await eventually { order.all.filter { $0 == "429" }.count == 3 }
                 #expect(areRefused, "\(order.all)")
                 let another = try await send(other, "Song")

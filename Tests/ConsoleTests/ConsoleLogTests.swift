@@ -5,7 +5,7 @@ import ServerConfiguration
 import TestSupport
 import Testing
 
-/// The log in the console: a cursor, a tail, filters, and no secrets.
+/// The log in the console: cursor, tail, filters and redaction of secrets.
 @Suite("The log in the console")
 struct ConsoleLogTests {
     private static func logs(_ browser: ConsoleBrowser, _ query: String = "") async throws -> JSONValue {
@@ -20,7 +20,6 @@ struct ConsoleLogTests {
         }
     }
 
-    /// Has a line with a text be written.
     private static func write(_ text: String, _ server: TestServer) async throws {
         _ = try await server.send("POST", "/functions/fail", ["text": .string(text)], as: .master)
     }
@@ -35,11 +34,11 @@ struct ConsoleLogTests {
             #expect(first["dropped"] == 0)
             let next = try #require(first["next"]?.stringValue)
             let empty = try await Self.logs(browser, "?after=\(next)")
-            // Who reads the log writes no lines.
+            // Reading the log must not add lines to it.
             #expect(empty["lines"] == [] && empty["next"]?.stringValue == next, "\(empty.text)")
             try await Self.write("three", server)
             #expect(Self.failures(try await Self.logs(browser, "?after=\(next)")) == ["three"])
-            // The place of another process is none of this one.
+            // Another process's cursor is ignored.
             #expect(Self.failures(try await Self.logs(browser, "?after=other.5")) == ["one", "two", "three"])
             let several = try await Self.logs(browser, "?after=other.5,\(next)")
             #expect(Self.failures(several) == ["three"])
@@ -99,7 +98,7 @@ struct ConsoleLogTests {
             #expect(!all.contains("/console/api/counts"))
             let id = try #require(request)
             #expect(try await paths("?request=\(id)").count == 1)
-            // A write is logged, whatever the page says of it.
+            // Writes are logged, whatever headers the page sends.
             _ = try await browser.parse("POST", "/classes/Song", ["title": "b"], headers: ["X-Roost-Poll": "1"])
             #expect(try await paths("?console=true").filter { $0 == "/console/api/parse/classes/Song" }.count == 2)
         }
@@ -179,7 +178,7 @@ struct ConsoleLogTests {
             for _ in 0..<100 { _ = secrets.removed(from: line) }
             #expect(secrets.removed(from: String(repeating: text, count: 1_000_000)).utf8.count < 5_000)
         }
-        // One character may have any number of marks.
+        // A character may have any number of combining marks.
         #expect(secrets.removed(from: "a" + String(repeating: "\u{301}", count: 1_000_000)).utf8.count < 5_000)
     }
 

@@ -7,21 +7,21 @@ import Testing
 struct ConsolePermissionTests {
     private static let operations = ["find", "count", "get", "update", "addField", "create", "delete"]
 
-    /// A user, or nobody, with the names that permissions may give.
+    /// A user or an anonymous client, with the names that permissions can contain.
     private struct Person {
         let id: String?
         let identity: TestServer.Identity
         let principals: Set<String>
     }
 
-    /// The permissions of a class, and the users and ACL of one of its objects.
+    /// The permissions of a class, and the users and the ACL of an object.
     private struct Combination {
         let permissions: JSONObject
         let host: String?
         let guests: [String]
         let acl: JSONValue?
 
-        /// - Parameter users: The ids of two users, of whom the first has the role Editor.
+        /// - Parameter users: The ids of two users. The first has the role Editor.
         init(_ users: [String], _ random: inout SplitMix64) {
             let entries: [JSONValue] = [
                 ["*": true], ["*": true], [:], ["requiresAuthentication": true], ["role:Editor": true],
@@ -32,7 +32,7 @@ struct ConsolePermissionTests {
             ]
             var permissions: JSONObject = [:]
             for operation in ConsolePermissionTests.operations {
-                // Fields say nothing of objects that don't exist yet.
+                // Pointer fields have no meaning for objects that don't exist yet.
                 let possible = operation == "create" ? Array(entries.prefix(7)) : entries
                 permissions[Name(operation)] = possible.randomElement(using: &random)
             }
@@ -59,7 +59,7 @@ struct ConsolePermissionTests {
             return object
         }
 
-        /// Whether a rule that lists principals lets a person in.
+        /// Whether a list of principals includes a person.
         func lets(_ person: Person, _ allows: [JSONValue]) -> Bool {
             allows.compactMap(\.stringValue).contains { name in
                 guard let field = name.firstMatch(of: /^userField:(.*)$/)?.1 else {
@@ -71,7 +71,7 @@ struct ConsolePermissionTests {
         }
     }
 
-    /// What became of each operation on an object, which is deleted at the end if that is allowed.
+    /// Tries each operation on an object, and returns the outcomes. The object is deleted last, if allowed.
     private static func outcomes(
         _ server: TestServer, _ className: String, _ object: (id: String, title: String), _ person: Person,
         _ field: Name
@@ -145,7 +145,8 @@ struct ConsolePermissionTests {
                         let reasons = (found["because"]?.arrayValue ?? []).filter { $0["rule"] != "protected" }
                         #expect(!reasons.isEmpty, "\(words)")
                         for reason in reasons {
-                            // Only rules that let in stand with what is allowed, and only those that refuse with the rest.
+                            // Allowed operations have only rules that grant access, and denied ones only rules that
+                            // deny it.
                             #expect((reason["who"] != nil) == gets[operation], "\(words)")
                         }
                         let general = try #require(ofClass["operations"]?[operation])

@@ -28,7 +28,7 @@ struct ConsoleRowsTests {
         try await TestServer.run { server in
             let (kim, kims) = try await server.signUp("kim")
             let (lou, lous) = try await server.signUp("lou")
-            // Who has the inner role has the outer one, too.
+            // Members of the inner role inherit the outer one.
             let admin = try await Self.role(server, "Admin", "users", "_User", kim)
             _ = try await Self.role(server, "Editor", "roles", "_Role", admin)
             let permissions: JSONObject = [
@@ -103,7 +103,6 @@ struct ConsoleRowsTests {
         }
     }
 
-    /// A role with one member.
     private static func role(_ server: TestServer, _ name: String, _ field: Name, _ className: String, _ member: String)
         async throws -> String
     {
@@ -134,7 +133,7 @@ struct ConsoleRowsTests {
             let row = try #require(try await editor.audit().first)
             #expect(row["path"] == .string("trash/\(id)/restore"))
             #expect(row["ids"] == [.string(song)])
-            // A client's deletion is final.
+            // Objects deleted by clients don't go to the trash.
             _ = try await server.send("DELETE", "/classes/Song/\(song)", as: .master)
             #expect(try await viewer.send("GET", "/console/api/trash")["objects"] == [])
         }

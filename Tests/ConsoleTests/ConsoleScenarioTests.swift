@@ -3,8 +3,8 @@ import TestSupport
 import TestTools
 import Testing
 
-/// The page in a browser, against a real server and database: the scenarios are in the scripts in `Browser`. One
-/// browser at a time.
+/// Runs the console's page in a browser, with a real server and database. The scripts in `Browser` contain the
+/// scenarios. One browser at a time.
 @Suite("The console in a browser", .serialized, .timeLimit(.minutes(10))) struct ConsoleScenarioTests {
     @Test(
         "Every scenario passes",

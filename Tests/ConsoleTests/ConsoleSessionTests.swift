@@ -20,7 +20,7 @@ struct ConsoleSessionTests {
                 #expect(try await browser.send("GET", "/console/api/session").status == 401)
                 #expect(try await browser.parse("GET", "/classes/_User").status == 401)
             }
-            // A server on another port that sets a cookie of this name keeps nobody out.
+            // A server on another port may set a cookie of the same name without breaking the session.
             let name = try #require(whole.cookie?.prefix { $0 != "=" })
             for count in [1, 5, 150] {
                 let others = (0..<count).map { "\(name)=\(String(format: "%064x", $0)); " }.joined()
@@ -192,7 +192,7 @@ struct ConsoleSessionTests {
             try await first.alongside { second in
                 var here = try await ConsoleBrowser(first, ConsoleBrowser.masterKey)
                 var there = try await ConsoleBrowser(second, ConsoleBrowser.masterKey)
-                // A browser sends the cookies of all ports to each.
+                // A browser sends the cookies of all ports to each port.
                 let cookies = "\(here.cookie ?? ""); \(there.cookie ?? "")"
                 here.cookie = cookies
                 there.cookie = cookies

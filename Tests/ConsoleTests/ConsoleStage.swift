@@ -4,7 +4,7 @@ import Logging
 import Roost
 import TestSupport
 
-/// A server with cloud code and a log, for what the console shows of what goes on.
+/// A server with cloud code and a log, for the console's pages about activity.
 enum ConsoleStage {
     private struct Failure: Error, CustomStringConvertible {
         let description: String
@@ -28,7 +28,7 @@ enum ConsoleStage {
         cloud.beforeSave("Triggered") { $0.object["seen"] = true }
     }
 
-    /// The same with a service that takes pushes, of which none is sent to real devices, and with schedules.
+    /// The same with schedules, and with a fake push service.
     static func runWithPush(_ body: @escaping @Sendable (TestServer) async throws -> Void) async throws {
         try await PushSink.run { sink in
             try await run(
@@ -39,7 +39,6 @@ enum ConsoleStage {
         }
     }
 
-    /// Starts the server, runs `body` with it, and stops it.
     static func run(_ options: JSONObject = [:], _ body: @escaping @Sendable (TestServer) async throws -> Void)
         async throws
     {

@@ -66,7 +66,7 @@ struct ConsoleStartTests {
             let answer = try await browser.send("GET", "/console/api/start")
             let url = try #require(answer["url"]?.stringValue)
             guard answer["reach"] == "network" else {
-                // A machine without a network.
+                // The machine has no network.
                 #expect(answer["reach"] == "unknown" && answer["code"] == nil, "\(answer.text)")
                 return
             }
@@ -119,7 +119,7 @@ struct ConsoleStartTests {
         return Dictionary(pairs) { first, _ in first }
     }
 
-    /// Read back by the decoder of OpenCV.
+    /// A QR code that OpenCV decodes correctly.
     private static let expected = [
         "#######..#.#.###...#..#######",
         "#.....#..#..#######.#.#.....#",

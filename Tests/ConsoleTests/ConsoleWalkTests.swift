@@ -4,7 +4,7 @@ import JSON
 import TestSupport
 import Testing
 
-/// Every route there is, also one that is new, where there is no console.
+/// All routes, including future ones, while the console is off.
 @Suite("A walk over all routes of the console")
 struct ConsoleWalkTests {
     /// The console's own routes: method, and path below `/console/api`.
@@ -32,7 +32,7 @@ struct ConsoleWalkTests {
             for (method, path) in calls {
                 let answer = try await browser.send(
                     method, path, method == "GET" ? nil : [:], headers: ["Accept": "text/html,application/xhtml+xml"])
-                // As any path that the server does not know.
+                // The same response as for any unknown path.
                 #expect(answer.status == 404, "\(method) \(path)")
                 #expect(
                     answer.json == ["error": .string("Cannot \(method) \(path)")], "\(method) \(path): \(answer.text)")

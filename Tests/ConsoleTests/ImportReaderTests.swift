@@ -1,7 +1,7 @@
 import TestTools
 import Testing
 
-/// How the console reads files before they are imported: `scripts/fuzz.sh csv` goes on for longer.
+/// Parsing of files to import. `scripts/fuzz.sh csv` runs longer.
 @Suite struct ImportReaderTests {
     @Test("Reads tables and objects alike in one piece and in many, in linear time, and as they were written")
     func pieces() async throws {

@@ -9,7 +9,7 @@ import Testing
             #expect(!ConstantTime.areEqual(other, "secret"), "\(other)")
         }
         #expect(!ConstantTime.areEqual("", ""))
-        // Canonically equivalent, but other bytes.
+        // Canonically equivalent, but with different bytes.
         #expect(!ConstantTime.areEqual("\u{212a}ey", "Key"))
     }
 

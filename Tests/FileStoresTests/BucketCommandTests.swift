@@ -5,10 +5,9 @@ import TestSupport
 import TestTools
 import Testing
 
-/// What commands do with the files of a bucket.
+/// Commands that use a bucket.
 @Suite("Commands over a bucket", .enabled(if: BucketServer.isInstalled))
 struct BucketCommandTests {
-    /// Writes the configuration of a server whose files are in a bucket, for commands.
     private static func configuration(
         _ server: TestServer, _ adapter: JSONObject, in folder: String, _ name: String
     ) throws -> String {

@@ -31,7 +31,6 @@ struct CredentialTests {
         accessKeyId: "k", secretAccessKey: "s", sessionToken: "t",
         expiration: Date(timeIntervalSince1970: 2_272_147_200))
 
-    /// A file for the time of a test.
     private static func file(_ text: String) throws -> String {
         let path = FileManager.default.temporaryDirectory.path + "/roost-credentials-\(UUID().uuidString)"
         try text.write(toFile: path, atomically: true, encoding: .utf8)
@@ -117,7 +116,7 @@ struct CredentialTests {
         }
     }
 
-    /// Credentials of a life of a minute, counted, by a clock that stands until it is set.
+    /// Counted credentials that are valid for a minute. The test moves the clock.
     private actor Short: AWSCredentialProvider {
         nonisolated let name = "a test"
         nonisolated let clock = Mutex(Date(timeIntervalSince1970: 0))

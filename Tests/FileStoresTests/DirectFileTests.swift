@@ -7,7 +7,7 @@ import ServerConfiguration
 import TestSupport
 import Testing
 
-/// Addresses at which clients reach files without the server.
+/// URLs at which clients read files from the store.
 @Suite("Direct addresses of files")
 struct DirectFileTests {
     private static let digits = "0123456789abcdef0123456789abcdef"
@@ -144,7 +144,7 @@ struct DirectFileTests {
                     #expect(text.contains("X-Amz-Signature") == (name == known), "\(name): \(text)")
                 }
                 guard name != known, let url = found["file"]?["url"]?.stringValue else { continue }
-                // What is there instead is the server's address, which asks who may read files.
+                // Otherwise the URL leads to the server, which checks permissions.
                 let refused = try await server.send("GET", url, as: .anonymous)
                 #expect(refused.status != 200 && refused.status < 500, "\(refused.text)")
             }
@@ -165,7 +165,7 @@ struct DirectFileTests {
                     try S3OptionTests.load(["filesAdapter": adapter, "preserveFileName": .bool(isPreserved)]),
                     folder: "",
                     database: "", logger: TestServer.quietLogger)
-                // Nothing is there; what signs is known from then on.
+                // The file doesn't exist, but the request makes the credentials known.
                 _ = try? await storage.open(name: "a")
                 let locate = try #require(storage.location)
                 let found = names.indices.filter { locate(names[$0])?.contains("X-Amz-Signature=") == true }
@@ -197,7 +197,7 @@ struct DirectFileTests {
                 url.replacing("?X-Amz", with: "x?X-Amz"),
             ] {
                 let refused = try await server.send("GET", changed, as: .nobody)
-                // Swift calls a request without a signature a bad one.
+                // Swift returns 400 for a request without a signature.
                 #expect([400, 403].contains(refused.status), "\(changed)")
             }
         }
@@ -222,7 +222,6 @@ struct DirectFileTests {
         }
     }
 
-    /// The processor time of this thread.
     private static func time(_ body: () -> Void) -> Int {
         func now() -> Int {
             var time = timespec()
@@ -239,12 +238,12 @@ struct DirectFileTests {
         let port = try await FreePort.find()
         let options: JSONObject = ["directAccess": true, "presignedUrl": true, "s3overrides": ["maxAttempts": 1]]
         try await BucketServer.withStorage(options, endpointPort: port) { storage in
-            // Nothing is there; what signs is known from then on.
+            // The file doesn't exist, but the request makes the credentials known.
             _ = try? await storage.open(name: "a")
             let locate = try #require(storage.location)
             let names = (0..<2000).map { "0123456789abcdef0123456789abcdef_\($0).jpg" }
             #expect(locate(names[0]) != nil)
-            // The sums of a request and of its signature, in the same build.
+            // The hashes of a request and its signature, computed in the same build.
             let text = [UInt8](repeating: 97, count: 400)
             let key = SymmetricKey(data: text.prefix(32))
             let sums = Self.time {

@@ -7,7 +7,7 @@ import ServerConfiguration
 import TestSupport
 import Testing
 
-/// Google Cloud Storage: accounts and tokens by a checking stand-in, everything of the bucket by a store that is not ours.
+/// Google Cloud Storage: accounts and tokens with a strict stand-in, buckets with a third-party store.
 @Suite("Files at Google")
 struct GoogleStorageTests {
     private static func store(
@@ -181,7 +181,6 @@ struct GoogleStorageTests {
         }
     }
 
-    /// Runs `body` with a storage in a bucket.
     private static func withStorage(
         _ options: JSONObject, _ environment: [String: String] = [:], logger: Logger = TestServer.quietLogger,
         _ body: (S3Storage) async throws -> Void

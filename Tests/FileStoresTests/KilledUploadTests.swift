@@ -7,10 +7,10 @@ import TestSupport
 import TestTools
 import Testing
 
-/// A process that is killed while a file goes to the store, and what it leaves there.
+/// Leftovers of a process that was killed during an upload.
 @Suite("Uploads of a killed process", .enabled(if: BucketServer.isInstalled))
 struct KilledUploadTests {
-    /// Begins an upload of 64 MB and sends 20 MB of it.
+    /// Sends the first 20 MB of a 64 MB upload.
     private static func beginUpload(at port: Int) async throws -> any Channel {
         let channel = try await ClientBootstrap(group: .singletonMultiThreadedEventLoopGroup)
             .connect(host: "127.0.0.1", port: port).get()
@@ -40,7 +40,7 @@ struct KilledUploadTests {
             try Data(options.serialized()).write(to: URL(fileURLWithPath: path))
             let inside = adapter["filesAdapter"]?["options"]?.objectValue
             try await BucketServer.withStorage(inside) { storage in
-                // When the closure ends, the process is killed.
+                // At the end of the closure, the process is killed.
                 try await Program.run([roost, "serve", path]) {
                     let client = TestServer(url: "http://127.0.0.1:\(port)/parse", databaseURI: "")
                     let isUp = try await eventually(within: .seconds(60)) {
@@ -56,7 +56,7 @@ struct KilledUploadTests {
                 }
                 let names = try await storage.names()
                 #expect(names.isEmpty)
-                // One that is just going on elsewhere is left alone.
+                // Recent uploads, which may still be in progress elsewhere, are left alone.
                 try await storage.giveUpUploads(before: Int(Date().timeIntervalSince1970) - 24 * 3600)
                 let young = try await storage.openUploads()
                 #expect(young == 1)

@@ -8,7 +8,7 @@ import Synchronization
 import TestSupport
 import Testing
 
-/// Moving files between stores, real ones.
+/// Copies files between real stores.
 @Suite("Moving files")
 struct MovingTests {
     private static func folder() -> DiskStorage {
@@ -23,7 +23,7 @@ struct MovingTests {
         }
     }
 
-    /// Makes a file look as if it was stored a day ago.
+    /// Changes a file's date to a day ago.
     private static func age(_ name: String, in storage: DiskStorage) throws {
         try FileManager.default.setAttributes(
             [.modificationDate: Date().addingTimeInterval(-86_400)], ofItemAtPath: "\(storage.directory)/\(name)")
@@ -46,7 +46,7 @@ struct MovingTests {
         }
     }
 
-    /// A store that breaks off after some files, as a process that is killed.
+    /// A store that fails after some files, to simulate a killed process.
     private struct Stopping: FileStorage {
         struct Stopped: Error {}
 
@@ -148,7 +148,7 @@ struct MovingTests {
         #expect(try await Self.copy(source, target).copied == 0)
     }
 
-    /// A store in which a client does something in the middle of a copy of its files.
+    /// A store whose files a client changes in the middle of a copy.
     private struct Meddling: FileStorage {
         let storage: DiskStorage
         let meddle: @Sendable () async throws -> Void
@@ -158,7 +158,7 @@ struct MovingTests {
         where Contents.Element == ByteBuffer {}
         func open(name: String, for wish: FileWish) async throws -> (any StoredFile)? {
             let file = try await storage.open(name: name, for: wish)
-            // A copy reads it from here on.
+            // The copy starts reading here.
             if !wish.isHeadOnly { try await meddle() }
             return file
         }

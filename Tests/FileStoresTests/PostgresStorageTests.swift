@@ -20,7 +20,7 @@ struct PostgresStorageTests {
             let storage = try FileStoreFactory.storage(
                 configuration.fileStore, configuration, folder: "", database: uri, logger: TestServer.quietLogger)
             try await storage.prepare()
-            // A second server on the database changes nothing.
+            // Preparing a second time changes nothing.
             try await (storage as? PostgresStorage)?.rows.prepare()
             do {
                 let result = try await body(try #require(storage as? PostgresStorage))

@@ -9,7 +9,7 @@ import TestSupport
 import TestTools
 import Testing
 
-/// `roost files rotate`
+/// `roost files rotate`.
 @Suite("Files that are encrypted anew")
 struct RotationTests {
     private static let (old, new) = (FileCipher(secret: "old"), FileCipher(secret: "new"))
@@ -24,7 +24,6 @@ struct RotationTests {
         return try await body(DiskStorage(directory: folder + "/files"), folder)
     }
 
-    /// The arguments of a rotation.
     private static func command(_ arguments: [String], _ options: JSONObject, in folder: String) throws -> [String] {
         let usual: JSONObject = ["appId": "a", "masterKey": "m", "encryptionKey": "new"]
         let all = usual.merging(options) { $1 }
@@ -33,7 +32,7 @@ struct RotationTests {
         return [roost, "files", "rotate", "--json"] + arguments + [folder + "/config.json"]
     }
 
-    /// How many files of a folder only the new key opens.
+    /// The number of files that the new key decrypts.
     private static func countNew(_ storage: DiskStorage, writesSegments: Bool = true) async throws -> Int {
         let files = EncryptedStorage(storage, cipher: new, writesSegments: writesSegments)
         var count = 0
@@ -54,7 +53,7 @@ struct RotationTests {
             let options: JSONObject = ["encryptionFormat": "segments", "filesDirectory": .string(storage.directory)]
             let arguments = ["--jobs", "1", "--old-key-file", folder + "/old.key"]
             let command = try Self.command(arguments, options, in: folder)
-            // When the closure ends, the process is killed.
+            // At the end of the closure, the process is killed.
             try await Program.run(command) {
                 let isBegun = try await eventually(within: .seconds(120)) { try await Self.countNew(storage) > 0 }
                 #expect(isBegun)
@@ -144,7 +143,7 @@ struct RotationTests {
         }
     }
 
-    /// A folder in which another file takes the name of one that is being read.
+    /// A storage that replaces a file while it is being read.
     private struct Meddling: FileStorage {
         let storage: DiskStorage
         let newer: [UInt8]

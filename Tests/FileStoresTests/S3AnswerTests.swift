@@ -5,7 +5,7 @@ import Tasks
 import TestSupport
 import Testing
 
-/// Answers that no store gives: those of a proxy before it, of a page to log in, of what is broken.
+/// Responses that don't come from the store, but from a proxy, a log-in page or broken software.
 @Suite("Answers that are none of a store's")
 struct S3AnswerTests {
     private static func run(

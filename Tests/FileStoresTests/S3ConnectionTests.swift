@@ -4,7 +4,7 @@ import JSON
 import TestSupport
 import Testing
 
-/// Connections that end too early, on either side of a server whose files are in a bucket.
+/// Connections that break between the client and the server or between the server and the bucket.
 @Suite("Connections between clients and a bucket")
 struct S3ConnectionTests {
     private static func client(of server: TestServer) -> TransportClient {
@@ -47,7 +47,7 @@ struct S3ConnectionTests {
             try await TestServer.run(try await BucketServer.adapter(endpointPort: store.port)) { server in
                 let path = "/parse/files/\(TestServer.applicationID)"
                 let answer = try await Self.client(of: server).connect { connection in
-                    // The second request is sent behind the first: it gets no answer in the place of missing bytes.
+                    // The second request is pipelined. Its response must not follow the truncated first one.
                     try await connection.send("GET \(path)/short.bin HTTP/1.1\r\nHost: x\r\n\r\n")
                     try await connection.send("GET \(path)/other.bin HTTP/1.1\r\nHost: x\r\n\r\n")
                     return try await connection.receive()

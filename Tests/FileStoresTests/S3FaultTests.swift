@@ -5,12 +5,12 @@ import JSON
 import TestSupport
 import Testing
 
-/// What no real store does on demand.
+/// Faults that real stores don't have on demand.
 @Suite("Faults of stores")
 struct S3FaultTests {
     static let part = S3Upload.partSize
 
-    /// Answers an upload in parts, but for what `fault` answers.
+    /// Handles a multipart upload, except for the responses that `fault` returns.
     static func store(
         _ fault: @escaping @Sendable (StoreStandIn.Call, Int) -> StoreStandIn.Answer? = { _, _ in nil }
     ) -> StoreStandIn.Behaviour {
@@ -172,7 +172,7 @@ struct S3FaultTests {
         #expect(calls.count == 1)
     }
 
-    /// Asks for objects of a store that fails for some of them.
+    /// Opens objects of a store that fails for one of them.
     private static func open(
         _ names: [String], failing bad: String,
         then body: (S3Storage) async throws -> Void

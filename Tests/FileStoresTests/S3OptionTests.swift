@@ -5,7 +5,7 @@ import ServerConfiguration
 import TestSupport
 import Testing
 
-/// The shapes in which parse-server's users describe their bucket.
+/// The formats in which parse-server's users configure a bucket.
 @Suite("Options of S3")
 struct S3OptionTests {
     static func load(_ options: JSONObject, _ environment: [String: String] = [:]) throws -> Configuration {

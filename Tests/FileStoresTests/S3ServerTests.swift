@@ -5,7 +5,7 @@ import JSON
 import TestSupport
 import Testing
 
-/// The routes of files over a bucket, as clients see them.
+/// The file routes with a bucket, as clients see them.
 @Suite("A server whose files are in a bucket")
 struct S3ServerTests {
     private static let song = Array("0123456789".utf8)
@@ -81,7 +81,7 @@ struct S3ServerTests {
         let port = try await FreePort.find()
         let options = try await BucketServer.adapter(endpointPort: port)
         try await TestServer.run(options) { server in
-            // A store that never answered is not up, also before a client wants a file.
+            // The probe reports a store as down that has never responded, even before the first file request.
             let isKnown = try await eventually(within: .seconds(60)) {
                 try await server.send("GET", "/health/ready", as: .nobody)["checks"]?["fileStore"]?["status"] == "down"
             }
@@ -97,7 +97,7 @@ struct S3ServerTests {
             let deletion = try await server.send("DELETE", "/files/a.txt", as: .master)
             #expect(deletion.status == 503)
             #expect(deletion.code == 153)
-            // Five failures in a row: no request goes out any more, and whoever asks is warned.
+            // After five consecutive failures, the server sends no further requests and reports the store as degraded.
             let isDegraded = try await eventually(within: .seconds(60)) {
                 let ready = try await server.send("GET", "/health/ready", as: .nobody)
                 _ = try await server.send("POST", "/files/a.txt", bytes: Self.song, as: .master)
@@ -110,7 +110,7 @@ struct S3ServerTests {
             #expect(ContinuousClock.now - before < .seconds(20))
             let behaviour: StoreStandIn.Behaviour = { _, _ in .reply(200, headers: [("ETag", "\"a\"")]) }
             try await StoreStandIn.run(port: port, behaviour) { _ in
-                // Also where no client wants a file.
+                // Recovery doesn't depend on client requests.
                 let isReady = try await eventually(within: .seconds(60)) {
                     try await server.send("GET", "/health/ready", as: .nobody)["status"] == "ready"
                 }
@@ -181,7 +181,7 @@ struct S3ServerTests {
                         }
                     }
                 }
-                // Three quarters of what uploads may have: four of nine megabytes.
+                // Three quarters of the memory of uploads: four of nine megabytes.
                 let isFull = try await eventually {
                     try await Self.transferMemory(port) ?? 0 >= Double(4 * size)
                         && store.calls.count { $0.has("slow") && $0.method == "PUT" } == 4
@@ -198,7 +198,6 @@ struct S3ServerTests {
         }
     }
 
-    /// Sends the beginning of an upload.
     private static func begin(
         _ connection: TransportClient.Connection, _ name: String, length: Int?, _ bytes: [UInt8] = []
     ) async throws {
@@ -236,7 +235,7 @@ struct S3ServerTests {
                             }
                         }
                     }
-                    // All have been read as far as they came.
+                    // Everything that the clients sent has been read.
                     let isHeld = try await eventually { try await Self.transferMemory(port) == Double(20 * size) }
                     #expect(isHeld)
                     #expect(!store.calls.contains { $0.method == "PUT" || $0.method == "POST" })
@@ -263,11 +262,11 @@ struct S3ServerTests {
                     let chunk =
                         Array("100000\r\n".utf8) + [UInt8](repeating: 7, count: 1024 * 1024) + Array("\r\n".utf8)
                     for number in 0..<megabytes {
-                        // Once it is refused, the rest is read for a while at most.
+                        // After a rejection, the server reads the rest only for a short time.
                         guard (try? await connection.send(chunk)) != nil else { break }
                         guard number % 10 == 9 else { continue }
                         let held = try await Self.transferMemory(port)
-                        // Beside what was read and waits for the store.
+                        // In addition to the part that waits for the store.
                         #expect(held ?? .infinity <= Double(2 * S3Upload.partSize + 256 * 1024))
                     }
                     try? await connection.send("0\r\n\r\n")

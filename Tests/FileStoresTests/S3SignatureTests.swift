@@ -7,7 +7,7 @@ import ServerConfiguration
 import TestTools
 import Testing
 
-/// The examples of Amazon's documentation of S3.
+/// The examples in Amazon's S3 documentation.
 @Suite("Signatures of S3")
 struct S3SignatureTests {
     private static let signature = AWSSignature(
@@ -122,7 +122,7 @@ struct S3SignatureTests {
                 let length = Int.random(in: 1...40, using: &random)
                 var name = String.UnicodeScalarView()
                 for _ in 0..<length { name.append(scalars.randomElement(using: &random) ?? "a") }
-                // A refusal would be an error, and no absence.
+                // A rejected signature would lead to an error instead of nil.
                 let file = try await storage.open(name: String(name))
                 #expect(file == nil)
             }

@@ -7,12 +7,12 @@ import Outgoing
 import TestSupport
 import Testing
 
-/// Each limit is waited for once, as it is.
+/// Each time limit is tested once, with its real duration.
 @Suite("Stores that fall silent")
 struct S3SilenceTests {
     private static let once: JSONObject = ["s3overrides": ["maxAttempts": 1]]
 
-    /// How long something takes, which ends by a limit and neither much earlier nor never.
+    /// Expects that the time limit ends the operation, neither much earlier nor much later.
     private static func expectLimit(_ seconds: Double, _ body: () async throws -> Void) async rethrows {
         let time = try await ContinuousClock().measure(body)
         #expect(time >= .seconds(seconds - 0.5))

@@ -6,7 +6,7 @@ import TestSupport
 import TestTools
 import Testing
 
-/// Clients that take long files slowly, from a server that is a process of its own.
+/// Clients that download large files slowly. The server runs in a separate process.
 @Suite("Slow readers of a bucket", .enabled(if: BucketServer.isInstalled))
 struct S3SlowReaderTests {
     private static let megabyte = 1024.0 * 1024
@@ -41,7 +41,7 @@ struct S3SlowReaderTests {
                     (try? await server.send("GET", "/health", as: .nobody).status) == 200
                 }
                 try #require(isUp)
-                // What is allocated once and kept does not count.
+                // One-time allocations don't count.
                 for _ in 0..<Self.clients { _ = try await server.send("GET", Self.path("short.bin"), as: .nobody) }
                 try await Self.read(port: port, metrics: metrics)
             }
@@ -66,7 +66,7 @@ struct S3SlowReaderTests {
                 }
             }
             var (most, held, calm) = (0.0, 0.0, 0)
-            // When nothing more comes for a while, the store has been read as far as it will be.
+            // Once the memory is stable, the server has read ahead as far as it will.
             let stands = try await eventually(within: .seconds(60)) {
                 let samples = try await TestServer.metrics(at: metrics)
                 let memory = samples["process_resident_memory_bytes"] ?? .infinity

@@ -5,12 +5,11 @@ import JSON
 import TestSupport
 import Testing
 
-/// Against a real store that checks signatures.
+/// Tests with a real store that checks signatures.
 @Suite("Files in a bucket", .enabled(if: BucketServer.isInstalled))
 struct S3StorageTests {
     private static let part = S3Upload.partSize
 
-    /// The uploads that were begun and not ended.
     @Test(
         "Files of any length come back byte for byte, and no upload stays open",
         arguments: [1, 100_000, part - 1, part, part + 1, 2 * part, 2 * part + 1])
@@ -31,7 +30,7 @@ struct S3StorageTests {
             var sum = Blocks.Sum()
             try await file.give(0..<file.size) { sum.add($0) }
             #expect(sum.digest == contents.digest)
-            // The version ends with the number of parts.
+            // The ETag ends with the number of parts.
             #expect(file.entityTag.hasSuffix("-13\""), "\(file.entityTag)")
             let open = try await storage.openUploads()
             #expect(open == 0)
@@ -49,7 +48,7 @@ struct S3StorageTests {
                 let seen = (keys.arrayValue ?? []).compactMap { $0.stringValue.map { Array($0.utf8) } }
                 #expect(Set(seen) == Set(names.map { Array((prefix + $0).utf8) }))
             }
-            // The store does not say whether there was one.
+            // The store's response doesn't reveal whether the file existed.
             try await storage.delete(name: "a b.txt")
         }
     }
@@ -121,7 +120,7 @@ struct S3StorageTests {
             try await storage.write(name: "a.unknown", details: given, bytes: [1])
             let details = try await storage.details(name: "a.unknown")
             #expect(details.contentType == given.contentType)
-            // The store keeps them in no order.
+            // The store doesn't preserve the order.
             #expect(Self.unordered(details.metadata) == Self.unordered(metadata))
             let opened = try await storage.open(name: "a.unknown")?.details
             #expect(opened == details)

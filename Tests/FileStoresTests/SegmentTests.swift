@@ -7,11 +7,10 @@ import Synchronization
 import TestSupport
 import Testing
 
-/// Files that are encrypted in segments.
 @Suite("Files encrypted in segments")
 struct SegmentTests {
     private static let cipher = FileCipher(secret: "secret")
-    /// A segment, and what it is in the store.
+    /// The size of a segment, and its encrypted size.
     private static let (plain, sealed) = (65_536, 65_536 + 16)
     private static let header = 48
 
@@ -107,7 +106,7 @@ struct SegmentTests {
         }
         let others = EncryptedStorage(storage, cipher: FileCipher(secret: "other"), writesSegments: true)
         await #expect(throws: FileStorageError.notReadable) { _ = try await others.open(name: "a") }
-        // The same text is never the same in the store.
+        // The same contents are encrypted differently each time.
         try await files.write(name: "c", details: FileDetails(), contents: Chunks(size: 3 * Self.plain + 10))
         let again = try #require(try await storage.read("c"))
         #expect(Array(again.suffix(100)) != Array(whole.suffix(100)))
@@ -136,7 +135,7 @@ struct SegmentTests {
         }
     }
 
-    /// A folder that counts what is read of it, and how far what is written runs ahead of what is stored.
+    /// Counts the bytes read from a folder, and how far reading runs ahead of writing.
     private struct Counting: FileStorage {
         let storage: DiskStorage
         let read = Counter()
@@ -147,7 +146,7 @@ struct SegmentTests {
             let value = Atomic(0)
         }
 
-        /// The bytes of a sequence, counted when they are asked for.
+        /// A byte sequence that counts the bytes requested.
         struct Source: AsyncSequence, AsyncIteratorProtocol {
             let taken: Counter
             var left: Int

@@ -40,10 +40,10 @@ struct StoreMetricTests {
                 #expect(count("get", "ok") == 1)
                 #expect(count("get", "absent") == 1)
                 #expect(count("delete", "refused") == 1)
-                // Each try counts.
+                // Each attempt counts.
                 let tries = store.calls.count { $0.method == "PUT" && $0.has("broken") }
                 #expect(count("put", "unavailable") == Double(tries) && tries > 1)
-                // What clients make up is in no label.
+                // Labels contain nothing that clients choose.
                 #expect(!samples.text.contains("absent.txt") && !samples.text.contains("broken.txt"))
                 let outcome = try await Promtool.run(["check", "metrics"], input: samples.text)
                 #expect(outcome.status == 0 && outcome.output.isEmpty, "\(outcome.output)")

@@ -5,7 +5,7 @@ import JSON
 import TestSupport
 import Testing
 
-/// What OpenStack's store does not have, against one that does.
+/// Features that OpenStack Swift lacks, tested with moto.
 @Suite("Tags, permissions and encryption of objects")
 struct TaggingStoreTests {
     @Test("Tags of files are those of their objects, also for Amazon's own library; a file without any sends none")
@@ -57,7 +57,7 @@ struct TaggingStoreTests {
                 as [(JSONObject, String?)]
             {
                 try await BucketServer.withStorage(options, endpointPort: port) { storage in
-                    // A long one says so at its beginning.
+                    // A multipart upload requests encryption when it is created.
                     for size in [10, S3Upload.partSize + 1] {
                         try await storage.write(name: "a", details: FileDetails(), contents: Chunks(size: size))
                         let (answer, _) = try await storage.client.exchange(S3Request("HEAD", storage.key(of: "a")))

@@ -12,7 +12,7 @@ struct FuzzTests {
         #"{"__type":"GeoPoint","latitude":37.33233141,"longitude":-122.0312186,"n":[0.1,1e-7,5e-324,1.5e300]}"#,
     ].map { Array($0.utf8) }
 
-    /// Bytes that mean something to a reader of JSON, so that mutations get past its first checks.
+    /// Bytes with a meaning in JSON, so that mutations get past the parser's first checks.
     static let meaningful =
         Array("{}[]\",:\\/ntfu0123456789abdeE+-. \n".utf8) + [0x00, 0x1F, 0x7F, 0x80, 0xC3, 0xED, 0xF0, 0xFF]
 

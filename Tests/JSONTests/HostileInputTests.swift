@@ -1,8 +1,8 @@
 import JSON
 import Testing
 
-/// Documents made to be slow. Each would take minutes if any step were quadratic; the limits leave room for slow
-/// machines and builds without optimization.
+/// Documents that are expensive to parse. Each would take minutes if any step were quadratic; the limits allow for slow
+/// machines and unoptimized builds.
 @Suite("Hostile documents")
 struct HostileInputTests {
     private func read(_ text: String) throws(JSONError) -> JSONValue {

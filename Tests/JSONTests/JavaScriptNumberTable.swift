@@ -1,5 +1,5 @@
-/// Doubles as bit patterns, each with the text that JavaScript (V8, `String(number)`) gives it: first the edges of
-/// the rules, then seeded random ones.
+/// Doubles as bit patterns, each with its text in JavaScript (V8's `String(number)`): first edge cases, then random
+/// values.
 enum JavaScriptNumberTable {
     static let text = """
         0000000000000000 0

@@ -54,7 +54,7 @@ struct JavaScriptNumberTests {
         }
     }
 
-    /// The digits of a number without its point, exponent, and zeros at either end.
+    /// The significant digits, without decimal point, exponent, and leading and trailing zeros.
     private func significantDigits(_ text: String) -> Substring {
         let digits = text.prefix { $0 != "e" }.filter(\.isNumber)[...]
         let trimmed = digits.drop { $0 == "0" }

@@ -3,7 +3,7 @@ import TestTools
 import Testing
 
 @Suite("Names") struct NameTests {
-    /// Texts that Swift takes for the same, or that differ in what nobody sees.
+    /// Texts that Swift considers equal, or that differ only invisibly.
     static let pairs: [(String, String)] = [
         ("K", "\u{212A}"), ("\u{C5}", "\u{212B}"), ("\u{C5}", "A\u{30A}"), ("\u{212B}", "A\u{30A}"),
         ("caf\u{E9}", "cafe\u{301}"), ("\u{AC00}", "\u{1100}\u{1161}"), ("\u{3A9}", "\u{2126}"), (";", "\u{37E}"),

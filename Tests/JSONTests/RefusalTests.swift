@@ -20,7 +20,7 @@ struct RefusalTests {
         // Strings and comments
         ("'a'", 0), ("\"a\"\"b\"", 3), ("\"a\"b", 3), ("`a`", 0), ("[\"a\" \"b\"]", 5), ("\\u0041", 0),
         ("/* c */1", 0), ("1//c", 1), ("[1,/**/2]", 3), ("#", 0), ("<x>", 0), ("{\"a\":/*c*/1}", 5),
-        // Whitespace that JSON does not have
+        // Whitespace that JSON doesn't allow
         ("[\u{0C}1]", 1), ("\u{0B}1", 0), ("\u{A0}1", 0), ("1\u{2028}", 1), ("\u{0}", 0), ("1\u{0}", 1), ("[\u{0}]", 1),
     ]
 

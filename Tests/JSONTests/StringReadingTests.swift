@@ -3,7 +3,7 @@ import Testing
 
 @Suite("Reading strings")
 struct StringReadingTests {
-    /// Compares by scalars: Swift's own comparison of strings takes canonically equivalent ones for equal.
+    /// Scalars are compared, because Swift's strings are equal if they are canonically equivalent.
     private func scalars(of text: String) throws -> [Unicode.Scalar] {
         let string = try #require(try JSONValue(parsing: text).stringValue)
         return Array(string.unicodeScalars)

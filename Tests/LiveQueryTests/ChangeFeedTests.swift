@@ -7,7 +7,7 @@ import ServerConfiguration
 import TestSupport
 import Testing
 
-/// What becomes of changes before connections are told of them.
+/// The delivery of changes to live-query connections.
 @Suite struct ChangeFeedTests {
     private static let change = Change(
         className: "Note", objectId: "a", before: nil, after: ["objectId": "a"], origin: .server)
@@ -22,7 +22,7 @@ import Testing
         let (inbox, other) = (ChangeInbox(), ChangeInbox())
         feed.add(inbox, to: .objects("Note"))
         feed.add(other, to: .objects("Other"))
-        // Nobody hands them on.
+        // Nobody consumes the changes.
         for _ in 0..<16_385 { await feed.observe(Self.change) }
         #expect(await Self.ends(inbox, within: .seconds(20)))
         #expect(await !Self.ends(other, within: .milliseconds(50)))
@@ -54,7 +54,7 @@ import Testing
         #expect(await Self.ends(inbox, within: .seconds(20)))
     }
 
-    /// A change of an object that somebody follows.
+    /// A change of an object with a subscriber.
     private static func followed(number: Int64) -> Change {
         Change(
             className: "Other", objectId: "b", before: nil, after: ["objectId": "b"], number: number, origin: .server)
@@ -83,7 +83,7 @@ import Testing
         gate.open()
         let isEmpty = try await eventually { relayed.all.count == 16_385 }
         #expect(isEmpty)
-        // The numbers of another server begin anew.
+        // After a failover, the numbers restart.
         feed.add(second, to: .objects("Other"))
         await feed.observe(Self.followed(number: 5))
         #expect(await Self.hasChange(second))

@@ -3,11 +3,11 @@ import LiveQuery
 import Operations
 import Testing
 
-/// Changes of several processes, which come in another order than they were made in.
+/// Changes of several processes that arrive out of order.
 @Suite struct ChangeSequenceTests {
     private let start = ContinuousClock.now
 
-    /// The change from one state of an object to the next.
+    /// A change from one state of an object to the next.
     private static func change(
         _ number: Int64?, _ before: Int?, _ after: Int?, of className: String = "Note", id: String = "a"
     ) -> Change {
@@ -19,7 +19,7 @@ import Testing
             origin: .server)
     }
 
-    /// The numbers of changes, with what followers know where that is something else.
+    /// The numbers of changes, with the state known to subscribers if it differs.
     private static func short(_ changes: [Change]) -> [String] {
         changes.map { change in
             let number = change.number.map { "\($0)" } ?? "-"
@@ -75,7 +75,8 @@ import Testing
         #expect(sequence.add(Self.change(5, 4, 5), mayBeLate: true, at: start).isEmpty)
         #expect(sequence.add(Self.change(4, 3, 4), mayBeLate: true, at: start).isEmpty)
         #expect(Self.short(sequence.takeOverdue(at: start + ChangeSequence.timeForUnknown)) == ["4", "5"])
-        // One that comes still later is told with the last state, which decides whether a leave is.
+        // A change that arrives even later is delivered with the last known state, which decides whether it leads to a
+        // leave event.
         #expect(Self.short(sequence.add(Self.change(3, 2, 3), mayBeLate: true, at: start)) == ["3 before 5"])
         _ = sequence.add(Self.change(6, 5, nil), mayBeLate: true, at: start)
         #expect(Self.short(sequence.add(Self.change(2, 1, 2), mayBeLate: true, at: start)) == ["2 before none"])

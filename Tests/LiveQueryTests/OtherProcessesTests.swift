@@ -1,7 +1,7 @@
 import LiveQuery
 import Testing
 
-/// Whether another process may have subscribers, as far as it is known.
+/// Tracking whether other processes may have subscribers.
 @Suite struct OtherProcessesTests {
     private let start = ContinuousClock.now
 

@@ -3,7 +3,7 @@ import LiveQuery
 import Operations
 import Testing
 
-/// Changes in pieces, as processes tell them each other.
+/// Changes split into messages between processes.
 @Suite struct RelayedChangeTests {
     private static func change(_ text: String) -> Change {
         Change(
@@ -62,7 +62,7 @@ import Testing
                 #expect(change != nil)
             }
         }
-        // Another process has numbers of its own.
+        // Numbers of different processes are independent.
         _ = received.add(RelayedChange(Self.change("b")).pieces(sender: "two", number: 90)[0])
         let losses = [received.takeLoss(), received.takeLoss()]
         #expect(losses == [isLoss, false])

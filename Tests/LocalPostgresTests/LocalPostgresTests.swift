@@ -12,9 +12,9 @@ struct LocalPostgresTests {
         return logger
     }()
 
-    /// Runs `body` with a folder that is removed afterwards, its cluster stopped.
+    /// Runs `body` with a temporary folder, then stops its cluster and deletes the folder.
     private func withFolder(_ suffix: String = "", _ body: (String) async throws -> Void) async throws {
-        // Directly below /tmp: the user postgres must be able to reach it.
+        // The user `postgres` must be able to enter the folder, so it is directly below /tmp.
         let parent = "/tmp/roost-cluster-" + UUID().uuidString.prefix(8).lowercased()
         let folder = parent + suffix
         try FileManager.default.createDirectory(atPath: folder, withIntermediateDirectories: true)
@@ -24,7 +24,7 @@ struct LocalPostgresTests {
         } catch {
             result = .failure(error)
         }
-        // A cluster that a failed test left running is taken over and stopped.
+        // If a failed test left its cluster running, it is adopted and stopped.
         if FileManager.default.fileExists(atPath: folder + "/cluster/postmaster.pid") {
             let rest = LocalPostgres(dataFolder: folder, logger: Self.logger)
             if (try? await rest.start()) != nil { await rest.stop() }
@@ -33,7 +33,6 @@ struct LocalPostgresTests {
         try result.get()
     }
 
-    /// Runs one statement on a cluster.
     @discardableResult
     private func query(_ uri: String, _ sql: String) async throws -> PostgresResult {
         let client = PostgresClient(configuration: PostgresConfiguration(connectionString: uri), logger: Self.logger)
@@ -89,7 +88,7 @@ struct LocalPostgresTests {
             } catch let error as LocalPostgres.Failure {
                 #expect(error.description.contains("another Roost server uses \(folder)"))
             }
-            // The refusal did not disturb the first one.
+            // The rejected attempt didn't disturb the first one.
             #expect(try await query(uri, "SELECT 1::int8").int(0, 0) == 1)
             await first.stop()
             _ = try await second.start()
@@ -123,7 +122,7 @@ struct LocalPostgresTests {
             var abandoned: LocalPostgres? = LocalPostgres(dataFolder: folder, logger: Self.logger)
             let uri = try #require(try await abandoned?.start())
             try await query(uri, "CREATE TABLE t AS SELECT 7::int8 AS a")
-            // The server goes without stopping its cluster; the system frees the lock.
+            // The server is released without stopping its cluster, which frees the lock.
             abandoned = nil
             #expect(FileManager.default.fileExists(atPath: folder + "/cluster/postmaster.pid"))
             let next = LocalPostgres(dataFolder: folder, logger: Self.logger)
@@ -133,7 +132,7 @@ struct LocalPostgresTests {
         }
     }
 
-    /// The processes that run, with when they began: those of one parent, or all.
+    /// The running processes with their start times: all, or the children of a process.
     private func processes(of parent: Int32?) throws -> Set<String> {
         Set(
             try FileManager.default.contentsOfDirectory(atPath: "/proc").compactMap { name in
@@ -159,7 +158,7 @@ struct LocalPostgresTests {
             let processes = try self.processes(of: postmaster)
             kill(postmaster, SIGKILL)
             abandoned = nil
-            // They end by themselves, and keep the memory of the cluster until then.
+            // They exit by themselves, but use the cluster's shared memory until then.
             let end = ContinuousClock.now + .seconds(30)
             while try !self.processes(of: nil).isDisjoint(with: processes), .now < end {
                 try await Task.sleep(for: .milliseconds(20))
@@ -204,7 +203,7 @@ struct LocalPostgresTests {
         }
     }
 
-    /// Freezes processes while `body` runs, but no longer than for half a minute, so that the test ends in any case.
+    /// Freezes processes while `body` runs, but at most for 30 seconds, so that the test ends in any case.
     private func freezing<R>(_ processes: [Int32], _ body: () async throws -> R) async throws -> R {
         for process in processes { kill(process, SIGSTOP) }
         let thaw = Task {
@@ -290,13 +289,13 @@ struct LocalPostgresTests {
                 let search = Task { try await client.search(Statement("SELECT pg_sleep(3)"), .init(mostRows: 1)) }
                 defer { search.cancel() }
                 try await Task.sleep(for: .seconds(2))
-                // While others open and close sockets, some are missing in the list of the system.
+                // While other processes open and close sockets, the system's list may be incomplete.
                 let own =
                     try (0..<20).map { _ in
                         try String(contentsOfFile: "/proc/net/unix", encoding: .utf8).split(separator: "\n")
                             .count { $0.contains(folder) }
                     }.max() ?? 0
-                // The one that the server listens on, the shared connection, and one that asks to cancel.
+                // The listening socket, the shared connection, and a cancel request.
                 #expect((1...4).contains(own), "\(own)")
             }
         }

@@ -3,7 +3,7 @@ import Foundation
 import Outgoing
 import Testing
 
-/// The test suite that Amazon publishes for Signature Version 4, and the example of its documentation.
+/// Amazon's published test suite of Signature Version 4, and the example in its documentation.
 @Suite("Signatures of Amazon's")
 struct AWSSignatureTests {
     private static let signature = AWSSignature(

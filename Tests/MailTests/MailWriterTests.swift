@@ -34,7 +34,6 @@ struct MailWriterTests {
         return content.merging(more) { $1 }
     }
 
-    /// A folder with files, for the time of a test.
     private static func withFiles(_ files: [String: String], _ body: (String) throws -> Void) throws {
         let folder = FileManager.default.temporaryDirectory.path + "/roost-templates-\(UUID().uuidString)"
         defer { try? FileManager.default.removeItem(atPath: folder) }
@@ -186,7 +185,7 @@ struct MailWriterTests {
             let verification = Self.content(["kind": "verificationEmail", "user": ["language": "de"]])
             #expect(try files.message(verification).subject == "B")
             #expect(try files.message(verification).text == "Siehe https://h/reset?token=t&x=1")
-            // Where it has no file of its own, the text is the usual one.
+            // Parts without a file have the default text.
             #expect(try files.message(Self.content()).subject == "Password Reset for Größe")
         }
     }

@@ -5,9 +5,9 @@ import TestSupport
 import TestTools
 import Testing
 
-/// The same harm in every form of a source.
+/// The same attacks in every source format.
 @Suite struct HostileFormTests {
-    /// Makes a source in which somebody means harm, looks at it, and gives the objects, the rows, and what is told.
+    /// Creates a malicious source, inspects it, and returns the numbers of objects and rows, and the rejects.
     private static func look(_ form: SourceForm, _ harm: String) async throws -> (
         objects: Int64, rows: Int64, told: [JSONValue]
     ) {
@@ -31,7 +31,7 @@ import Testing
     func text(form: SourceForm) async throws {
         let (objects, rows, told) = try await Self.look(form, "text")
         #expect(objects == 3 && told.count == 1, "\(told)")
-        // BSON says where the text ends: the object is kept without it.
+        // BSON has explicit text lengths, so the object is imported without the invalid text.
         #expect(rows == (form.isBSON ? 3 : 2))
         let line = try #require(told.first)
         #expect(line["field"] == (form.isBSON ? "s" : .null))
@@ -57,7 +57,7 @@ import Testing
             try await ImportFolder.run { folder in
                 let (source, _) = try await form.make("hostile", "names", in: folder.source)
                 let report = try await folder.load(source, into: server) { $0.replaces = ["Song"] }
-                // Names of classes that look alike are told apart as well, and neither of these can be one.
+                // Look-alike class names are distinguished, too, and neither of these is a valid name.
                 #expect(report.exitCode == 2 && report.rejectCount == 0, "\(report.json.text)")
                 #expect(report.notes.filter { $0.hasSuffix("no class can have this name") }.count == 2)
                 #expect(report.classes.map { "\($0.name) \($0.rows)" } == ["Song 2", "song 1"])
@@ -95,11 +95,11 @@ import Testing
                 do {
                     outcome = try await folder.look(source)
                 } catch {
-                    // It names the file.
+                    // The error names the file.
                     #expect("\(error)".contains(isFolder.boolValue ? "Song" : "/"), "\(number): \(error)")
                 }
                 guard let outcome, outcome.isComplete else { continue }
-                // Files of lines and documents may end behind any of them.
+                // Files of lines or documents may end after any of them.
                 #expect(!isCut || !form.hasEnd, "\(number): the end is not missed")
                 if form.hasChecksum { #expect(outcome.json.text == figures, "\(number): damage is not seen") }
             }

@@ -7,11 +7,11 @@ import TestSupport
 import TestTools
 import Testing
 
-/// Sources that are damaged, or made by somebody who means harm. Each ends with words or rejects, never otherwise.
+/// Damaged and malicious sources. Each leads to an error or to rejects, never to anything else.
 @Suite struct HostileSourceTests {
     private static let song = "{\"objectId\":\"s1\",\"title\":\"x\"}"
 
-    /// Looks at a folder, and gives what came of it in words.
+    /// Inspects a folder, and describes the outcome.
     private static func outcome(_ folder: ImportFolder, _ source: String? = nil) async -> String {
         do {
             let report = try await folder.look(source)
@@ -86,7 +86,7 @@ import Testing
 
     @Test("What is too large or endless is refused without being unpacked or kept in memory")
     func bombs() async throws {
-        // Documents of 16 MB of nothing: packed, a thousandth of that.
+        // 16 MB of zeros, compressed to a thousandth of that.
         let length: [UInt8] = [0, 0, 0, 1]
         let document = length + [UInt8](repeating: 0, count: 0xFFFFFC)
         let packed = ZipBytes.gzip(document)
@@ -244,7 +244,7 @@ import Testing
                 try folder.write("Song.json", text)
                 let done = StopFlag()
                 async let writing: Void = {
-                    // As somebody who runs mongoexport into the same folder once more.
+                    // Simulates a mongoexport into the same folder.
                     while !done.isSet {
                         let file = try FileHandle(forUpdating: URL(fileURLWithPath: folder.source + "/Song.json"))
                         try file.write(contentsOf: Data("{\"objectId\":\"t".utf8))
@@ -281,7 +281,7 @@ import Testing
     }
 }
 
-/// A word between two tasks.
+/// Tells another task to stop.
 private final class StopFlag: Sendable {
     private let state = Mutex(false)
 

@@ -5,11 +5,10 @@ import Migration
 import TestSupport
 import TestTools
 
-/// A folder of a test's own with a source and what an import leaves.
+/// A temporary folder with a source and the output of an import.
 struct ImportFolder: Sendable {
     let path: String
 
-    /// Makes a folder for `body`, and removes it.
     static func run<R>(_ body: (ImportFolder) async throws -> R) async throws -> R {
         let path = FileManager.default.temporaryDirectory.path + "/roost-import-\(UUID().uuidString)"
         try FileManager.default.createDirectory(atPath: path + "/source", withIntermediateDirectories: true)
@@ -17,13 +16,12 @@ struct ImportFolder: Sendable {
         return try await body(ImportFolder(path: path))
     }
 
-    /// The samples that MongoDB's own encoder made.
+    /// Samples created with MongoDB's own encoder.
     static let samples = Checkout.path("Tests/MigrationTests/Samples")
 
     var source: String { path + "/source" }
     var files: DiskStorage { DiskStorage(directory: path + "/files") }
 
-    /// Puts a file into the source.
     func write(_ name: String, _ bytes: [UInt8]) throws {
         let file = URL(fileURLWithPath: source + "/" + name)
         try FileManager.default.createDirectory(
@@ -41,7 +39,7 @@ struct ImportFolder: Sendable {
         return ImportRun(source, options, ImportProgress(), logger: TestServer.quietLogger)
     }
 
-    /// Imports a source, the folder's own if none is named.
+    /// Imports a source. The default is the folder's own.
     @discardableResult
     func load(_ source: String? = nil, into server: TestServer, _ change: (inout ImportOptions) -> Void = { _ in })
         async throws -> ImportReport
@@ -49,13 +47,13 @@ struct ImportFolder: Sendable {
         try await run(source ?? self.source, change).load(into: server.databaseURI, files: files, storedFiles: files)
     }
 
-    /// Looks at a source, the folder's own if none is named.
+    /// Inspects a source. The default is the folder's own.
     func look(_ source: String? = nil, _ change: (inout ImportOptions) -> Void = { _ in }) async throws -> ImportReport
     {
         try await run(source ?? self.source, change).look()
     }
 
-    /// The lines of the file of rejects, as JSON.
+    /// The lines of the rejects file.
     func rejects() throws -> [JSONValue] {
         guard let data = FileManager.default.contents(atPath: path + "/rejects.jsonl") else { return [] }
         return try data.split(separator: UInt8(ascii: "\n")).map { try JSONValue(parsing: Array($0)) }
@@ -63,12 +61,12 @@ struct ImportFolder: Sendable {
 }
 
 extension TestServer {
-    /// All rows of a table as JSON, in the order of their text.
+    /// All rows of a table as JSON texts, sorted.
     func table(_ name: String) async throws -> [String] {
         try await texts("SELECT to_jsonb(t)::text FROM \"\(name)\" t ORDER BY 1")
     }
 
-    /// One row of a table as JSON; null when it is not there.
+    /// A row of a table, or null if it doesn't exist.
     func row(_ name: String, _ id: String) async throws -> JSONValue {
         let texts = try await texts("SELECT to_jsonb(t)::text FROM \"\(name)\" t WHERE \"objectId\" = '\(id)'")
         return try texts.first.map { try JSONValue(parsing: $0) } ?? .null

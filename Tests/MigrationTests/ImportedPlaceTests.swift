@@ -4,9 +4,9 @@ import Migration
 import TestSupport
 import Testing
 
-/// Places that are none, as old databases hold some, in MongoDB's form and in that of the REST interface.
+/// Invalid coordinates in old databases, in MongoDB's format and in that of the REST API.
 @Suite struct ImportedPlaceTests {
-    /// The objects of the class `Spot`, whose `g` is a GeoPoint and whose `q` is a polygon.
+    /// Objects of the class `Spot`, which has a GeoPoint `g` and a polygon `q`.
     private static let objects = [
         #"{"_id":"m1","g":[13.4,52.5],"q":{"type":"Polygon","coordinates":[[[0,0],[180,0],[0,-90],[0,0]]]}}"#,
         #"{"_id":"m2","g":[-180,90]}"#,

@@ -4,14 +4,14 @@ import Migration
 import TestSupport
 import Testing
 
-/// Which files that objects name are fetched from a server that runs, and from where.
+/// Files that an import downloads from a running server, and their URLs.
 @Suite struct LiveFileTests {
     private static func file(_ name: String, _ url: String) -> JSONValue {
         ["__type": "File", "name": .string(name), "url": .string(url)]
     }
 
-    /// Answers as an old server does that has these objects in a class with two fields of type File. What is asked for by
-    /// one of the paths is the path itself.
+    /// Lets a server respond like an old one with these objects in a class with two file fields. For each of the paths,
+    /// it returns the path itself.
     private static func serve(_ objects: [JSONObject], _ paths: [String], on server: WebhookServer)
         -> LiveServer.Address
     {
@@ -27,7 +27,7 @@ import Testing
             return .object(object)
         }
         let page: JSONValue = ["results": .array(rows)]
-        // The second page has no objects.
+        // The second page is empty.
         server.on("classes/Song") { call in
             .text(call["where"]?["createdAt"]?["$exists"] == true ? page.text : "{\"results\":[]}")
         }
@@ -44,15 +44,15 @@ import Testing
             let (cover, listed) = (server.url("files/a/cover.txt"), server.url("files/a/listed.txt"))
             let (elsewhere, bucket) = (server.url("elsewhere"), server.url("bucket/b.txt"))
             let objects: [JSONObject] = [
-                // Somebody saved it in an object, before and after the field that has the file.
+                // The file also appears in an object field, before and after the file field.
                 ["extra": ["deep": [Self.file("cover.txt", elsewhere)]]],
                 ["extra": Self.file("cover.txt", listed), "cover": Self.file("cover.txt", cover)],
                 ["list": [Self.file("cover.txt", elsewhere)], "back": Self.file("cover.txt", elsewhere)],
-                // Files may lie in a storage of their own: the server tells where.
+                // Files may be in a separate storage, whose URL the server returns.
                 ["back": Self.file("bucket.txt", bucket)],
                 ["list": [Self.file("listed.txt", elsewhere), Self.file("listed.txt", listed)]],
                 ["list": [[Self.file("a b.txt", server.url("files/a/a%20b.txt"))]]],
-                // Somebody else's files lie beside those of the storage, under other names.
+                // Foreign files in the same storage have other names.
                 ["list": [Self.file("b.txt", bucket), Self.file("c.txt", bucket)]],
                 ["cover": Self.file("d.txt", server.url("bucket/d.txt"))],
                 ["extra": Self.file("stray.txt", elsewhere), "list": [Self.file("stray.txt", elsewhere)]],
@@ -67,7 +67,7 @@ import Testing
             ]
             let address = Self.serve(objects, paths, on: server)
             try await ImportFolder.run { folder in
-                // The second run reads the classes of the first.
+                // The second run reuses the downloaded classes.
                 for _ in 0..<2 {
                     let notes = try await LiveServerTests.download(address, to: folder)
                     let left = notes.filter { $0.hasPrefix("the file ") }

@@ -6,7 +6,7 @@ import ServerConfiguration
 import TestSupport
 import Testing
 
-/// A server that runs, read by its REST interface.
+/// Imports from a running server through its REST API.
 @Suite struct LiveServerTests {
     static func address(_ server: TestServer, maintenance: Bool = true) -> LiveServer.Address {
         LiveServer.Address(
@@ -44,7 +44,7 @@ import Testing
                 "Song",
                 ["title": "one", "cover": ["__type": "File", "name": name, "url": url], "ACL": ["*": ["read": true]]],
                 as: .master)
-            // Many of one moment, so that windows end in the middle of it.
+            // Many objects with the same date, so that pages end between them.
             try await server.execute(
                 """
                 INSERT INTO "Song" ("objectId", "title", "createdAt", "updatedAt")
@@ -63,7 +63,7 @@ import Testing
             try await ImportFolder.run { folder in
                 let notes = try await Self.download(Self.address(server), to: folder)
                 #expect(notes.isEmpty, "\(notes)")
-                // A second one finds everything there.
+                // The second run finds everything already downloaded.
                 _ = try await Self.download(Self.address(server), to: folder)
                 try await TestServer.withDatabase { uri in
                     let other = TestServer(url: "", databaseURI: uri)
@@ -105,7 +105,7 @@ import Testing
         try await TestServer.run { server in
             try await ImportFolder.run { folder in
                 try await folder.load(ImportFolder.samples + "/dump", into: server)
-                // The file that the sample tells of is not on this server.
+                // The sample's file is not on this server.
                 let notes = try await Self.download(Self.address(server), to: folder)
                 #expect(notes.count == 1 && notes[0].contains("abc_photo 1.jpg"), "\(notes)")
                 try await TestServer.withDatabase { uri in
@@ -117,14 +117,14 @@ import Testing
                         "Everything", "_Join:r:Everything", "_User", "_Session", "_Role", "_Join:users:_Role", "_Hooks",
                         "_Installation", "_GlobalConfig", "_Audience", "_JobSchedule", "_PushStatus",
                     ] {
-                        // A provider that was unlinked, which is null in the database, is not shown by any server.
+                        // The REST API doesn't return unlinked providers, which are null in the database.
                         let rows = "SELECT jsonb_strip_nulls(to_jsonb(t))::text FROM \"\(table)\" t"
                         let before = Set(try await server.texts(rows))
                         let after = Set(try await other.texts(rows))
                         #expect(after.symmetricDifference(before).isEmpty, "\(table)")
                         #expect(!before.isEmpty, "\(table)")
                     }
-                    // Permissions that were never set are told as the default ones.
+                    // Missing permissions are returned as the default ones.
                     let classes = """
                         SELECT "className" || ("schema"->'fields')::text FROM "_SCHEMA" UNION ALL
                         SELECT concat("schema"->'indexes', "schema"#>'{classLevelPermissions,get}',
@@ -153,7 +153,7 @@ import Testing
                 server.on("schemas") { _ in .text(answer.text) }
             }
             schemas(["../../escaped", "/tmp/roost-escaped", "Song"])
-            // The second page has no objects.
+            // The second page is empty.
             server.on("classes/Song") { call in
                 .text(call["where"]?["createdAt"]?["$exists"] == true ? page.text : "{\"results\":[]}")
             }
@@ -166,7 +166,7 @@ import Testing
                 #expect(!names.contains { $0.hasPrefix("_Join") }, "\(names)")
                 #expect(try await folder.look(folder.path + "/live").classes.first { $0.name == "Song" }?.rows == 1)
             }
-            // The same page again and again; a page without objects; no JSON; the end in the middle.
+            // The same page repeatedly, a page without objects, invalid JSON, and a truncated response.
             let lies: [(WebhookServer.Answer, String)] = [
                 (.text(page.text), "the same objects repeatedly"),
                 (.text("{\"results\":5}"), "not a list of objects"),
@@ -193,7 +193,8 @@ import Testing
                 let notes = try await Self.download(Self.address(server, maintenance: false), to: folder)
                 #expect(notes.count == 1 && notes[0].hasPrefix("without the maintenance key"))
             }
-            // The data folder, which may not be there yet, is PostgreSQL's too; what is fetched is its owner's alone.
+            // The data folder may not exist yet. It must be accessible to PostgreSQL's user, but the download only to
+            // its owner.
             try await ImportFolder.run { folder in
                 _ = try await Self.download(Self.address(server), to: folder, "data/import/live")
                 func mode(_ path: String) throws -> Int? {

@@ -4,9 +4,9 @@ import Migration
 import TestSupport
 import Testing
 
-/// A hundred thousand rows in every form. What must be in the database is told by the script that made them.
+/// 100,000 rows in every format. The script that creates them also prints the expected contents.
 @Suite struct ManyRowsTests {
-    /// How many are objects; the others are pairs of a relation.
+    /// The number of objects. The other rows are pairs of a relation.
     private static let count = 30_000
 
     /// All values of all objects, and the number of pairs with the sum of their ids.

@@ -5,7 +5,7 @@ import Migration
 import TestSupport
 import Testing
 
-/// Imports into classes that have objects already, and imports that are made again.
+/// Imports into classes with objects, and repeated imports.
 @Suite struct MergeTests {
     private static func object(_ id: String, _ title: String, _ day: Int) -> String {
         "{\"objectId\":\"\(id)\",\"title\":\"\(title)\",\"createdAt\":\"2020-01-0\(day)T00:00:00.000Z\","
@@ -28,7 +28,7 @@ import Testing
                 #expect(refusal?.description.contains("these classes have objects already: Song.") == true)
                 #expect(try await Self.titles(server) == ["s1 one"])
                 #expect(try await server.send("GET", "/schemas/Album", as: .master).status != 200)
-                // What is not wanted is not looked at.
+                // Classes that weren't selected are not read.
                 try await folder.load(into: server) { $0.classes = ["Album"] }
                 #expect(try await server.find("Album")["results"]?.arrayValue?.count == 1)
                 #expect(try await Self.titles(server) == ["s1 one"])
@@ -262,7 +262,7 @@ import Testing
                 try folder.write("Song.json", Self.object("s1", "one", 1) + "{\"title\":\"no id\"}")
                 try folder.write("files/a.txt", "first")
                 try folder.write("files/b.txt", "second")
-                // A folder in the place of a file.
+                // A folder instead of the file.
                 let obstacle = folder.path + "/files/b.txt"
                 try FileManager.default.createDirectory(
                     atPath: obstacle + "/inner", withIntermediateDirectories: true)

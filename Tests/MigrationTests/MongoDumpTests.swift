@@ -4,7 +4,7 @@ import Migration
 import TestSupport
 import Testing
 
-/// A database of parse-server on MongoDB, as mongodump writes it, brought into PostgreSQL.
+/// Imports of a mongodump of a parse-server database.
 @Suite struct MongoDumpTests {
     @Test("Every type of field becomes what parse-server's columns hold, with ids, dates, permissions and relations")
     func fields() async throws {
@@ -94,7 +94,7 @@ import Testing
                 let report = try await folder.load(ImportFolder.samples + "/dump", into: server)
                 #expect(report.files == 1)
                 for name in ["ann", "bob"] {
-                    // Ann is locked out in the sample until a day that is over.
+                    // In the sample, Ann's account is locked until a date in the past.
                     let login = try await server.send(
                         "POST", "/login", ["username": .string(name), "password": "correct horse"])
                     #expect(login.status == 200, "\(name): \(login.json.text)")
@@ -190,7 +190,7 @@ import Testing
                 #expect(strict.exitCode == 1)
                 #expect(strict.classes.first?.failure?.contains("--strict stops there") == true)
                 #expect(try await server.table("Everything").isEmpty, "a class shows all of its rows or none")
-                // Without it, the same import goes on.
+                // Without `--strict`, the same import continues.
                 let loose = try await folder.load(ImportFolder.samples + "/misfits", into: server)
                 #expect(loose.exitCode == 2)
                 #expect(try await server.table("Everything").count == 13)

@@ -2,7 +2,7 @@ import JSON
 import TestSupport
 import Testing
 
-/// Exports of Parse.com, which have the pairs of relations and no word of where they lead.
+/// Exports of Parse.com, which contain the pairs of relations but not their target classes.
 @Suite struct RelationTargetTests {
     private static func id(_ number: Int) -> String { "abcdefgh\(number)" }
 
@@ -34,7 +34,7 @@ import Testing
         try folder.write("Page.json", rows([10, 11, 12]))
         try folder.write("Tag.json", rows([20, 21]))
         try folder.write("_User.json", rows([30]))
-        // To its own class; to another, with an object that is gone; to users.
+        // Relations to the same class, to another class with a missing object, and to users.
         try folder.write("_Join:links:Page.json", pairs([(10, 11), (10, 12)]))
         try folder.write("_Join:tags:Page.json", pairs([(10, 20), (10, 99)]))
         try folder.write("_Join:readers:Page.json", pairs([(10, 30)]))
@@ -78,7 +78,7 @@ import Testing
             try folder.write("Tag.json", Self.rows([11, 20]))
             try folder.write("_Join:either:Page.json", Self.pairs([(10, 11)]))
             try folder.write("_Join:gone:Page.json", Self.pairs([(10, 99)]))
-            // All of them are in one class, though another has some.
+            // All of them exist in one class, and some also in another.
             try folder.write("_Join:tags:Page.json", Self.pairs([(10, 11), (10, 20)]))
             let report = try await folder.look()
             #expect(report.exitCode == 2)

@@ -3,7 +3,7 @@ import Subprocess
 import TestTools
 import Testing
 
-/// The forms of sources that `make_forms.py` makes.
+/// The source formats that `make_forms.py` creates.
 enum SourceForm: String, CaseIterable, Sendable {
     case dump, packed, archive
     case packedArchive = "archive.gz"
@@ -11,21 +11,20 @@ enum SourceForm: String, CaseIterable, Sendable {
     case parse
     case zip = "parse.zip"
 
-    /// Whether damage can be told by a checksum, wherever it is.
+    /// Whether a checksum detects damage anywhere.
     var hasChecksum: Bool { [.packed, .archive, .packedArchive, .zip].contains(self) }
 
-    /// Whether a file has an end that is missed when it is not there.
+    /// Whether truncation of a file is detected.
     var hasEnd: Bool { hasChecksum || [.relaxed, .parse].contains(self) }
 
-    /// Whether texts are read as BSON, which may hold some that are not UTF-8.
+    /// Whether texts are BSON, and thus may be invalid UTF-8.
     var isBSON: Bool { [.dump, .packed, .archive, .packedArchive].contains(self) }
 
-    /// Makes a source.
+    /// Creates a source.
     ///
     /// - Parameters:
     ///   - what: `rows` with their number, or `hostile` with a case.
-    ///   - folder: Where to put it.
-    /// - Returns: Where it lies, and what else the script tells.
+    /// - Returns: The path of the source, and the script's further output.
     func make(_ what: String, _ last: String, in folder: String) async throws -> (path: String, told: String) {
         let script = Checkout.path("Tests/MigrationTests/make_forms.py")
         let result = try await Subprocess.run(

@@ -4,7 +4,7 @@ import Migration
 import TestSupport
 import Testing
 
-/// The same data in every form in which they can be had.
+/// The same data in every source format.
 @Suite struct SourceFormTests {
     @Test(
         "Packed, in an archive, and as extended JSON of all kinds, the same dump becomes the same rows",
@@ -78,7 +78,7 @@ import Testing
                 #expect(role["results"]?.arrayValue?.first?["name"] == "x")
                 let lines = try folder.rejects()
                 #expect(Set(lines.map { $0["field"] }) == ["mixed"] && lines.count == 2)
-                // Who says what it is gets it, and the misfit alone is told.
+                // With an explicit type, only the mismatching value is reported.
                 let typed = try await folder.load(zip, into: server) {
                     $0.types = ["Artist": ["mixed": .number]]
                     $0.replaces = ["Artist"]

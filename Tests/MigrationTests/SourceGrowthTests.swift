@@ -2,10 +2,10 @@ import Foundation
 import Migration
 import Testing
 
-/// Sources whose cost once grew with the square of their size.
+/// Sources whose cost grew quadratically.
 @Suite struct SourceGrowthTests {
-    /// More than any of these takes where the cost is linear, also beside many other tests on one processor; where it was
-    /// not, each took longer than that alone.
+    /// An upper bound for linear cost, even among many tests on one CPU. Before the fixes, each source took longer by
+    /// itself.
     private static let bound = Duration.seconds(60)
 
     @Test("Entries of a zip file with long names cost as much as there are of them")

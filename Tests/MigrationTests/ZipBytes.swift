@@ -1,6 +1,6 @@
 import CZlib
 
-/// Zip files put together by hand, honest and otherwise.
+/// Hand-made zip files, valid and malicious.
 struct ZipBytes {
     private var entries: [UInt8] = []
     private var directory: [UInt8] = []
@@ -9,8 +9,8 @@ struct ZipBytes {
     /// Adds an entry.
     ///
     /// - Parameters:
-    ///   - size: What the entry says that it becomes, if that is a lie.
-    ///   - header: Where the entry says that it begins, if that is a lie.
+    ///   - size: A false uncompressed size, or nil for the true one.
+    ///   - header: A false offset, or nil for the true one.
     mutating func add(_ name: String, _ content: [UInt8], deflated: Bool = true, size: Int? = nil, header: Int? = nil) {
         let packed = deflated ? Self.deflate(content) : content
         let checksum = content.withUnsafeBufferPointer { UInt32(crc32(0, $0.baseAddress, UInt32($0.count))) }
@@ -24,7 +24,6 @@ struct ZipBytes {
         count += 1
     }
 
-    /// The file.
     var file: [UInt8] {
         entries + directory + [0x50, 0x4B, 5, 6] + Self.bytes(0, 4) + Self.bytes(count, 2) + Self.bytes(count, 2)
             + Self.bytes(directory.count, 4) + Self.bytes(entries.count, 4) + Self.bytes(0, 2)
@@ -34,7 +33,7 @@ struct ZipBytes {
         (0..<count).map { UInt8(truncatingIfNeeded: value >> (8 * $0)) }
     }
 
-    /// Deflated bytes alone, without zlib's own header and end.
+    /// Raw deflate data without zlib's header and trailer.
     static func deflate(_ bytes: [UInt8]) -> [UInt8] {
         var size = compressBound(UInt(bytes.count))
         var packed = [UInt8](repeating: 0, count: Int(size))
@@ -42,7 +41,6 @@ struct ZipBytes {
         return Array(packed[2..<Int(size) - 4])
     }
 
-    /// A gzip file.
     static func gzip(_ bytes: [UInt8]) -> [UInt8] {
         let checksum = bytes.withUnsafeBufferPointer { UInt32(crc32(0, $0.baseAddress, UInt32($0.count))) }
         return [0x1F, 0x8B, 8, 0, 0, 0, 0, 0, 0, 3] + deflate(bytes) + self.bytes(Int(checksum), 4)

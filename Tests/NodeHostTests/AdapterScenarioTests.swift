@@ -3,7 +3,7 @@ import JSON
 import TestSupport
 import Testing
 
-/// Sign-in adapters that write down their calls, asked for by a function.
+/// Sign-in adapters that record their calls. A function returns the calls.
 @Suite("Calls of sign-in adapters in JavaScript")
 struct AdapterScenarioTests {
     private static let code = """
@@ -51,7 +51,7 @@ struct AdapterScenarioTests {
         try await server.send("POST", "/users", .object(more.merging(["authData": .object(data)]) { $1 }))
     }
 
-    /// The calls since the last time.
+    /// The calls since the last request.
     private static func calls(_ server: TestServer) async throws -> JSONValue? {
         try await server.call("calls")["result"]
     }

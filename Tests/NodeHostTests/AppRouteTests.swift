@@ -3,7 +3,7 @@ import JSON
 import TestSupport
 import Testing
 
-/// An app's own index.js and its routes beside the interface.
+/// An app's own index.js and its routes next to the API.
 @Suite("Serving an app's own index.js")
 struct AppRouteTests {
     private static let code = """
@@ -215,7 +215,7 @@ struct AppRouteTests {
                     #expect(try await connection.receive()?.status == 200)
                 }
             }
-            // The app reads nothing and does not end its answer.
+            // The app neither reads the body nor ends its response.
             try await client.connect { connection in
                 try await connection.send("POST /unread HTTP/1.1\r\nHost: a\r\nContent-Length: \(15 << 20)\r\n\r\n")
                 #expect(try await connection.receive(toHead: true)?.status == 200)
@@ -225,7 +225,7 @@ struct AppRouteTests {
         }
     }
 
-    /// Sends requests one after the other that the app answers before it has their bodies, and keeps their connections.
+    /// Sends requests that the app answers before it has their bodies, and keeps the connections open.
     private static func hold(_ count: Int, _ client: TransportClient) async throws {
         guard count > 0 else { return }
         try await client.connect { connection in
@@ -239,7 +239,7 @@ struct AppRouteTests {
     @Test("A complete answer gives its slot back, and a client that trickles the rest of its body is closed")
     func trickles() async throws {
         try await IndexApp.serve(Self.files) { _, client, _ in
-            // More than one network may have open.
+            // More connections than a network may keep open.
             try await Self.hold(200, client)
             try await client.connect { connection in
                 try await connection.send("POST /full HTTP/1.1\r\nHost: a\r\nContent-Length: 100000\r\n\r\n")
@@ -282,7 +282,7 @@ struct AppRouteTests {
             return (upload, ContinuousClock.now)
         }
         let end = try await upload.value
-        // Other requests have ten seconds.
+        // The time limit of other requests.
         #expect(end - begin < .seconds(10))
     }
 
@@ -295,7 +295,7 @@ struct AppRouteTests {
                 #expect(try await connection.receive(bytes: 1) == Array("o".utf8))
                 let piece = String(repeating: "x", count: 1 << 18)
                 for _ in 0..<8 {
-                    // The server may have closed the connection by now.
+                    // The server may have closed the connection.
                     try? await connection.send("\(String(piece.utf8.count, radix: 16))\r\n\(piece)\r\n")
                 }
                 let rest = try? await connection.receive(bytes: 1)

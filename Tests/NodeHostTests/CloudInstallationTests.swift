@@ -34,7 +34,7 @@ struct CloudInstallationTests {
                 let answer = try await server.call(function, ["name": "ann", "device": .string(device)])
                 tokens.append(try answer.string("result"))
             }
-            // The second log-in of a device takes the place of the first.
+            // A device's second log-in replaces its first session.
             tokens.remove(at: 1)
             let sessions = try await Self.sessions(server, tokens)
             #expect(sessions.map { $0["installationId"] } == ["dev-a", "dev-c", "dev-b"])

@@ -1,7 +1,7 @@
 import NodeHost
 import Testing
 
-/// How long is waited before another process is started.
+/// The back-off before a crashed process is restarted.
 @Suite struct CrashHistoryTests {
     private static let backOff: [Duration] = [.milliseconds(200), .seconds(1), .seconds(5), .seconds(15), .seconds(30)]
 

@@ -2,12 +2,11 @@ import NIOCore
 import NodeHost
 import Testing
 
-/// Messages in a stream of bytes.
 @Suite struct FrameDecoderTests {
     @Test("Messages come whole, however the bytes are cut")
     func pieces() throws {
         var stream = ByteBuffer()
-        // A message in three pieces, and two small ones between these.
+        // A message in three chunks, interleaved with two short ones.
         let frames: [(text: String, marks: UInt32)] = [
             ("th", FrameMark.piece), ("one", 0), ("re", FrameMark.piece), ("", 0),
             ("e", FrameMark.piece | FrameMark.last),

@@ -5,7 +5,6 @@ import Testing
 /// Functions of `cloud/main.js`, as clients see them.
 @Suite("Functions in JavaScript")
 struct FunctionScenarioTests {
-    /// A call and what is answered.
     private struct Scenario: Sendable {
         let name: String
         let function: String
@@ -158,7 +157,7 @@ struct FunctionScenarioTests {
         let master = try await server.call("who", as: .master)
         #expect(master["result"]?["master"] == true)
         #expect(master["result"]?["secret"] == .null)
-        // What code calls, it calls as whom it says, from the place of its caller.
+        // Cloud code chooses the caller of its own calls. They have its caller's address.
         let nested = try await server.call("run", as: .session(user.token), headers: headers)
         #expect(nested["result"]?["user"] == "caller", "\(nested.text)")
         #expect(nested["result"]?["installation"] == "cloud")
@@ -208,14 +207,14 @@ struct FunctionScenarioTests {
                 "hex": "00ff80", "filename": "a.bin", "contentType": "image/png", "note": "5",
             ]
             #expect(same(answer["result"], expected), "\(answer.text)")
-            // The parameters as a whole are no value of a type, whatever a part says.
+            // The parameters as a whole are not decoded as a typed value, even with a `__type`.
             let typed = try await server.sendForm(
                 "/functions/store", [.text("__type", "Date"), .file("file", "a.bin", [0, 255, 128])])
             #expect(typed["result"]?["hex"] == "00ff80", "\(typed.text)")
             let claimed = try await server.call(
                 "store", ["file": ["filename": "a.bin", "contentType": "image/png", "data": "AP+A"]])
             #expect(claimed.code == 142, "\(claimed.text)")
-            // A parameter of the query string takes the place of the file.
+            // A query parameter replaces the file.
             let replaced = try await server.sendForm("/functions/store?file=text", [.file("file", "a.bin", [1])])
             #expect(replaced.code == 142, "\(replaced.text)")
         }

@@ -1,7 +1,7 @@
 import NodeHost
 import Testing
 
-/// What an app's code finds in its environment.
+/// The environment variables of an app's code.
 @Suite struct HostEnvironmentTests {
     private static let changes = HostEnvironment.changes(socket: "/s", secret: "x")
 

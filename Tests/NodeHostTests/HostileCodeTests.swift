@@ -2,7 +2,7 @@ import JSON
 import TestSupport
 import Testing
 
-/// Code that names, throws and gives what no honest code does: each call is answered, and the process lives on.
+/// Code with unusual names, errors and results. Every call gets a response, and the process survives.
 @Suite("Odd code in JavaScript")
 struct HostileCodeTests {
     private static let functions = """
@@ -97,14 +97,14 @@ struct HostileCodeTests {
             #expect(same(context["result"], ["keys": ["__proto__", "a"], "admin": .null]), "\(context.text)")
             let many = JSONObject(uniqueKeysWithValues: (0..<100_000).map { (Name("p\($0)"), .number(1)) })
             #expect(try await server.call("count", .object(many))["result"] == 100_000)
-            // A field whose name every object has is merged as any other.
+            // A field with the name of an inherited property is merged like any other.
             let id = try await server.create("Named", ["toString": ["a": 1]])
             let named = try await server.send("PUT", "/classes/Named/\(id)", ["toString.b": 2])
             #expect(named["seen"] == #"{"a":1,"b":2}"#, "\(named.text)")
         }
     }
 
-    /// What a function gives, and what is answered; nil for an error with the number 141.
+    /// Function results and the expected responses, or nil for error 141.
     private static let results: [(name: String, answer: JSONValue?)] = [
         ("circular", nil), ("bigInt", nil), ("symbol", [:]), ("aFunction", [:]),
         ("notANumber", ["result": ["a": .null, "b": .null]]), ("getter", nil), ("toJSON", nil), ("proxy", nil),
@@ -214,7 +214,7 @@ struct HostileCodeTests {
             Parse.Cloud.define('ended', () => ended);
             """
         try await TunedServer(code) { settings in
-            // One address has three of the places.
+            // An address may use three of the four slots.
             settings.openCalls = 4
             settings.waitingCalls = 100
         }.run { server, _, _ in

@@ -5,7 +5,7 @@ import ServerConfiguration
 import TestSupport
 import TestTools
 
-/// An app with an own index.js, in a folder that is removed with the test.
+/// A temporary folder with an app that has its own index.js.
 struct IndexApp: Sendable {
     let folder: String
 
@@ -26,14 +26,15 @@ struct IndexApp: Sendable {
         try text.write(to: file, atomically: true, encoding: .utf8)
     }
 
-    /// Makes an app, runs `body` with it, and removes it. Without a package.json it gets one whose `main` is index.js.
+    /// Creates an app, runs `body` with it, and deletes it. Without a package.json, a default one with `main` index.js
+    /// is added.
     static func with<R>(_ files: [String: String], _ body: (IndexApp) async throws -> R) async throws -> R {
         let app = try IndexApp(["package.json": #"{"main": "index.js"}"#].merging(files) { $1 })
         defer { try? FileManager.default.removeItem(atPath: app.folder) }
         return try await body(app)
     }
 
-    /// The files of a whole app that lies beside the tests.
+    /// The files of a complete app next to the tests.
     static func files(_ name: String) throws -> [String: String] {
         let place = Checkout.path("Tests/NodeHostTests/apps/index/\(name)")
         var files: [String: String] = [:]
@@ -48,7 +49,6 @@ struct IndexApp: Sendable {
         return files
     }
 
-    /// Reads the options of the app by running its index.js.
     func read(_ arguments: [String] = []) async throws -> ServedApp {
         var arguments = [folder] + arguments
         let environment = ProcessInfo.processInfo.environment
@@ -58,7 +58,6 @@ struct IndexApp: Sendable {
         return app
     }
 
-    /// Starts a server with an app, runs `body` with it and a client of its port, and stops it.
     static func serve<R: Sendable>(
         _ files: [String: String], _ options: JSONObject = [:], arguments: [String] = [],
         _ body: @escaping @Sendable (TestServer, TransportClient, IndexApp) async throws -> R

@@ -5,10 +5,9 @@ import ServerConfiguration
 import TestSupport
 import Testing
 
-/// What of an app's own index.js is taken, and what the owner has to change.
+/// The supported parts of an app's own index.js, and those that the owner must change.
 @Suite("Adapters, routes and failures of an app's own index.js")
 struct IndexScenarioTests {
-    /// An index.js with further options, and code behind its server.
     private static func code(_ options: String, _ behind: String = "") -> String {
         """
         const { ParseServer } = require('parse-server');

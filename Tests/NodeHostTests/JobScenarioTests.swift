@@ -2,7 +2,6 @@ import JSON
 import TestSupport
 import Testing
 
-/// Jobs of `cloud/main.js`.
 @Suite("Jobs in JavaScript")
 struct JobScenarioTests {
     private static func row(_ server: TestServer, _ id: String) async throws -> TestAnswer {
@@ -41,7 +40,7 @@ struct JobScenarioTests {
             let other = try #require(broken.headers["x-parse-job-status-id"])
             #expect(try await eventually { try await Self.row(server, other)["status"] == "failed" })
             #expect(try await Self.row(server, other)["message"] == "broken")
-            // Code starts jobs as well, and is told of their rows.
+            // Cloud code can start jobs, too, and gets the ids of their rows.
             let answer = try await server.call("start", ["things": "goats"])
             let third = try #require(answer["result"]?.stringValue, "\(answer.text)")
             #expect(try await eventually { try await Self.row(server, third)["status"] == "succeeded" })

@@ -2,7 +2,7 @@ import JSON
 import TestSupport
 import Testing
 
-/// Triggers of live queries in JavaScript, with the SDK's objects.
+/// Live-query triggers in JavaScript, with the SDK's objects.
 @Suite struct LiveQueryTriggerTests {
     private static let options: JSONObject = [
         "liveQuery": ["classNames": ["Note", "Free"]], "startLiveQueryServer": true,
@@ -93,7 +93,7 @@ import Testing
                 let refused = try await client.next()
                 #expect(refused["code"] == 1337 && refused["error"] == "Not you." && refused["reconnect"] == false)
                 #expect(refused["clientId"] == nil)
-                // Without a client id, whatever follows is refused, but a connection that is let in.
+                // Without a client id, all messages except `connect` are rejected.
                 try await client.send(["op": "unsubscribe", "requestId": 1])
                 #expect(try await client.next()["code"] == 2)
                 try await client.connect()

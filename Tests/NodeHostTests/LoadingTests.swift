@@ -4,10 +4,10 @@ import NodeHost
 import TestSupport
 import Testing
 
-/// How an app's file is found and loaded, and what is said when it is not.
+/// Loading an app's main file, and the errors if that fails.
 @Suite("Loading cloud code")
 struct LoadingTests {
-    /// The text of the error that keeps a server from starting.
+    /// The error that prevents a server from starting.
     private static func failure(
         _ files: [String: String], _ options: JSONObject? = nil, sdk: CloudApp.SDK = .current
     ) async throws -> String {

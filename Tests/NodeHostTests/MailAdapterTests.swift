@@ -4,7 +4,7 @@ import ServerConfiguration
 import TestSupport
 import Testing
 
-/// Mail adapters of an app's own, which run in Node. Theirs write what they send to the log.
+/// An app's own mail adapters, which run in Node.js. The tests' adapters log the mails.
 @Suite("Mail adapters in JavaScript")
 struct NodeMailAdapterTests {
     private static let options: JSONObject = [

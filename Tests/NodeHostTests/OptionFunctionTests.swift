@@ -151,7 +151,7 @@ struct OptionFunctionTests {
             }
             for number in 0..<10 { #expect(try await change(kim, to: "kim\(number)").status == 200) }
             for name in ["kim10", "no12"] { #expect(try await change(kim, to: name).code == 155) }
-            // Refusals call functions, too. The last ten count.
+            // Rejected requests call functions, too. The last ten count towards the limit.
             for number in 0..<110 { #expect(try await change(lee, to: "no\(number)").code == 141) }
             #expect(try await change(lee, to: "no110").code == 155)
         }

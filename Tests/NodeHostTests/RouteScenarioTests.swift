@@ -3,10 +3,10 @@ import JSON
 import TestSupport
 import Testing
 
-/// An app's own routes beside live queries, functions and reloads.
+/// An app's own routes together with live queries, functions and reloads.
 @Suite("The life of an app's own routes")
 struct RouteScenarioTests {
-    /// An index.js with `MORE` routes, which names its version.
+    /// An index.js with additional routes, which returns its version.
     private static func code(_ more: String, version: Int = 1) -> String {
         """
         const app = require('express')();
@@ -91,7 +91,7 @@ struct RouteScenarioTests {
                 #expect(try await connection.receive(bytes: 2) == Array("ab".utf8))
                 try app.write(Self.code(more, version: 2), to: "index.js")
                 #expect(try await eventually { try await client.request("GET", "/version").text == "2" })
-                // The old process has no other requests, and would have ended by now.
+                // The old process has no further requests, and would have exited otherwise.
                 #expect(try await server.logs("cloud code reloaded"))
                 try app.write("", to: "go")
                 #expect(try await connection.receive(bytes: 2) == Array("cd".utf8))

@@ -6,10 +6,10 @@ import ServerConfiguration
 import TestSupport
 import Testing
 
-/// Sign-in adapters of an app's own, which run in Node.
+/// An app's own sign-in adapters, which run in Node.js.
 @Suite("Sign-in adapters in JavaScript")
 struct SignInAdapterTests {
-    /// Starts a server with `auth.my`, a module beside the configuration, and no cloud code.
+    /// Starts a server with `auth.my`, a module in the configuration's folder, and no cloud code.
     private static func serve(
         _ module: String, named name: String = "my.js", _ more: JSONObject = [:],
         _ body: @escaping @Sendable (TestServer) async throws -> Void
@@ -108,7 +108,7 @@ struct SignInAdapterTests {
         }
     }
 
-    /// An adapter that answers with the users of its request.
+    /// An adapter that returns the users of its request.
     private static let describing = """
         const told = user => user && {
           isUser: user instanceof Parse.User, id: user.id ?? null, name: user.get('username') ?? null,

@@ -30,7 +30,7 @@ struct TriggerScenarioTests {
             """
         try await CloudApp.serve(["main.js": code]) { server, _ in
             for name in ["Unset", "Reverted"] {
-                // Of a class that has the field and of one that has not.
+                // First with a class that lacks the field, then with one that has it.
                 for _ in 0..<2 {
                     let made = try await Self.create(server, name, ["a": 1])
                     #expect(made["told"] == "undefined,false,undefined", "\(name): \(made.text)")
@@ -56,7 +56,7 @@ struct TriggerScenarioTests {
             #expect(try await server.send("GET", path + "toVault").code == 142)
             #expect(try await server.send("GET", path + "toVault", as: .master)["results"]?.arrayValue?.count == 2)
             #expect(try await server.send("GET", path + "toShelf")["results"]?.arrayValue?.count == 1)
-            // So does a query inside of another.
+            // The same applies to a subquery.
             let inner: JSONValue = ["className": "Door", "where": [:], "redirectClassNameForKey": "toVault"]
             let find = try await server.send(
                 "POST", "/classes/Door", ["_method": "GET", "where": ["toVault": ["$inQuery": inner]]])
@@ -82,7 +82,7 @@ struct TriggerScenarioTests {
         let unset = try await create(server, "Unset", ["a": 1])
         #expect(unset["a"]?["__op"] == "Delete", "\(unset.text)")
         #expect(try await stored(server, "Unset", unset)["a"] == nil)
-        // Other SDKs than JavaScript's would keep the operation as the value of the field.
+        // SDKs other than JavaScript's would store the operation as the field's value.
         for (version, isTold) in [("js5.3.0", true), ("js1.8.5", false), ("i1.19.2", false), ("a1.17.3", false)] {
             let answer = try await server.send(
                 "POST", "/classes/Unset", ["a": 1], headers: ["X-Parse-Client-Version": version]
@@ -171,7 +171,7 @@ struct TriggerScenarioTests {
                 }
                 try await group.waitForAll()
             }
-            // One for the creation.
+            // One more for the creation.
             #expect(try await server.send("GET", "/classes/Increment/\(id)")["n"] == 21)
         }
     }

@@ -4,20 +4,16 @@ import Foundation
 import NodeHost
 import TestSupport
 
-/// A server whose host of `cloud/main.js` has limits of a test's own.
+/// A server whose `cloud/main.js` host has custom limits.
 struct TunedServer {
     private let code: String
     private let tune: @Sendable (inout NodeSettings) -> Void
 
-    /// - Parameters:
-    ///   - code: The file `main.js`.
-    ///   - tune: Changes the limits of the host.
     init(_ code: String, tune: @escaping @Sendable (inout NodeSettings) -> Void = { _ in }) {
         self.code = code
         self.tune = tune
     }
 
-    /// Starts the server, runs `body` with it, its app and its host, and stops it.
     func run<R: Sendable>(
         _ body: @escaping @Sendable (TestServer, CloudApp, NodeHost) async throws -> R
     ) async throws -> R {
@@ -31,7 +27,7 @@ struct TunedServer {
         }
     }
 
-    /// Starts a host beside no server.
+    /// Starts a host without a server.
     static func start(_ host: NodeHost) async throws {
         let engine = CloudEngine(logger: TestServer.quietLogger)
         engine.attach(host)
@@ -43,7 +39,7 @@ struct TunedServer {
         }
     }
 
-    /// The settings of an app, with pauses that a test can wait for.
+    /// The settings of an app with short pauses.
     static func settings(_ app: CloudApp, _ tune: (inout NodeSettings) -> Void = { _ in }) throws -> NodeSettings {
         let node = try NodeProgram.find(nil, environment: ProcessInfo.processInfo.environment)
         var settings = NodeSettings(main: app.main, node: node)

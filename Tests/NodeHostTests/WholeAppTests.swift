@@ -3,7 +3,7 @@ import JSON
 import TestSupport
 import Testing
 
-/// Whole apps by the conventions of Back4App, SashiDo and Express: each is served by its own index.js.
+/// Complete apps in the style of Back4App, SashiDo and Express, each served from its own index.js.
 @Suite("Whole apps with their own index.js")
 struct WholeAppTests {
     typealias Check = @Sendable (TestServer, TransportClient) async throws -> Void
@@ -11,7 +11,6 @@ struct WholeAppTests {
     struct Whole: Sendable, CustomTestStringConvertible {
         let name: String
         var arguments: [String] = []
-        /// Checks the app's routes, functions and adapters.
         let check: Check
 
         var testDescription: String { name }
@@ -140,7 +139,7 @@ struct WholeAppTests {
         try await server.send("POST", "/users", ["authData": .object([provider: .object(data)])])
     }
 
-    /// A short pass of what the five music apps do.
+    /// A short version of the five music apps' requests.
     private static func playMusic(_ server: TestServer) async throws {
         let kim = try await server.signUp("kim", ["email": "kim@m.example"])
         let session = TestServer.Identity.session(kim.token)

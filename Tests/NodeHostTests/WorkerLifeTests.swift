@@ -4,7 +4,7 @@ import NodeHost
 import TestSupport
 import Testing
 
-/// Processes that die, hang, are too busy, or are loaded again.
+/// Node.js processes that crash, hang, are overloaded or are reloaded.
 @Suite("The life of a process of cloud code")
 struct WorkerLifeTests {
     private static let code = """
@@ -37,7 +37,7 @@ struct WorkerLifeTests {
             let broken = try await open
             #expect(
                 broken.status == 400 && broken.code == 141 && broken.error == "Cloud code stopped.", "\(broken.text)")
-            // It waits for the process that is being started.
+            // The call waits for the new process.
             let second = try #require(try await Self.pid(server))
             #expect(second != first)
             #expect(try await server.send("POST", "/classes/Guarded", [:])["checked"] == true)
@@ -49,7 +49,7 @@ struct WorkerLifeTests {
         try await TunedServer(Self.code) { $0.startWait = .seconds(20) }.run { server, _, _ in
             var dead: Set<pid_t> = []
             for _ in 0..<7 {
-                // Each death is that of another process, however long its start takes.
+                // Each crash kills a different process, however long its start takes.
                 var next: pid_t?
                 let isAlive = try await eventually {
                     next = try await Self.pid(server)
@@ -181,7 +181,7 @@ struct WorkerLifeTests {
         }.run { server, _, _ in
             async let open = server.call("wait", ["ms": 3000])
             let depth = ["X-Parse-Cloud-Depth": "5"]
-            // A call within calls takes no place from the one that is waited for.
+            // A nested call needs no slot, because its outer call waits for it.
             let isRunning = try await eventually {
                 try await server.call("running", as: .master, headers: depth)["result"] == 1
             }
@@ -286,7 +286,7 @@ struct WorkerLifeTests {
         "A process that dies while the code is loaded again is replaced once, whichever of the new ones is ready first",
         arguments: [(1, [2, 3]), (1, [3, 2]), (2, [4, 3, 5])])
     func deathWhileReloading(workers: Int, order: [Int]) async throws {
-        // Those of the reload, and the one in place of the dead, are ready when the test lets them.
+        // The test controls when the processes of the reload and the replacement of the crashed one are ready.
         let code = """
             const fs = require('fs');
             fs.appendFileSync(`${__dirname}/started`, `${process.pid}\\n`);
@@ -317,7 +317,7 @@ struct WorkerLifeTests {
                     return isStopped || FileManager.default.fileExists(atPath: "\(app.folder)/cloud/loaded\(number)")
                 }
                 #expect(isLoaded)
-                // Until the server has heard of it.
+                // Gives the server time to notice.
                 try await Task.sleep(for: .milliseconds(100))
             }
             await reload
@@ -328,7 +328,7 @@ struct WorkerLifeTests {
         }
     }
 
-    /// The processes that have begun to load the code, in their order.
+    /// The processes that have started to load the code, in order.
     private static func started(_ app: CloudApp) throws -> [pid_t] {
         try String(contentsOfFile: app.folder + "/cloud/started", encoding: .utf8).split(separator: "\n")
             .compactMap { pid_t($0) }
@@ -349,7 +349,7 @@ struct WorkerLifeTests {
     @Test("Several processes share the calls")
     func workers() async throws {
         try await CloudApp.serve(["main.js": Self.code], ["cloudWorkers": 2]) { server, _ in
-            // While one is busy, the other one answers.
+            // While one process is busy, the other one responds.
             async let busy = server.call("wait", ["ms": 1000])
             async let other = server.call("wait", ["ms": 1000])
             var pids: Set<Double> = []

@@ -1,9 +1,9 @@
 import Operations
 import Testing
 
-/// Hashes as libcrypt computes them, in the form in which parse-server keeps them.
+/// bcrypt hashes in parse-server's format, as computed by libcrypt.
 @Suite struct BcryptTests {
-    /// Known from the tests of crypt_blowfish and OpenBSD. The variants agree about these.
+    /// Hashes from the tests of crypt_blowfish and OpenBSD. All bcrypt variants agree on them.
     @Test(
         "A password has the hash that other implementations give it",
         arguments: [

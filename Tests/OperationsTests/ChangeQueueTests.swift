@@ -3,7 +3,7 @@ import ParseModel
 import Synchronization
 import Testing
 
-/// Turns of those who change one object and report it.
+/// The order of concurrent changes to an object and of their reports.
 @Suite struct ChangeQueueTests {
     private struct Counts {
         var inside = 0

@@ -6,7 +6,7 @@ import Synchronization
 import Tasks
 import Testing
 
-/// The order in which work of several senders is done.
+/// Fair scheduling of work from several senders.
 @Suite struct FairQueueTests {
     private final class Connection {}
 
@@ -118,7 +118,7 @@ import Testing
         while pool.waiting < 1 { await Task.yield() }
         cancelled.cancel()
         await #expect(throws: CancellationError.self) { try await cancelled.value }
-        // A caller that has left before does not even wait.
+        // A call for a caller that has already disconnected doesn't wait.
         await #expect(throws: CancellationError.self) {
             try await CallerPresence.$current.withValue(caller) { try await pool.run(from: "a", 0) }
         }

@@ -13,7 +13,7 @@ import Testing
 struct FileRuleTests {
     private struct Asked: Error {}
 
-    /// The operations over a folder of a test's own. No database is reached.
+    /// File operations on a temporary folder, without a database.
     private static func run(_ options: [String] = [], _ body: (Files) async throws -> Void) async throws {
         let (configuration, _) = try Configuration.load(
             file: nil, environment: [:], flags: ["--appId", "app", "--masterKey", "master"] + options)

@@ -5,7 +5,7 @@ import Testing
 
 @Suite("Keys that a live query watches")
 struct LiveQueryWatchTests {
-    /// A list in fifty objects, each inside of another.
+    /// A list within fifty nested objects.
     private static func nested(_ last: JSONValue) -> JSONObject {
         var value: JSONValue = .array(Array(repeating: JSONValue.string("text"), count: 1_000) + [last])
         for _ in 0..<50 { value = .object(["a": value]) }

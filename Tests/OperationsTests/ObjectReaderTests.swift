@@ -25,7 +25,7 @@ struct ObjectReaderTests {
     func steps() throws {
         let object: JSONObject = ["ACL": ["lou": ["read": true]]]
         #expect(throws: FilterMatcherError.self) { try Self.mayRead(object, roles: 1_000, steps: 100) }
-        // Who has few is looked for without counting, and what has no ACL is looked at in one step.
+        // Neither callers with few roles nor objects without an ACL use up the budget.
         for (roles, object) in [(1, object), (1_000, ["title": "x"])] as [(Int, JSONObject)] {
             _ = try Self.mayRead(object, roles: roles, steps: 1)
         }

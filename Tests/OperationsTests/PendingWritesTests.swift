@@ -1,7 +1,7 @@
 import Operations
 import Testing
 
-/// Waiting for writes that began before somebody wanted to know of them.
+/// Waiting for writes that began before an observer.
 @Suite struct PendingWritesTests {
     @Test("Without writes under way nobody waits, and none is missed")
     func none() async {
@@ -18,7 +18,7 @@ import Testing
         let writes = PendingWrites()
         let (first, second) = (writes.begin(), writes.begin())
         async let settled: Void = writes.settle(within: .seconds(60))
-        // It waits once a later write has another number.
+        // The wait starts once a later write has a different number.
         var later = writes.begin()
         while later == first {
             _ = writes.end(later)

@@ -5,7 +5,7 @@ import Testing
 
 @Suite("The clock that dates writes")
 struct WallClockTests {
-    /// A clock whose system's time is moved by hand.
+    /// A system clock that the test moves.
     private final class Hand: Sendable {
         let milliseconds = Mutex<Int64>(1_000)
 

@@ -2,7 +2,7 @@ import JSON
 import ParseModel
 import Testing
 
-/// A matcher for a `where` written as JSON, on a class with a field of every type.
+/// A matcher for a `where` in JSON, on a class with a field of every type.
 private func matcher(_ text: String) throws -> FilterMatcher {
     let schema = ClassSchema(
         name: "Track",
@@ -14,12 +14,12 @@ private func matcher(_ text: String) throws -> FilterMatcher {
     return try FilterMatcher(try filter(text, isMaster: true, now: 1_600_000_000_000), schema: schema)
 }
 
-/// Whether an object written as JSON fulfils a `where`.
+/// Whether an object in JSON matches a `where`.
 private func matches(_ text: String, _ object: String) throws -> Bool {
     try matcher(text).matches(try #require(try JSONValue(parsing: object).objectValue))
 }
 
-/// The error that a `where` is refused with.
+/// The error for a `where`, or nil if it is accepted.
 private func failure(_ text: String, _ object: String = "{}") throws -> FilterMatcherError? {
     do {
         _ = try matches(text, object)
@@ -142,7 +142,7 @@ struct FilterMatcherTests {
             (#"{"area":{"__type":"Polygon","coordinates":[[0,0],[10,0],[10,10]]}}"#, false),
         ])
     func places(condition: String, expected: Bool) throws {
-        // Pairs stand for points here, but for the corners of a polygon's own form.
+        // In this test, pairs stand for points, except as corners of a `Polygon`.
         func pointed(_ value: JSONValue) -> JSONValue {
             switch value {
             case .array(let list):
@@ -272,10 +272,10 @@ struct FilterMatcherTests {
         let list = "[" + (0..<20_000).map { String($0) }.joined(separator: ",") + "]"
         let conditions = (0..<1000).map { #"{"l":-\#($0 + 1)}"# }.joined(separator: ",")
         #expect(try failure(#"{"$or":[\#(conditions)]}"#, #"{"l":\#(list)}"#) == .tooMuchWork)
-        // To begin to look for a pattern that repeats costs, too.
+        // Starting a match of an expensive pattern counts towards the budget, too.
         let letters = "[" + Array(repeating: #""b""#, count: 20_000).joined(separator: ",") + "]"
         #expect(try failure(#"{"l":{"$regex":"x(b{255}){38}"}}"#, #"{"l":\#(letters)}"#) == .tooMuchWork)
-        // A list of many values is looked up, not walked through.
+        // A long list of values is looked up in a set instead of scanned.
         #expect(
             try !matches(#"{"l":{"$in":[\#((1...5000).map { "-\($0)" }.joined(separator: ","))]}}"#, #"{"l":\#(list)}"#)
         )

@@ -2,7 +2,7 @@ import JSON
 import ParseModel
 import Testing
 
-/// Reads a `where` written as JSON.
+/// Parses a `where` in JSON.
 func filter(_ text: String, isMaster: Bool = false, limits: FilterParser.Limits = .init(), now: Int64 = 0) throws
     -> Filter
 {
@@ -10,7 +10,7 @@ func filter(_ text: String, isMaster: Bool = false, limits: FilterParser.Limits 
     return try FilterParser(isMaster: isMaster, now: now, limits: limits).parse(object)
 }
 
-/// The error that a `where` is refused with, as `code text`; nil when it is taken.
+/// The error for a `where`, as `code text`, or nil if it is accepted.
 func refusal(_ text: String, isMaster: Bool = false, limits: FilterParser.Limits = .init()) throws -> String? {
     do {
         _ = try filter(text, isMaster: isMaster, limits: limits)

@@ -174,7 +174,7 @@ struct FilterRefusalTests {
             try refusal(nested(4), limits: limits)
                 == "102 Query condition nesting depth exceeds maximum allowed depth of 3")
         #expect(try refusal(nested(4), isMaster: true, limits: limits) == nil)
-        // The server protects its stack from everybody.
+        // The limit that protects the stack also applies to the master key.
         #expect(try refusal(nested(101), isMaster: true)?.hasPrefix("102 ") == true)
     }
 

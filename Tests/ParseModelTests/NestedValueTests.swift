@@ -2,7 +2,7 @@ import JSON
 import ParseModel
 import Testing
 
-/// Places inside of values, as dotted keys name them.
+/// Nested values addressed by dotted keys.
 @Suite struct NestedValueTests {
     @Test("A value is put at its place, in objects and in lists, which are made and filled where they end before")
     func setting() {
@@ -10,7 +10,7 @@ import Testing
             ([:], ["a", "b"], ["a": ["b": 7]]), (["a": 1], ["a", "b"], ["a": ["b": 7]]),
             (["x", "y"], ["1"], ["x", 7]), ([], ["2"], [.null, .null, 7]), ([["n": 1]], ["0", "n"], [["n": 7]]),
             (["x"], ["name"], ["name": 7]), (.null, ["0"], ["0": 7]), ([[1, 2]], ["0", "1"], [[1, 7]]),
-            // A number of more than six digits is a name.
+            // A number of more than six digits is a member's name.
             (["x"], ["1000000"], ["1000000": 7]), ("text", [], 7),
         ]
         for (value, steps, expected) in cases {

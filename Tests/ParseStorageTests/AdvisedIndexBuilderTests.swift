@@ -13,7 +13,7 @@ struct AdvisedIndexBuilderTests {
             logger: TestStore.logger)
     }
 
-    /// The advised indexes that there are, those that are not valid with a mark.
+    /// The existing advised indexes. Invalid ones are marked.
     private static func indexes(_ test: TestStore) async throws -> [String] {
         let rows = try await test.client.query(
             "SELECT c.relname::text || CASE WHEN i.indisvalid THEN '' ELSE ' (invalid)' END FROM pg_index i "
@@ -29,7 +29,7 @@ struct AdvisedIndexBuilderTests {
             test, ["owner": ["__type": "Pointer", "className": "Owner", "objectId": "w1"]])
     }
 
-    /// Runs `body` while a transaction keeps builds from ending, with the process of the build.
+    /// Runs `body` with the build's process id while a transaction prevents builds from finishing.
     private static func whileBuilding(
         _ test: TestStore, _ builder: AdvisedIndexBuilder, _ body: @Sendable (Int64) async throws -> Void
     ) async throws -> String? {
@@ -151,7 +151,7 @@ struct AdvisedIndexBuilderTests {
             #expect(try await Self.indexes(test) == [])
             #expect(await builder.turn() == nil, "it cannot be built any more")
             #expect(try await Self.indexes(test) == [])
-            // Nor is it built, and dropped, again and again where the text goes, by no process.
+            // Nor do processes build and drop it repeatedly once the text is deleted.
             _ = try await test.client.query("DELETE FROM \"Post\" WHERE \"objectId\" = 'long'", [])
             #expect(await Self.builder(test).turn() == nil)
             _ = try await test.client.query(

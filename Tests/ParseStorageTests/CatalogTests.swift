@@ -188,7 +188,7 @@ struct CatalogTests {
             #expect(test.catalog.schema("Old")?.permissions?.admits(["*"], to: .get) == false)
             let user = try await test.object("_User", "u")
             #expect(user?["authData"] == ["here": ["id": "1"]])
-            // An entry without a column, and a relation without its table, are missing from every object.
+            // Schema entries without a column, and relations without a table, are missing from every object.
             let ghost = #"{"ghost":{"$exists":true}}"#
             #expect(try await test.ids("Old", ghost) == [])
             #expect(try await test.ids("Old", #"{"s":"x"}"#) == ["a"])

@@ -3,7 +3,7 @@ import ParseModel
 import ParseStorage
 import Testing
 
-/// Counts of classes, and of what points to an object.
+/// Counts of classes, and of references to an object.
 @Suite struct ClassCountTests {
     @Test("Classes are counted in one statement; large tables are estimated, missing ones left out")
     func counts() async throws {
@@ -15,7 +15,7 @@ import Testing
             #expect(counts.map(\.className) == ["Song", "select \"x"])
             #expect(counts.map(\.objects) == [5, 1])
             #expect(counts.allSatisfy { !$0.isEstimate && $0.bytes > 0 && $0.indexBytes > 0 })
-            // A table that was never looked through cannot be estimated.
+            // Without statistics, a table can't be estimated.
             #expect(
                 try await test.store.classCounts.counts(of: ["Song"], largest: 0, seconds: 1).first?.isEstimate == false
             )
@@ -33,7 +33,7 @@ import Testing
             try await test.client.exclusively { session in
                 _ = try await session.query("BEGIN")
                 _ = try await session.query("LOCK TABLE \"Album\"")
-                // It would wait until the lock is gone, which is after it.
+                // Counting it would wait for the lock.
                 let counts = try await test.store.classCounts.counts(
                     of: ["Album", "Song"], largest: 1 << 24, seconds: 1)
                 #expect(counts.map(\.className) == ["Album", "Song"] && counts.map(\.isEstimate) == [true, false])

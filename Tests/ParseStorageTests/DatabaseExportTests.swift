@@ -6,7 +6,7 @@ import Synchronization
 import TestSupport
 import Testing
 
-/// Reading a database for an export while others change its classes.
+/// Exports while others change the classes.
 @Suite struct DatabaseExportTests {
     private static let classes = """
         CREATE TABLE "_SCHEMA" ("className" varchar(120) PRIMARY KEY, "schema" jsonb, "isParseClass" bool);
@@ -18,7 +18,7 @@ import Testing
         INSERT INTO "Gone" VALUES ('g', 1);
         """
 
-    /// Reads a table's rows after a change was made by somebody else.
+    /// Reads a table's rows after a concurrent change.
     private static func read(_ name: String, after change: String) async throws -> String {
         try await TestServer.withDatabase { uri in
             try await TestServer.execute(classes, on: uri)
@@ -30,7 +30,7 @@ import Testing
             do {
                 result = .success(
                     try await DatabaseExport.run(client, request) { export in
-                        // No table is locked meanwhile.
+                        // The export locks no tables.
                         try await TestServer.execute("SET lock_timeout = '5s'; \(change)", on: uri)
                         let rows = Rows()
                         let table = try #require(export.tables.first { $0.name == name })

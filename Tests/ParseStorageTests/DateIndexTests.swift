@@ -6,7 +6,7 @@ import Testing
 
 @Suite("Indexes by date")
 struct DateIndexTests {
-    /// A class as parse-server makes it, and many rows.
+    /// Creates a class like parse-server's, with many rows.
     private static func makeTable(_ name: String, rows: Int, _ test: TestStore) async throws {
         let table = SQL.identifier(name)
         try await test.client.execute(
@@ -22,7 +22,7 @@ struct DateIndexTests {
         try await test.catalog.reload()
     }
 
-    /// The names of the indexes by which PostgreSQL would read a window of a class in the order of its dates.
+    /// Returns the indexes that PostgreSQL would use for a page in date order.
     private static func plan(_ className: String, _ test: TestStore) async throws -> String {
         var request = ObjectStore.FindRequest(className: className)
         request.filter = try FilterParser(isMaster: true, now: 0).parse([

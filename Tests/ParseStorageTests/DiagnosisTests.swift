@@ -3,7 +3,7 @@ import ParseModel
 import ParseStorage
 import Testing
 
-/// Judgements of `roost doctor` that need no database.
+/// Assessments of `roost doctor` that need no database.
 @Suite struct DiagnosisTests {
     private static let columns: [(String, UInt32, String)] = [
         ("objectId", 25, "text"), ("createdAt", 1184, "timestamp with time zone"), ("artist", 25, "text"),
@@ -37,7 +37,7 @@ import Testing
         #expect(findings(101, ClassLevelPermissions(json: ["find": ["*": true]])).isEmpty)
     }
 
-    /// A find, the indexes that there are, and the columns of the one that helps.
+    /// A find, the existing indexes, and the columns of the index to advise.
     struct Case: CustomTestStringConvertible, Sendable {
         var className = "Song"
         let filter: JSONObject

@@ -1,7 +1,6 @@
 import JSON
 import ParseModel
 
-/// Random `where` trees for one class.
 struct DifferentialFilters {
     let subject: DifferentialClass
 
@@ -9,7 +8,7 @@ struct DifferentialFilters {
         "$eq", "$ne", "$lt", "$lte", "$gt", "$gte", "$in", "$nin", "$all", "$regex", "$containedBy", "$exists",
     ]
 
-    /// A `where`, with groups up to a depth.
+    /// Returns a `where` with groups up to a depth.
     func condition(_ random: inout DifferentialRandom, depth: Int = 0) -> JSONObject {
         var condition: JSONObject = [:]
         for _ in 0..<(random.chance(70) ? 1 : 2) {
@@ -37,7 +36,7 @@ struct DifferentialFilters {
         return field + random.list(1...3) { "." + $0.pick(steps) }.joined()
     }
 
-    /// What is asked of a field: a value, or one or two operators.
+    /// Returns a condition on a field: a value, or one or two operators.
     private func constraint(_ key: String, _ random: inout DifferentialRandom) -> JSONValue {
         if subject.fields[key]?.type == .geoPoint, random.chance(50) { return place(&random) }
         if random.chance(25) { return operand(key, &random) }
@@ -59,7 +58,7 @@ struct DifferentialFilters {
         return .object(object)
     }
 
-    /// A condition on places. No shape has an edge where rounding would decide.
+    /// Returns a geographic condition. No shape has edges where rounding would matter.
     private func place(_ random: inout DifferentialRandom) -> JSONValue {
         func point(_ random: inout DifferentialRandom) -> JSONValue {
             GeoPoint(latitude: random.pick([-80, -5, 5, 50]), longitude: random.pick([-170, -5, 5, 170])).json
@@ -76,7 +75,7 @@ struct DifferentialFilters {
         }
     }
 
-    /// A value to compare with: often one that stands there in some object.
+    /// Returns an operand, often a value that some object has.
     private func operand(_ key: String, _ random: inout DifferentialRandom) -> JSONValue {
         if random.chance(5) { return .null }
         if random.chance(85), let row = subject.rows.values.randomElement(using: &random) {
@@ -87,13 +86,13 @@ struct DifferentialFilters {
                 let element = Int(step).flatMap { place in list.flatMap { $0.dropFirst(place).first } }
                 value = element ?? (list?.randomElement(using: &random) ?? value)?[step]
             }
-            // An element is asked for more often than the whole array.
+            // Elements are queried more often than whole arrays.
             if let list = value?.arrayValue, random.chance(75) { value = list.randomElement(using: &random) }
             if let value { return value }
         }
         if let type = subject.fields[key]?.type, random.chance(50) {
             if case .pointer = type, random.chance(30) {
-                // A pointer to another class equals none of the column, and an id may stand alone.
+                // A pointer to another class never matches. An id may also appear without its class.
                 return random.chance(50) ? DifferentialValues.pointer("C", &random) : "p1"
             }
             return DifferentialValues.value(type, &random)
@@ -103,7 +102,7 @@ struct DifferentialFilters {
 
     private func ordered(_ key: String, _ random: inout DifferentialRandom) -> JSONValue {
         let value = operand(key, &random)
-        // Which of two texts comes first is for the database's collation to say; these are the clear cases.
+        // The order of other texts depends on the database's collation.
         if value.stringValue != nil, subject.fields[key]?.type != .pointer("B"), subject.fields[key]?.type != .file {
             return .string(random.pick(DifferentialValues.landmarks))
         }
@@ -120,13 +119,13 @@ struct DifferentialFilters {
         return .array(random.list(0...3) { operand(key, &$0) })
     }
 
-    /// Pieces of patterns that mean the same in every locale of a database.
+    /// Parts of patterns that mean the same in every locale.
     private static let pieces = [
         "a", "b", "A", ".", ".*", "[ab]", "[^a]", "[a-c]+?", "(a|b)", "(?:ab)?", "(?:a|ab|)c", "x\\sy", "a{1,2}",
         "(?:a?b?){2,}", "\\d", "\\D*", "^", "$", "\\.", "[%_']", "(?<name>z.t)",
     ]
 
-    /// A pattern as the SDKs make them: a literal, perhaps quoted, perhaps at the start or the end; or any other.
+    /// Returns a pattern. SDKs send a literal, possibly quoted, possibly anchored at one end.
     private func pattern(_ random: inout DifferentialRandom) -> String {
         if random.chance(40) { return random.list(1...4) { $0.pick(Self.pieces) }.joined() }
         let text = random.pick(DifferentialValues.texts)

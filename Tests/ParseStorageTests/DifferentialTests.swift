@@ -9,10 +9,10 @@ struct DifferentialTests {
     private static let schemas = 40
     private static let rows = 40
     private static let filters = 500
-    /// Filters of one class, or sequences of updates, that go on at the same time.
+    /// The number of concurrent groups.
     private static let groups = 10
     private static let updatedSchemas = 40
-    /// Sequences of updates on one class, each on an object of its own.
+    /// Sequences of updates per class, each of a separate object.
     private static let sequences = 500
     private static let operations = 2
 
@@ -40,7 +40,7 @@ struct DifferentialTests {
                     return await tasks.reduce(0, +)
                 }
             }
-            // Filters that find everything or nothing would agree by accident: a good part of them must tell.
+            // Filters that match all objects or none prove little, so enough of them must match some.
             #expect(telling > Self.schemas * Self.filters / 3)
         }
     }
@@ -50,7 +50,7 @@ struct DifferentialTests {
         try await test.createAll(subject.name, subject.rows)
     }
 
-    /// Asks both, and gives the number of objects that are expected.
+    /// Compares the database with the model, and returns the number of matching objects.
     private static func compare(
         _ test: TestStore, _ subject: DifferentialClass, _ condition: JSONObject, seed: UInt64
     ) async -> Int {
@@ -104,7 +104,7 @@ struct DifferentialTests {
         }
     }
 
-    /// Updates one object some times; after each the answer, and after the last the object, must be the model's.
+    /// Updates an object several times. Each response, and finally the object, must equal the model's.
     private static func update(
         _ test: TestStore, _ subject: DifferentialClass, _ id: String, _ row: JSONObject, seed: UInt64
     ) async {
@@ -134,7 +134,7 @@ struct DifferentialTests {
         #expect(UnorderedValue(found) == UnorderedValue(.object(model.object)), "seed \(seed), \(subject.name) \(id)")
     }
 
-    /// The fields of an object as they were written: a file's URL is added when it is read.
+    /// Returns the fields as they were written. Reading adds the URL of a file.
     private static func read(_ object: JSONObject, _ subject: DifferentialClass) -> JSONValue {
         var fields: JSONObject = [:]
         for (field, value) in object {

@@ -1,20 +1,19 @@
 import JSON
 import ParseModel
 
-/// Random updates of one object, and what they make of it, in memory.
+/// Random updates of an object, applied to a model in memory.
 struct DifferentialUpdates {
     let subject: DifferentialClass
-    /// The object as it is now; what is missing is absent.
     private(set) var object: JSONObject
 
-    /// Makes an update of one to three keys, carries it out on the model, and gives its body.
+    /// Creates an update of one to three keys, applies it to the model, and returns its body.
     mutating func next(_ random: inout DifferentialRandom) -> JSONObject {
         var body: JSONObject = [:]
         for _ in 0..<(1 + random.below(3)) {
             let field = random.pick(subject.fields.keys.texts)
             guard let type = subject.fields[field]?.type else { continue }
             let key = key(field, type, &random)
-            // Two keys of which one leads into the other's value are a conflict, for MongoDB an error.
+            // A key inside another key's value would be a conflict, which MongoDB rejects.
             guard
                 !body.keys.texts.contains(where: { ($0 + ".").hasPrefix(key + ".") || (key + ".").hasPrefix($0 + ".") })
             else { continue }
@@ -30,8 +29,8 @@ struct DifferentialUpdates {
         let steps = random.list(1...4) { random in
             random.pick(random.chance(20) ? ["0", "1", "5"] : DifferentialValues.keys)
         }
-        // The rule in force for arrays on the way: a step into one is a place in it, and an Array column is entered
-        // only when it is there. MongoDB refuses a name as a step into an array.
+        // Roost's rule: a step into an array is an index, and an array field can be entered only if it is present.
+        // MongoDB rejects names as steps into arrays.
         guard isPassable(object[field], steps[...]), type == .object || object[field] != nil else { return field }
         return ([field] + steps).joined(separator: ".")
     }
@@ -57,7 +56,7 @@ struct DifferentialUpdates {
         switch random.below(10) {
         case 0, 1, 2: return DifferentialValues.anything(&random, depth: 1)
         case 3, 4:
-            // The rule in force: Delete is for members of objects. MongoDB leaves a null at the place of an element.
+            // Roost's rule: Delete applies to members of objects only. MongoDB sets a deleted element to null.
             if parentIsArray(path) { return .null }
             return ["__op": "Delete"]
         case 5, 6: return increment(&random)
@@ -81,7 +80,7 @@ struct DifferentialUpdates {
         ["__op": "Increment", "amount": .number(random.pick([1, -1, 0.5, 3, 1000]))]
     }
 
-    /// Add, AddUnique or Remove of a few values, some of which are there already.
+    /// Returns an Add, AddUnique or Remove of a few values, some of which already exist.
     private func listOperation(_ lists: [[JSONValue]], _ random: inout DifferentialRandom) -> JSONValue {
         let there = lists.flatMap { $0 }
         let objects = random.list(0...3) { random in
@@ -100,8 +99,8 @@ struct DifferentialUpdates {
         case nil where path.count == 1 && operation.isNull, "Delete":
             object = Self.removing(path[...], from: .object(object)).objectValue ?? [:]
         case nil: set(path, operation)
-        // The rule in force: what is no number counts as 0, and what is no array, or missing, as an empty one, so that
-        // Remove makes an array. MongoDB refuses the first two and leaves the missing missing.
+        // Roost's rule: a value that is not a number counts as 0, and one that is missing or not an array counts as an
+        // empty array, so Remove creates an array. MongoDB rejects wrong types and leaves missing values missing.
         case "Increment": set(path, .number((old?.numberValue ?? 0) + (operation["amount"]?.numberValue ?? 0)))
         case "Add": set(path, .array((old?.arrayValue ?? []) + objects))
         case "AddUnique":
@@ -124,7 +123,7 @@ struct DifferentialUpdates {
         object = Self.setting(path[...], in: .object(object), to: value).objectValue ?? [:]
     }
 
-    /// Sets a value at a path: parents that are missing, or hold neither object nor array, become objects.
+    /// Sets a value at a path. Parents that are missing, or neither objects nor arrays, become objects.
     private static func setting(_ path: ArraySlice<String>, in value: JSONValue?, to new: JSONValue) -> JSONValue {
         guard let step = path.first else { return new }
         if var list = value?.arrayValue, let index = Int(step) {

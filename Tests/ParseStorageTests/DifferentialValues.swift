@@ -2,22 +2,20 @@ import JSON
 import OrderedCollections
 import ParseModel
 
-/// A class with fields of every type, and objects of it in which many fields are missing.
+/// A class with fields of every type, and objects in which many fields are missing.
 struct DifferentialClass: Sendable {
     let name: String
     let fields: OrderedDictionary<Name, Field>
-    /// Objects by id, as they are written.
+    /// The objects by id, as written.
     let rows: OrderedDictionary<String, JSONObject>
 
-    /// The fields of these types.
     func fields(_ types: Set<FieldType>) -> [String] { fields.filter { types.contains($0.value.type) }.map(\.key.text) }
 
-    /// Makes a class out of a seed.
     init(name: String, rowCount: Int, random: inout DifferentialRandom) {
         self.name = name
         var fields: OrderedDictionary<Name, Field> = [:]
         for (index, type) in DifferentialValues.types.enumerated() {
-            // Lists and objects are where most of the rules are: each class has some.
+            // Most rules concern arrays and objects, so each class has some.
             let isNested = type == .array || type == .object
             for copy in 0..<(isNested ? 1 + random.below(2) : random.below(3)) {
                 fields["f\(index)\(copy)"] = Field(type)
@@ -36,7 +34,7 @@ struct DifferentialClass: Sendable {
     }
 }
 
-/// Random values out of small pools, so that equal ones meet often.
+/// Random values from small pools, so that equal values are common.
 enum DifferentialValues {
     static let types: [FieldType] = [
         .string, .number, .boolean, .date, .array, .object, .pointer("B"), .file, .geoPoint,
@@ -45,7 +43,7 @@ enum DifferentialValues {
         "", "a", "A", "ab", "Ab", "abc", "b", "x y", "100%", "a_b", "a.b", "z\u{E9}ta", "zeta", "z\\d", "'", "1",
         "true",
     ]
-    /// Texts that stand before and after the same others in every collation that a database may have.
+    /// Texts with the same order in every collation.
     static let landmarks = ["", "1", "b", "m", "x y"]
     static let numbers: [Double] = [-1, 0, 1, 2, 2.5, 10, 1000, 1e15]
     static let keys = ["a", "b", "c"]
@@ -71,7 +69,6 @@ enum DifferentialValues {
         GeoPoint(latitude: random.pick([-10, 0, 45.5]), longitude: random.pick([-120, 0, 7.25])).json
     }
 
-    /// A value for a column of a type.
     static func value(_ type: FieldType, _ random: inout DifferentialRandom) -> JSONValue {
         switch type {
         case .string: text(&random)
@@ -86,7 +83,6 @@ enum DifferentialValues {
         }
     }
 
-    /// A list: mostly of one kind, sometimes of anything.
     static func array(_ random: inout DifferentialRandom, depth: Int) -> JSONValue {
         let kind = random.below(6)
         return .array(
@@ -109,7 +105,7 @@ enum DifferentialValues {
         return .object(object)
     }
 
-    /// Any JSON at all, as it may stand inside arrays and objects.
+    /// Returns any JSON value that arrays and objects can contain.
     static func anything(_ random: inout DifferentialRandom, depth: Int) -> JSONValue {
         switch random.below(depth < 3 ? 12 : 9) {
         case 0, 1: text(&random)

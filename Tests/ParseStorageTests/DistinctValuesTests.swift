@@ -6,14 +6,14 @@ import Testing
 
 @Suite("Different values of a field")
 struct DistinctValuesTests {
-    /// The values as jsonb of each row, as they were listed before columns were compared first.
+    /// Lists the distinct jsonb values of all rows, without the optimization of comparing columns first.
     private static func byRows(_ value: String) -> String {
         "SELECT DISTINCT v FROM (SELECT \(value) AS v FROM \"D\") AS c WHERE v IS NOT NULL AND v <> 'null' ORDER BY v"
     }
 
     private static let date = #"to_jsonb(to_char("day" AT TIME ZONE 'UTC', 'YYYY-MM-DD"T"HH24:MI:SS.MS"Z"'))"#
 
-    /// Fields, and their values by row.
+    /// Fields and the SQL expressions of their values.
     private static let fields: [(name: String, value: String)] = [
         ("text", #"to_jsonb("text")"#), ("number", #"roost_json("number")"#), ("flag", #"to_jsonb("flag")"#),
         ("day", date), ("file", #"to_jsonb("file")"#), ("objectId", #"to_jsonb("objectId")"#),

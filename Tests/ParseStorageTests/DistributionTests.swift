@@ -4,7 +4,7 @@ import ParseStorage
 import Postgres
 import Testing
 
-/// Classes whose objects lie on several servers, without any.
+/// Distributed classes, tested without Citus.
 @Suite struct DistributionTests {
     private static func schema(_ name: String, _ placement: ClassPlacement, _ index: JSONObject? = nil) -> ClassSchema {
         var schema = ClassSchema(
@@ -45,14 +45,14 @@ import Testing
     @Test("Declares functions IMMUTABLE for Citus only in databases that have it")
     func functions() async throws {
         try await TestStore.run { test in
-            // Aggregations alone call roost_unmatched, and change nothing.
+            // Only aggregations call `roost_unmatched`, which changes nothing.
             let volatile = """
                 SELECT proname::text FROM pg_proc
                 WHERE starts_with(proname, 'roost_') AND provolatile = 'v' AND proname <> 'roost_unmatched' ORDER BY 1
                 """
             let rows = try await test.client.query(volatile)
             #expect((0..<rows.rowCount).map { rows.string($0, 0) } == ["roost_change_number", "roost_is_over"])
-            // Citus is in no package of Debian: here the text of its functions is only tried.
+            // Debian has no package of Citus, so this only checks that the functions' definitions are valid.
             try await test.client.execute(script: Distribution.functions)
             #expect(try await test.client.query(volatile).rowCount == 0)
         }

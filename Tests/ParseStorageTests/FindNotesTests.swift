@@ -6,7 +6,7 @@ import Testing
 
 @Suite("Notes of slow finds")
 struct FindNotesTests {
-    /// A find, and its shape as it is stored.
+    /// A find, and its recorded shape.
     struct Case: CustomTestStringConvertible, Sendable {
         let filter: JSONObject
         var order = ""

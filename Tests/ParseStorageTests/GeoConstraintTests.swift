@@ -36,7 +36,7 @@ struct GeoConstraintTests {
                     (#"{"g":{"$nearSphere":\#(Self.point(52.5, 13.4)),"$maxDistanceInMiles":500}}"#, "berlin"),
                     (#"{"g":{"$nearSphere":\#(Self.point(52.5, 13.4)),"$maxDistance":0}}"#, ""),
                     (#"{"g":{"$geoWithin":{"$centerSphere":[\#(Self.point(52.5, 13.4)),0.2]}}}"#, "berlin paris"),
-                    // The shortest way between Fiji and Samoa crosses the antimeridian.
+                    // The shortest route between Fiji and Samoa crosses the antimeridian.
                     (
                         #"{"g":{"$nearSphere":\#(Self.point(-17.8, 178)),"$maxDistanceInKilometers":1500}}"#,
                         "fiji samoa"

@@ -7,7 +7,7 @@ import Testing
 @Suite("Distances on the sphere")
 struct GeoDistanceTests {
     private static let pointCount = 400
-    /// What `$geoNear` takes for the radius of the earth, in metres.
+    /// The radius of the earth in meters according to `$geoNear`.
     private static let metersPerRadian = 6_378_100.0
 
     private static let centers: [GeoPoint] = [
@@ -17,7 +17,7 @@ struct GeoDistanceTests {
         GeoPoint(latitude: 89.5, longitude: -120),
     ]
 
-    /// The great-circle distance in radians, by the formula that is exact for near and for opposite points.
+    /// The great-circle distance in radians, by a formula that is exact for both near and opposite points.
     private static func distance(_ a: GeoPoint, _ b: GeoPoint) -> Double {
         let (north, south) = (a.latitude * .pi / 180, b.latitude * .pi / 180)
         let turn = (b.longitude - a.longitude) * .pi / 180
@@ -85,7 +85,7 @@ struct GeoDistanceTests {
                         latitude: Double.random(in: -89...89, using: &random),
                         longitude: Double.random(in: -179...0, using: &random)))
             }
-            // Each once more, by the way over the pole.
+            // The same points with coordinates that go over the pole.
             var points: [String: GeoPoint] = [:]
             for (number, center) in centers.enumerated() {
                 points["p\(number)"] = GeoPoint(latitude: 180 - center.latitude, longitude: center.longitude + 180)
@@ -109,7 +109,7 @@ struct GeoDistanceTests {
                 }
                 for count in [20, 60, 200] {
                     let radians = (sorted[count - 1].away + sorted[count].away) / 2
-                    // Between equal distances there is no line to draw.
+                    // Equal distances can't be separated.
                     guard sorted[count].away - sorted[count - 1].away > 1e-9 else { continue }
                     let expected = Set(sorted.prefix(count).map(\.id))
                     for (name, value) in [

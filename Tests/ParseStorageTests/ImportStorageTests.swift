@@ -3,7 +3,7 @@ import ParseStorage
 import TestSupport
 import Testing
 
-/// What an import has written, seen from outside of it.
+/// The durability of imported data.
 @Suite struct ImportStorageTests {
     @Test("When an import says that it is done, what it wrote is on the disk", arguments: [true, false])
     func durable(isWhole: Bool) async throws {

@@ -6,7 +6,7 @@ import Testing
 
 @Suite("Advice on indexes")
 struct IndexAdviceTests {
-    /// A class of many objects: 250 values of `cat`, 5000 owners, four states.
+    /// Creates a large class with 250 values of `cat`, 5000 owners and four states.
     static func makePosts(_ test: TestStore, rows: Int = 200_000) async throws {
         _ = try await test.catalog.ensure(
             "Post",
@@ -25,7 +25,7 @@ struct IndexAdviceTests {
                 """)
     }
 
-    /// Notes a find as if it had taken long.
+    /// Records a find as slow.
     static func note(
         _ test: TestStore, _ filter: JSONObject, order: String = "", timesOut: Bool = false, times: Int = 30,
         milliseconds: Int = 600

@@ -6,7 +6,7 @@ import Testing
 
 @Suite("Nothing that a caller writes becomes SQL")
 struct InjectionTests {
-    /// Texts that would end a quote, a statement or a path, if anything let them.
+    /// Texts that would end a quote, a statement or a path if they weren't escaped.
     private static let hostile = [
         "'", "\"", "\\", "a'b", "a\"b", "a\\", "--", "; DROP TABLE \"T\"; --", "\"; DROP TABLE \"T\"; --",
         "'; DROP TABLE \"T\"; --", "$1", "$1::text", "a::int", "n::text", "/*", "*/", "') OR 1=1 --", "\") OR TRUE --",
@@ -21,14 +21,13 @@ struct InjectionTests {
         try await test.create("T", "b", #"{"n":2}"#)
     }
 
-    /// Expects that the table is as it was made.
     private static func expectIntact(_ test: TestStore) async throws {
         #expect(try await test.ids("T", "{}") == ["a", "b"])
         #expect(try await test.value("T", "a", "s") == "kept")
         #expect(try await test.value("T", "a", "l") == [["k": 1]])
     }
 
-    /// Runs a call that may be refused by Parse's errors, but by nothing else and not as a failure of the server.
+    /// Runs a call that may fail with a Parse error, but not with a server error.
     private static func harmless<R: Sendable>(_ what: String, _ body: @Sendable () async throws -> R) async -> R? {
         do {
             return try await body()
@@ -40,7 +39,7 @@ struct InjectionTests {
         return nil
     }
 
-    /// A query inside a query with hostile texts wherever texts can stand.
+    /// Returns a subquery with malicious texts in every possible position.
     private static func subquery(_ className: String, _ filter: Filter, key: FieldPath?, _ text: String) throws
         -> Subquery
     {
@@ -108,7 +107,7 @@ struct InjectionTests {
                             try await test.ids("T", .field(FieldPath(field), constraint))
                         }
                         switch constraint {
-                        // These have a meaning of their own, whatever the text: `/*` is found in every text.
+                        // These have a meaning for any text. For example, `/*` matches every text.
                         case .containedBy, .notInQuery, .regex: continue
                         default: break
                         }

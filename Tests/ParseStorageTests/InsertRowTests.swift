@@ -2,7 +2,7 @@ import ParseStorage
 import Postgres
 import Testing
 
-/// How new rows become statements.
+/// SQL statements for new rows.
 @Suite struct InsertRowTests {
     private static func row(_ columns: [String], of className: String = "Song") -> InsertRow {
         var row = InsertRow(className: className)
@@ -28,7 +28,7 @@ import Testing
         func text(_ className: String, _ columns: [String], _ rows: Int) -> String {
             texts.text(of: InsertTexts.Shape(className: className, columns: columns, rows: rows))
         }
-        // More shapes than are remembered, twice.
+        // More shapes than the cache holds, twice.
         for round in 0..<2 {
             for number in 0..<600 {
                 let values = round == 0 ? "($1, $2)" : "($1, $2), ($3, $4)"

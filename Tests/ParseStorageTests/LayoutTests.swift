@@ -7,7 +7,7 @@ import Testing
 
 @Suite("The layout of the database is parse-server's")
 struct LayoutTests {
-    /// A table's columns with their types, as PostgreSQL names them.
+    /// A table's columns with their types, by PostgreSQL's names.
     private static func columns(_ table: String, _ test: TestStore) async throws -> [String: String] {
         let rows = try await test.client.query(
             "SELECT attname::text, format_type(atttypid, atttypmod) || CASE WHEN attnotnull THEN ' NOT NULL' ELSE '' END "
@@ -209,7 +209,6 @@ struct LayoutTests {
         }
     }
 
-    /// A class's row in `_SCHEMA`.
     static func schemaRow(_ name: String, _ test: TestStore) async throws -> JSONObject {
         let rows = try await test.client.query(
             "SELECT \"schema\", \"isParseClass\" FROM \"_SCHEMA\" WHERE \"className\" = $1", [.text(name)])

@@ -49,7 +49,7 @@ struct NearestSearchTests {
                         ids == (0..<exact.rowCount).compactMap { exact.string($0, 0) }, "\(center) \(limit) \(skip)")
                 }
             }
-            // Fewer rows match than are wanted: circles do not help, and nothing is missing.
+            // Fewer rows match than requested, so circles don't help, but no row is missing.
             let few = Filter.field(FieldPath("n"), .compare(.less, 4))
             for _ in 0..<2 {
                 let found = try await test.store.find(Self.request(centers[0], few))
@@ -70,9 +70,9 @@ struct NearestSearchTests {
         try await TestStore.run { test in
             let search = try #require(NearestSearch(Self.request(GeoPoint(latitude: 1, longitude: 2), limit: 10)))
             let history = NearestHistory()
-            /// Runs the search where circles hold enough rows from a radius on.
+            /// Runs a search in which circles contain enough rows from a radius on.
             ///
-            /// - Returns: What was asked for, round by round: the radius in kilometers; nil without a circle.
+            /// - Returns: The radius of each round in kilometers, or nil for a round without a circle.
             func run(plain sql: String, rowsFrom enough: Double) async throws -> [Int?] {
                 var rounds: [Int?] = []
                 let result = try await search.run(Statement(sql), history) { radius in
@@ -91,7 +91,7 @@ struct NearestSearchTests {
             let slow = "SELECT pg_sleep(0.5)"
             #expect(try await run(plain: slow, rowsFrom: 0.02) == [nil, 10, 40, 160])
             #expect(try await run(plain: slow, rowsFrom: 0) == [10])
-            // That a place is far from all rows is no reason to search for others in the slow way.
+            // A point far from all rows must not make other searches slow.
             #expect(try await run(plain: slow, rowsFrom: 4) == [10, 40, 160, 640, 2560, nil])
             #expect(try await run(plain: slow, rowsFrom: 0) == [10])
         }

@@ -2,7 +2,7 @@ import JSON
 import ParseModel
 import Testing
 
-/// Pipelines that parse-server on PostgreSQL refuses, or computes in another order than their stages'.
+/// Pipelines that parse-server on PostgreSQL rejects or computes in the wrong order.
 @Suite("Pipelines that parse-server gets wrong on PostgreSQL")
 struct ReferenceDefectAggregateTests {
     private static func fill(_ test: TestStore) async throws {

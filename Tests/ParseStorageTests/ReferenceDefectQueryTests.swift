@@ -2,7 +2,7 @@ import JSON
 import ParseModel
 import Testing
 
-/// Queries that parse-server on PostgreSQL answers with an error or with the wrong objects.
+/// Queries for which parse-server on PostgreSQL fails or returns the wrong objects.
 @Suite("Queries that parse-server gets wrong on PostgreSQL")
 struct ReferenceDefectQueryTests {
     @Test("An inner query that finds nothing lets no object through, and its negation all")

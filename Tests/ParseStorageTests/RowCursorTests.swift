@@ -4,9 +4,9 @@ import Synchronization
 import TestSupport
 import Testing
 
-/// Reading all rows of a table in pieces.
+/// Reads all rows of a table in chunks.
 @Suite struct RowCursorTests {
-    /// Reads rows, and gives their first column and the size of the largest piece.
+    /// Returns the first column of all rows, and the size of the largest chunk.
     private static func read(
         _ sql: String, sizes: String? = nil, resultLimit: Int, _ uri: String
     ) async throws -> (rows: [Int64], largest: Int) {
@@ -53,7 +53,7 @@ import Testing
                 """, on: uri)
             let expected = (1...6500).map { Int64($0) }
             #expect(try await Self.read("SELECT i, x FROM t", resultLimit: 32 << 20, uri).rows == expected)
-            // Where the sizes of the rows are known, no piece is larger than a few of them.
+            // If the row sizes are known, a chunk contains only a few large rows.
             let sizes = "SELECT octet_length(x)::int8 FROM t"
             let read = try await Self.read("SELECT i, x FROM t", sizes: sizes, resultLimit: 1 << 30, uri)
             #expect(read.rows == expected && read.largest < 8 << 20, "\(read.largest)")

@@ -4,7 +4,7 @@ import ParseStorage
 import TestSupport
 import Testing
 
-/// Values that are cut while they are read.
+/// Values that are truncated by the query.
 @Suite struct ShorteningTests {
     private static func find(_ test: TestStore, _ className: String, _ change: (inout ObjectStore.FindRequest) -> Void)
         async throws -> [Name: JSONObject]

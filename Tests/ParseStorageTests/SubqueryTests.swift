@@ -76,7 +76,7 @@ struct SubqueryTests {
                     (#"{"$relatedTo":{"object":\#(Self.pointer("a1", "A")),"key":"nobody"}}"#, ""),
                     (#"{"$relatedTo":{"object":\#(Self.pointer("a1", "Nobody")),"key":"r"}}"#, ""),
                 ])
-            // Objects of another class with the ids of those that are related.
+            // Another class with objects that have the same ids as the related ones.
             try await test.create("C", "b1", #"{"n":1}"#)
             try await test.expect("C", [(related("a1"), ""), (#"{"n":1}"#, "b1")])
             try await test.expect(

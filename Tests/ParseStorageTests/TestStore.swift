@@ -8,7 +8,7 @@ import TestSupport
 import TestTools
 import Testing
 
-/// A store on a database of a test's own, installed as the server installs it.
+/// An object store with a new database, installed like the server's.
 struct TestStore: Sendable {
     let uri: String
     let client: PostgresClient
@@ -21,9 +21,9 @@ struct TestStore: Sendable {
         return logger
     }()
 
-    /// Makes a database, installs it, and runs `body`.
+    /// Creates and installs a database, and runs `body`.
     ///
-    /// - Parameter options: What stands behind the name in CREATE DATABASE.
+    /// - Parameter options: The text after the name in CREATE DATABASE.
     static func run(options: String = "", _ body: @Sendable (TestStore) async throws -> Void) async throws {
         try await withDatabase(options: options) { uri in
             try await open(uri) { test in
@@ -33,14 +33,14 @@ struct TestStore: Sendable {
         }
     }
 
-    /// Makes a database when it is this test's turn.
+    /// Creates a database for the test. At most ten tests run at once.
     static func withDatabase(options: String = "", _ body: @Sendable (String) async throws -> Void) async throws {
         try await gate.enter { try await TestServer.withDatabase(options: options, body) }
     }
 
     private static let gate = Gate(places: 10)
 
-    /// Opens a store on a database as it is.
+    /// Opens a store on a database without installing it.
     static func open(_ uri: String, _ body: @Sendable (TestStore) async throws -> Void) async throws {
         var configuration = PostgresConfiguration(connectionString: uri)
         configuration.sharedConnections = 2
@@ -58,7 +58,6 @@ struct TestStore: Sendable {
         try result.get()
     }
 
-    /// The operations of a body, with the fields that they need.
     private func operations(_ fields: JSONObject, isCreating: Bool) throws -> (
         OrderedDictionary<Name, FieldOperation>, OrderedDictionary<Name, Field>
     ) {
@@ -72,7 +71,6 @@ struct TestStore: Sendable {
         return (operations, types)
     }
 
-    /// Makes an object from the JSON of its fields.
     func create(_ className: String, _ id: String, _ json: String = "{}", acl: ACL? = nil) async throws {
         let fields = try #require(try JSONValue(parsing: json).objectValue)
         let (operations, types) = try operations(fields, isCreating: true)
@@ -85,7 +83,6 @@ struct TestStore: Sendable {
         try await store.insert(className, objectId: id, write)
     }
 
-    /// Makes objects of a class that has all their fields, by id, at once.
     func createAll(_ className: String, _ objects: OrderedDictionary<String, JSONObject>) async throws {
         var writes: [(className: String, objectId: String, write: ObjectWrite)] = []
         for (id, fields) in objects {
@@ -96,7 +93,7 @@ struct TestStore: Sendable {
         try await store.insert(writes)
     }
 
-    /// Changes an object by the JSON of a PUT; the new values of `echo` come back.
+    /// Updates an object with the JSON of a PUT, and returns the new values of `echo`.
     @discardableResult
     func update(_ className: String, _ id: String, _ json: String, echo: [String] = []) async throws -> JSONObject? {
         let fields = try #require(try JSONValue(parsing: json).objectValue)
@@ -107,14 +104,12 @@ struct TestStore: Sendable {
         return try await store.update(className, objectId: id, write, echo: echo)
     }
 
-    /// The ids that a `where` finds.
     func ids(_ className: String, _ json: String) async throws -> [String] {
         let object = try #require(try JSONValue(parsing: json).objectValue)
         let filter = try FilterParser(isMaster: true, now: 1_600_000_000_000).parse(object)
         return try await ids(className, filter).sorted()
     }
 
-    /// The ids that a filter finds, in an order.
     func ids(_ className: String, _ filter: Filter, order: [SortKey] = []) async throws -> [String] {
         var request = ObjectStore.FindRequest(className: className)
         request.filter = filter
@@ -125,13 +120,12 @@ struct TestStore: Sendable {
         return (0..<found.rowCount).compactMap(found.objectId)
     }
 
-    /// What a pipeline gives.
     func aggregate(_ className: String, _ pipeline: String) async throws -> JSONValue {
         let stages = try AggregateStage.list(JSONValue(parsing: pipeline).arrayValue ?? [])
         return .array(try await store.aggregates.aggregate(className, stages, now: 1_600_000_000_000))
     }
 
-    /// How PostgreSQL would find the objects of a `where`, as text.
+    /// PostgreSQL's plan for a `where`.
     func plan(_ className: String, _ json: String, order: [SortKey] = []) async throws -> String {
         let object = try #require(try JSONValue(parsing: json).objectValue)
         var request = ObjectStore.FindRequest(className: className)
@@ -140,7 +134,6 @@ struct TestStore: Sendable {
         return try await store.explain(request).text
     }
 
-    /// An object as its JSON.
     func object(_ className: String, _ id: String) async throws -> JSONObject? {
         var request = ObjectStore.FindRequest(className: className)
         request.filter = .field(FieldPath("objectId"), .equal(.string(id)))
@@ -148,12 +141,11 @@ struct TestStore: Sendable {
         return try await store.find(request).objects.first
     }
 
-    /// One field of an object.
     func value(_ className: String, _ id: String, _ field: String) async throws -> JSONValue? {
         try await object(className, id)?[field]
     }
 
-    /// Expects that each `where` finds exactly these objects.
+    /// Expects that each `where` matches exactly the given objects.
     func expect(_ className: String, _ table: [(String, String)], sourceLocation: SourceLocation = #_sourceLocation)
         async throws
     {
@@ -168,7 +160,7 @@ struct TestStore: Sendable {
     }
 }
 
-/// The number of the Parse error that a call throws; nil when it throws none.
+/// The code of the Parse error that a call throws, or nil if it succeeds.
 func parseCode(_ body: @Sendable () async throws -> some Sendable) async throws -> Int? {
     do {
         _ = try await body()

@@ -3,9 +3,8 @@ import ParseModel
 import ParseStorage
 import Testing
 
-/// Rows that are removed and put back.
+/// Deletion and restoration of rows.
 @Suite struct TrashTests {
-    /// The rows of a table as texts.
     private static func rows(_ test: TestStore, _ table: String) async throws -> [String] {
         let rows = try await test.client.query("SELECT _r::text FROM \"\(table)\" AS _r ORDER BY 1")
         return (0..<rows.rowCount).compactMap { rows.string($0, 0) }
@@ -150,7 +149,7 @@ import Testing
     @Test("What was removed long ago is forgotten, and the oldest of what is too much")
     func bounds() async throws {
         try await TestStore.run { test in
-            // Nothing is there before the table is made.
+            // The table doesn't exist yet.
             try await test.store.trash.sweep(days: 30, mostBytes: 1)
             try await ConsoleTables(client: test.client).prepare()
             for index in 0..<4 {

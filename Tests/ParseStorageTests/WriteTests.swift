@@ -260,7 +260,6 @@ struct WriteTests {
         }
     }
 
-    /// The same value with the members of every object in the order of their names.
     private func sorted(_ value: JSONValue) -> JSONValue {
         switch value {
         case .object(let object):

@@ -10,7 +10,7 @@ import Testing
         let parameters = ConnectionParameters(configuration)
         let told = Array(zip(parameters.keywords, parameters.values))
         #expect(told[0] == ("gssencmode", "disable"))
-        // What comes later counts.
+        // Later parameters override earlier ones.
         #expect(told[1] == ("dbname", "postgres://h/d?gssencmode=prefer"))
     }
 }

@@ -10,18 +10,17 @@ struct LeaseQueueTests {
         }
     }
 
-    /// Gives a pool another connection.
     private static func connect(_ pool: ExclusivePool) {
         let connection = Connection(pool.context, pool: pool, pool.context.configuration.parameters(of: .transactions))
         connection.state = .ready
         pool.didConnect(connection)
     }
 
-    /// Takes requests in, which get connections only when the test has some: the pool opens none by itself.
+    /// Enqueues requests in a pool that opens no connections itself. The test adds them.
     private static func pool(_ requests: [LeaseRequest]) -> ExclusivePool {
         let context = LoopContext.unthreaded()
         let pool = ExclusivePool(context, purpose: .transactions)
-        // The pool opens connections from when it was made on.
+        // The pool starts to open connections only after the time of its creation.
         context.now = context.now.after(.milliseconds(-1))
         for request in requests { pool.lease(request) }
         return pool
@@ -103,7 +102,7 @@ struct LeaseQueueTests {
         pool.lease(own)
         pool.context.now = pool.context.now.after(.milliseconds(500))
         pool.lease(other)
-        // That the heaviest waits for itself stops nothing.
+        // If the heaviest sender waits for itself, nothing is cancelled.
         for pause in [Duration.milliseconds(600), .milliseconds(300)] {
             pool.context.now = pool.context.now.after(pause)
             pool.tick()

@@ -13,7 +13,7 @@ struct PipelineTests {
 
     private static func change() -> Request { Request(.statements([]), conflictKey: "Song:1", sharesTransaction: true) }
 
-    /// The numbers that others consider: those in a batch, changes, reads that may take long, and what writes.
+    /// The counters: all requests, those in a batch, changes, potentially slow reads, and writes.
     private static func numbers(_ pipeline: Pipeline) -> [Int] {
         [pipeline.count, pipeline.batched, pipeline.changes, pipeline.searches, pipeline.writes]
     }
@@ -69,7 +69,7 @@ struct PipelineTests {
         #expect([0, 20, 21].map { pipeline.isBusyWithChanges(at: at($0)) } == [true, true, false])
         #expect(pipeline.stallDeadline(at: at(15)) == at(20))
         #expect(pipeline.stallDeadline(at: at(21)) == nil)
-        // From then on the change itself is in front.
+        // From here on, the change itself is at the front.
         _ = pipeline.popFirst(at: at(30))
         #expect([30, 50, 51].map { pipeline.isBusyWithChanges(at: at($0)) } == [true, true, false])
         #expect(pipeline.stallDeadline(at: at(30)) == at(50))
@@ -105,7 +105,7 @@ struct PipelineTests {
         let known = pipeline.popFirst(at: at(70))
         #expect(known?.wasSlow == false)
         #expect(pipeline.patienceEnd(stoppedAt: nil) == at(270))
-        // What is in front is quick, whatever comes after it.
+        // The request at the front is fast, whatever follows it.
         var mixed = Pipeline()
         mixed.append(Self.read(), sequence: 1, sharesSync: false, at: at(0))
         mixed.append(Self.read(isSearch: true), sequence: 2, sharesSync: true, at: at(0))

@@ -61,7 +61,7 @@ struct PoolValueTests {
     @Test("Connections to a server that takes no writes are made anew, less often as long as that goes on")
     func renewal() {
         var renewal = ConnectionRenewal()
-        /// A connection that was just opened meets such a server.
+        /// Reports that a newly opened connection was refused.
         func refuse(_ milliseconds: Int) -> Bool {
             let now = start.after(.milliseconds(milliseconds))
             return renewal.noteRefusal(openedAt: now, at: now)
@@ -70,7 +70,7 @@ struct PoolValueTests {
         #expect(isRenewed == [true, false, true, false, true, false, true])
         #expect(renewal.concerns(openedAt: start))
         #expect(!renewal.concerns(openedAt: start.after(.seconds(7))))
-        // After some rest it begins with short pauses again.
+        // After a while without refusals, the pauses are short again.
         let isRenewedLater = [100_000, 100_999, 101_000].map(refuse)
         #expect(isRenewedLater == [true, false, true])
     }

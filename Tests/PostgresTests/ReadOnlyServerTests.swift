@@ -4,7 +4,7 @@ import Testing
 
 @Suite("Servers that take no writes any more")
 struct ReadOnlyServerTests {
-    /// What makes the connection that it is sent on refuse writes, as all of a server do that became a standby.
+    /// Makes its connection reject writes, like those of a server that became a standby.
     private static let refuse = "SELECT set_config('default_transaction_read_only', 'on', false)"
 
     @Test("A write on a shared connection whose server turned read-only is carried out on a new connection, once")
@@ -75,7 +75,7 @@ struct ReadOnlyServerTests {
                     }
                     try await group.waitForAll()
                 }
-                // Connections that were made meanwhile only read.
+                // Connections opened in the meantime are read-only.
                 try await database.client.execute(
                     script: """
                         BEGIN READ WRITE; ALTER DATABASE \(name) RESET default_transaction_read_only; COMMIT;

@@ -15,7 +15,7 @@ struct ReconnectionTests {
             let terminate = Statement(
                 "SELECT pg_terminate_backend(pid) FROM pg_stat_activity WHERE datname = $1", [.text(name)])
             let isAlone = try await eventually {
-                // A connection that was being opened is not listed at first.
+                // A connection that is being opened isn't listed at first.
                 _ = try await administrator.query(terminate)
                 return client.statistics.connections == 0
             }

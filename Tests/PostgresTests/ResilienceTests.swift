@@ -18,7 +18,7 @@ struct ResilienceTests {
                 }
                 #expect(try await eventually(stillRunning))
                 for _ in 0..<20 { _ = try await database.client.query("SELECT 1") }
-                // No limit in milliseconds: it would measure the machine. All eight have yet to end.
+                // A time limit would depend on the machine, so the test checks that all eight are still running.
                 #expect(try await stillRunning())
                 tasks.cancelAll()
                 while let result = await tasks.nextResult() {
@@ -39,7 +39,7 @@ struct ResilienceTests {
             task.cancel()
             #expect(try await failure { try await task.value }?.kind == .cancelled)
             #expect(try await eventually { try await database.client.query(running).int(0, 0) == 0 })
-            // The connection goes back to the others in order.
+            // The connection was returned to the pool.
             #expect(try await database.client.slowQuery(Statement("SELECT 5")).int(0, 0) == 5)
         }
     }
@@ -87,7 +87,7 @@ struct ResilienceTests {
             }
             try await database.endAllConnections()
             #expect(try await write.value?.kind == .connectionLost)
-            // Afterwards the client works as before.
+            // The client works again.
             #expect(try await database.client.query("SELECT count(*) FROM t", readOnly: true).int(0, 0) == 0)
         }
     }
@@ -122,7 +122,7 @@ struct ResilienceTests {
                 try await database.client.notify(
                     channel: number % 2 == 0 ? "one" : "Two \"quoted\"", payload: "n\(number)")
             }
-            // Notifications of different connections have no order among them: that of each channel is by payload.
+            // Notifications of different connections have no order, so only the set is compared.
             var received: Set<String> = []
             while received.count < 20, case .notification(let channel, let payload) = await iterator.next() {
                 received.insert(channel + ":" + payload)
@@ -202,7 +202,7 @@ struct ResilienceTests {
 
     @Test("Shutting down finishes what is under way and refuses what comes later")
     func shutdown() async throws {
-        // On a slow machine, what waits for the lock would otherwise go on to a connection of its own.
+        // Otherwise, on a slow machine, the statements that wait for the lock would move to separate connections.
         let settings: (inout PostgresConfiguration) -> Void = {
             $0.sharedLockTimeout = .seconds(60)
             $0.sharedStatementTimeout = .seconds(60)

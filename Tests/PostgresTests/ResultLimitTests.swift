@@ -5,7 +5,7 @@ import Testing
 
 @Suite("Results that take too much memory")
 struct ResultLimitTests {
-    /// A small part of the large result: what other tests let go of meanwhile hides as much of it from the client.
+    /// Much smaller than the result, because memory freed by other tests hides some of the growth.
     private static func lowLimit(_ configuration: inout PostgresConfiguration) {
         configuration.resultLimit = 8 * 1024 * 1024
     }
@@ -18,7 +18,7 @@ struct ResultLimitTests {
         configuration.resultLimit = 32 * 1024 * 1024
     }
 
-    /// Three hundred megabytes, which PostgreSQL makes in a moment.
+    /// 300 MB, which PostgreSQL generates quickly.
     private static let large = Statement("SELECT repeat('x', 3000000) FROM generate_series(1, 100)")
 
     @Test("A read that takes too much memory is stopped, and those beside it are carried out, once each")
@@ -70,7 +70,7 @@ struct ResultLimitTests {
     @Test("A read is not stopped for what others hold")
     func innocent() async throws {
         try await TestDatabase.run(configure: Self.limit) { (database) async throws in
-            // Two megabytes in half a second, of which the first rows come at once.
+            // Two megabytes within half a second. The first rows arrive immediately.
             let statement = Statement(
                 "SELECT repeat('x', 50000), pg_sleep(0.0125) FROM generate_series(1, 40)")
             async let rows = database.client.query(statement, readOnly: true).rowCount
@@ -95,7 +95,7 @@ struct ResultLimitTests {
             return history.expectation(of: shape, mostRows: 100, leadsToMore: false).bytes
         }
         #expect(note(400 << 20, from: "192.0.2.1") == RowBudget.capacity)
-        // Of the same sender the next may be as large again.
+        // The sender's next result may be as large.
         for _ in 0..<4 { #expect(note(1_000, from: "192.0.2.1") > PostgresClient.mostShared) }
         #expect(note(400 << 20, from: "192.0.2.1") == RowBudget.capacity)
         let others = (0..<4).map { _ in note(1_000, from: "198.51.100.7") }
@@ -133,7 +133,7 @@ struct ResultLimitTests {
             }
             caller.leave()
             #expect(try await failure { try await waits.value }?.kind == .cancelled)
-            // Where there is more than there is room for it waits, for as much as comes on a shared connection.
+            // If memory is full, it waits for the amount that a shared connection may use.
             #expect(client.history.isBarred(try shape(21), isSearch: false, memoryIsFull: true))
             #expect(try expected(21) <= PostgresClient.mostShared)
             reservation.release()

@@ -64,7 +64,7 @@ struct RowBudgetTests {
         let other = read("192.0.2.2")
         let error = try await failure { try await first.value }
         #expect(error?.sqlState == "57014")
-        // The other one is stopped in turn, for what waits of the first sender.
+        // Then the other one is stopped in favor of the first sender's waiting reads.
         #expect(try await failure { try await other.value }?.sqlState == "57014")
         own.cancel()
         #expect(try await failure { try await own.value }?.kind == .cancelled)

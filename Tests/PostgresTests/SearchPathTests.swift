@@ -46,7 +46,7 @@ import Testing
             }
         }
         #expect(PostgresConfiguration.connectionString("no string", schema: "a") == "no string")
-        // All but the schema is in the environment.
+        // All other parameters come from the environment.
         let bare = PostgresConfiguration.connectionString("postgres://", schema: "a")
         #expect(PostgresConfiguration(connectionString: bare).schema == "a")
         #expect(PostgresConfiguration.connectionString("postgres://h/d", schema: nil) == "postgres://h/d")

@@ -7,17 +7,17 @@ struct SearchTests {
     private static let one = PostgresClient.Search(mostRows: 1)
     private static let hundred = PostgresClient.Search(mostRows: 100)
 
-    /// Eight megabytes, which PostgreSQL makes in a moment.
+    /// 8 MB, which PostgreSQL generates quickly.
     private static let large = Statement("SELECT repeat('x', 100000) FROM generate_series(1, 80)")
 
-    /// Runs `body` as a request of a network.
+    /// Runs `body` on behalf of a sender.
     private static func asSender<R: Sendable>(
         _ address: String, _ body: @Sendable () async throws -> R
     ) async throws -> R {
         try await CallerPresence.$current.withValue(CallerPresence(sender: Sender(address: address)), operation: body)
     }
 
-    /// Lets those who wait do so for longer than any machine takes for the rest of a test.
+    /// Raises the time limit of waiting above the duration of any test.
     private static func patiently(_ configuration: inout PostgresConfiguration) {
         configuration.connectionWait = .seconds(60)
     }
@@ -41,7 +41,7 @@ struct SearchTests {
             let client = database.client
             let done = Counter()
             let reads = try await database.whileLocked { (_) async throws in
-                // Each of another kind, so that none is known.
+                // Each has a different shape, so none is known.
                 let reads = (0..<24).map { number in
                     Task {
                         defer { done.add(1) }
@@ -50,7 +50,7 @@ struct SearchTests {
                         ).int(0, 1)
                     }
                 }
-                // None of them ends before these do, and a read behind one of them would not either.
+                // All of them are still waiting, and reads behind them would be, too.
                 for _ in 0..<50 {
                     let seven = try await client.query("SELECT 7::int8", readOnly: true).int(0, 0)
                     #expect(seven == 7)
@@ -69,7 +69,7 @@ struct SearchTests {
             let client = database.client
             _ = try await client.query("CREATE SEQUENCE attempt")
             let search = PostgresClient.Search(of: "Song", mostRows: 1)
-            /// How often a new text is sent before it is carried out.
+            /// The number of times that a new statement is sent before it completes.
             @Sendable func attempts(_ text: String, _ seconds: Double) async throws -> Int64 {
                 let before = try await client.query("SELECT nextval('attempt')").int(0, 0) ?? 0
                 _ = try await client.search(
@@ -105,7 +105,7 @@ struct SearchTests {
                     group.addTask {
                         let statement = Statement(
                             "SELECT current_setting('statement_timeout'), pg_sleep(0.02), \(number)")
-                        // Only shared connections have a limit that short.
+                        // Only shared connections have such a short limit.
                         if try await client.search(statement, Self.one).string(0, 0) == "200ms" { shared.add(1) }
                     }
                 }
@@ -122,7 +122,7 @@ struct SearchTests {
             let reservation = try await client.rows.reserve(RowBudget.capacity)
             let rows = Statement("SELECT repeat('x', 1000) FROM generate_series(1, 100)")
             #expect(try await client.search(rows, Self.hundred).rowCount == 100)
-            // More than a shared connection takes.
+            // More than a shared connection may read.
             let larger = Statement("SELECT repeat('x', 15000) FROM generate_series(1, 100)")
             #expect(try await client.search(larger, Self.hundred).rowCount == 100)
             let including = PostgresClient.Search(mostRows: 100, leadsToMore: true)
@@ -151,7 +151,7 @@ struct SearchTests {
     @Test("An error in one read leaves those that were sent with it alone")
     func errors() async throws {
         try await TestDatabase.run(shared: 1) { (database) async throws in
-            // Reads of a known kind are sent together.
+            // Reads with a known shape are sent together.
             _ = try await database.client.search(Statement("SELECT 60 / $1::int8", [.int(1)]), Self.one)
             try await withThrowingTaskGroup(of: Void.self) { group in
                 for number in 0..<60 {
@@ -332,7 +332,7 @@ struct SearchTests {
                 }
                 #expect(try await eventually { client.statistics.inFlight == 3 && client.statistics.waiting == 9 })
                 _ = try await Self.asSender("192.0.2.2") { try await client.slowQuery(Statement("SELECT 1")) }
-                // None of the others has ended.
+                // None of the others has completed.
                 #expect(try await eventually { client.statistics.inFlight == 3 && client.statistics.waiting == 9 })
                 group.cancelAll()
                 #expect(try await eventually { client.statistics.waiting == 0 })

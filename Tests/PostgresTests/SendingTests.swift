@@ -3,24 +3,24 @@ import Testing
 
 @Suite("One sending of a request, without a server")
 struct SendingTests {
-    /// What is sent.
+    /// A sent message.
     enum Part: Sendable { case preparation, statement, leading, endOfMember }
 
-    /// What comes.
+    /// A received response.
     enum Answer: Sendable {
         case result, skip
         case failure(String)
     }
 
-    /// What is sent, what comes, and what is to be made of it.
+    /// Sent messages, received responses, and the expected outcome.
     struct Course: Sendable, CustomTestStringConvertible {
         var testDescription: String
         var parts: [Part] = []
         var answers: [Answer]
-        /// For each answer whether it is a result of the caller's.
+        /// For each response, whether it is a result for the caller.
         var kept: [Bool]
         var outcome = "good"
-        /// How many preparations did not happen.
+        /// The number of preparations that didn't happen.
         var unprepared = 0
         var failedMember: Int?
     }
@@ -98,7 +98,7 @@ struct SendingTests {
         return sending
     }
 
-    /// Takes an answer; whether it is a result of the caller's.
+    /// Processes a response. Returns whether it is a result for the caller.
     private static func take(_ answer: Answer, _ sending: inout Sending) -> Bool {
         switch answer {
         case .result: return sending.takeResult()

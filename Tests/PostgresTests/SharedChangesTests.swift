@@ -3,7 +3,7 @@ import Testing
 
 @Suite("Requests that change one row each, and share a transaction")
 struct SharedChangesTests {
-    /// Runs so many changes at once, and gives what each answered.
+    /// Runs changes concurrently, and returns their results.
     private static func change(
         _ count: Int, on client: PostgresClient, _ statement: @escaping @Sendable (Int) -> Statement
     ) async -> [Int: Result<[PostgresResult], any Error>] {
@@ -88,8 +88,8 @@ struct SharedChangesTests {
             let (others, locked) = try await client.transaction { session in
                 _ = try await session.query("UPDATE t SET number = 100 WHERE id = 50")
                 let locked = Task { await Self.change(100, on: client, Self.increment) }
-                // All but one are done while the row is locked. That includes the first row, which the others would keep
-                // locked if they waited together.
+                // All but one complete while the row is locked, including the first row's. If they waited together, the
+                // others would keep that row locked.
                 var others: Int64?
                 repeat {
                     others = try await client.query("SELECT count(*) FROM t WHERE number = 1", readOnly: true).int(0, 0)
@@ -109,7 +109,7 @@ struct SharedChangesTests {
         Statement("UPDATE t SET number = number + 1 WHERE id = $1 RETURNING number", [.int(Int64(number))])
     }
 
-    /// A function that is done once there is a row in a table, and a sequence that counts how often it was begun.
+    /// A function that waits for a row in a table, and a sequence that counts its calls.
     private static let held = """
         CREATE TABLE t (id int8 PRIMARY KEY, number int8);
         CREATE TABLE flag (number int8);
@@ -132,7 +132,7 @@ struct SharedChangesTests {
             }
             let isRunning = try await eventually { try await client.isRunning("held()") }
             #expect(isRunning)
-            // None of them would be done if they waited for it.
+            // None of them would complete if they waited for it.
             let answers = await Self.change(100, on: client, Self.insertion)
             for answer in answers.values { #expect(try answer.get().first?.rowCount == 1) }
             _ = try await client.query("INSERT INTO flag VALUES (1)")
@@ -168,7 +168,7 @@ struct SharedChangesTests {
             let client = database.client
             try await client.execute(script: Self.held)
             let read = Task { try await client.query("SELECT held()", readOnly: true).int(0, 0) }
-            // Begun a second time: elsewhere.
+            // The second execution runs on another connection.
             let isElsewhere = try await eventually {
                 try await client.query("SELECT last_value FROM attempt", readOnly: true).int(0, 0) == 2
             }

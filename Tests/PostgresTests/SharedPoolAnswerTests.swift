@@ -3,13 +3,13 @@ import Testing
 
 @Suite("What becomes of a request that was answered, without a server")
 struct SharedPoolAnswerTests {
-    /// What becomes of it.
+    /// The fate of a request.
     enum Fate: Sendable, Equatable {
         case results, again, alone
         case refused(PostgresError.Kind, isDetour: Bool = false)
     }
 
-    /// An answer, and what it leads to.
+    /// A response and the expected fate.
     struct Course: Sendable, CustomTestStringConvertible {
         var testDescription: String
         var error: PostgresError?
@@ -64,7 +64,7 @@ struct SharedPoolAnswerTests {
     func fates(course: Course) async throws {
         let context = LoopContext.unthreaded()
         let pool = SharedPool(context)
-        // Later than when the connections were made.
+        // Later than the connections were opened.
         context.now = MonotonicInstant.now.after(.seconds(1))
         context.isStopping = course.isStopping
         pool.connections[0].stoppedAt = course.wasStopped ? context.now : nil
@@ -78,7 +78,7 @@ struct SharedPoolAnswerTests {
         if let error = course.error { request.sending.takeFailure(error) }
         pool.didFinish(request, on: pool.connections[0])
         let isOver = request.isOver
-        // No connection is open: what is sent again waits.
+        // No connection is open, so a resent request waits.
         #expect(pool.waiting == (isOver ? 0 : 1))
         let fate: Fate
         if !isOver {
@@ -179,7 +179,7 @@ struct SharedPoolAnswerTests {
 extension Request {
     fileprivate var isOver: Bool { promise.isFulfilled }
 
-    /// The error that its caller gets; nil where that is results. It is over.
+    /// The error that the caller gets, or nil if it gets results.
     fileprivate var refusal: PostgresError? {
         get async {
             do {

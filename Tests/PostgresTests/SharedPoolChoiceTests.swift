@@ -3,16 +3,16 @@ import Testing
 
 @Suite("Which shared connection is next, without a server")
 struct SharedPoolChoiceTests {
-    /// What is under way on a connection.
+    /// Requests in progress on a connection.
     enum Kind: Sendable {
         case read, search, write
-        /// In front for longer than a moment.
+        /// A request that has been at the front for too long.
         case slow
-        /// Connections that are not open.
+        /// The connection is closed.
         case down
     }
 
-    /// The pool, with what is under way on each of its connections.
+    /// Creates a pool with the given requests in progress on its connections.
     private static func pool(_ connections: [[Kind]], isFlushed: Bool) -> SharedPool {
         let context = LoopContext.unthreaded { $0.sharedConnections = connections.count }
         let pool = SharedPool(context)
@@ -108,7 +108,7 @@ struct SharedPoolChoiceTests {
 }
 
 extension LoopContext {
-    /// What pools need of their thread, which is the test.
+    /// A loop context on the test's own thread.
     static func unthreaded(_ change: (inout PostgresConfiguration) -> Void = { _ in }) -> LoopContext {
         var configuration = PostgresConfiguration(connectionString: "")
         change(&configuration)

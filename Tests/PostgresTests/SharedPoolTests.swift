@@ -12,7 +12,7 @@ struct SharedPoolTests {
             try await withThrowingTaskGroup(of: Void.self) { group in
                 for number in 0..<1000 {
                     group.addTask {
-                        // Every seventh divides by zero, at one of three places of a group.
+                        // Every seventh group divides by zero, in one of its three statements.
                         let fails = number % 7 == 0
                         let statements = (0..<3).map { place in
                             let divisor: Int64 = fails && number % 3 == place ? 0 : 1
@@ -143,7 +143,7 @@ struct SharedPoolTests {
     func bigValues() async throws {
         try await TestDatabase.run { database in
             let text = String(repeating: "0123456789abcdef", count: 20 * 1024 * 1024 / 16)
-            // Both sides write before the other has read all.
+            // Both sides write before the other has read everything.
             try await withThrowingTaskGroup(of: Bool.self) { group in
                 for _ in 0..<3 {
                     group.addTask {

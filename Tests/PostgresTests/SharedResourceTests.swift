@@ -4,7 +4,7 @@ import Testing
 
 @Suite("What callers share, and one of them holds")
 struct SharedResourceTests {
-    /// Holds locks on rows of `t` in a transaction of its own while `body` runs.
+    /// Runs `body` while another transaction holds locks on rows of `t`.
     private static func whileLocked<R: Sendable>(
         _ database: TestDatabase, _ rows: ClosedRange<Int>, _ body: @Sendable () async throws -> R
     ) async throws -> R {
@@ -20,7 +20,7 @@ struct SharedResourceTests {
         }
     }
 
-    /// Lets those who wait do so for longer than any machine takes for the rest of a test.
+    /// Raises the time limits of waiting above the duration of any test.
     private static func patiently(_ configuration: inout PostgresConfiguration) {
         configuration.lockTimeout = .seconds(30)
         configuration.connectionWait = .seconds(30)
@@ -48,7 +48,7 @@ struct SharedResourceTests {
             let waiting = try await Self.whileLocked(database, 1...4) { () async throws in
                 let waiting = (1...4).map { id in Task { try await write(id) } }
                 #expect(try await eventually { try await client.isRunning("UPDATE t") })
-                // The rows stay locked until this is done.
+                // The rows remain locked until these writes are complete.
                 for id in 5...44 { try await write(id) }
                 return waiting
             }
@@ -66,7 +66,7 @@ struct SharedResourceTests {
                 let waiting = (1...20).map { _ in Task { try? await client.change(conflictKey: "1", [Self.update(1)]) }
                 }
                 #expect(try await eventually { client.statistics.waiting >= 19 })
-                // Of two connections for those who wait, one is left for a row that is locked for a moment.
+                // Of the two connections for waiting changes, one remains for a row that is locked only briefly.
                 _ = try await Self.whileLocked(database, 2...2) { () async throws in
                     let other = Task { try await client.change(conflictKey: "2", [Self.update(2)]) }
                     #expect(try await eventually { try await Self.waiting(client) == 2 })
@@ -79,7 +79,6 @@ struct SharedResourceTests {
         }
     }
 
-    /// How many connections of this database wait for a lock.
     private static func waiting(_ client: PostgresClient) async throws -> Int64? {
         try await client.query(
             "SELECT count(*) FROM pg_stat_activity WHERE datname = current_database() AND wait_event_type = 'Lock'",
@@ -113,7 +112,7 @@ struct SharedResourceTests {
                 #expect(try await eventually { client.statistics.inFlight >= 3 })
                 try await client.transaction { session in _ = try await session.query("SELECT 1") }
                 try await client.exclusively { session in _ = try await session.query("SELECT 1") }
-                // These have not waited for the end of those.
+                // They didn't wait for the others to complete.
                 #expect(try await eventually { client.statistics.inFlight >= 3 })
                 group.cancelAll()
             }
@@ -156,7 +155,7 @@ struct SharedResourceTests {
             }
             #expect(error?.sqlState == "57014")
             #expect(error?.kind == .server)
-            // Before the limit of a statement, which is half a minute.
+            // Earlier than the statement time limit of 30 seconds.
             #expect(ContinuousClock.now - start < .seconds(25))
             try await client.transaction { session in _ = try await session.query(Self.update(2)) }
             #expect(try await client.query("SELECT sum(number)::int8 FROM t").int(0, 0) == 1)
@@ -191,14 +190,14 @@ struct SharedResourceTests {
             let error = try await failure {
                 try await client.transaction { session in
                     _ = try await session.query(Self.update(1))
-                    // So that the other still has time when this one's is over.
+                    // The other transaction still has time when this one's has expired.
                     try await Task.sleep(for: .seconds(3))
-                    // The only connection and the row go to others meanwhile.
+                    // In the meantime, others can use the only connection and the row.
                     try await client.transaction { session in _ = try await session.query(Self.update(1)) }
                     _ = try await session.query(Self.update(1))
                 }
             }
-            // The client ends it, or the server where the client's machine has no time just then.
+            // The client cancels it, or the server does if the client's machine is too busy.
             #expect(error?.sqlState == "57014" || error?.sqlState == "25P03", "\(String(describing: error))")
             #expect(try await client.query("SELECT sum(number)::int8 FROM t").int(0, 0) == 1)
         }
@@ -225,7 +224,7 @@ struct SharedResourceTests {
     func killedRead() async throws {
         try await TestDatabase.run { (database) async throws in
             let client = database.client
-            // Asked for the first time it takes until it is killed.
+            // The first execution takes until it is killed.
             _ = try await client.query("CREATE SEQUENCE attempt")
             async let answer = client.slowQuery(
                 Statement("SELECT 42::int8 FROM pg_sleep(CASE WHEN nextval('attempt') = 1 THEN 60 ELSE 0 END)"))
@@ -242,8 +241,8 @@ struct SharedResourceTests {
         }
     }
 
-    /// Has twenty callers make a row each, twenty times, beside one change that is refused, and gives how many
-    /// transactions that took.
+    /// Lets twenty callers insert twenty rows each while one change is rejected, and returns the number of
+    /// transactions.
     private static func transactions(
         beside refused: @escaping @Sendable (PostgresClient) async -> Void
     ) async throws -> Int {

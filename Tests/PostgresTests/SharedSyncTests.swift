@@ -3,7 +3,7 @@ import Testing
 
 @Suite("Requests that only read, and share a sync")
 struct SharedSyncTests {
-    /// Runs so many reads at once on one connection, and gives what each answered.
+    /// Runs reads concurrently on one connection, and returns their results.
     private static func read(
         _ count: Int, on client: PostgresClient, _ statement: @escaping @Sendable (Int) -> Statement
     ) async -> [Int: Result<PostgresResult, any Error>] {
@@ -24,7 +24,7 @@ struct SharedSyncTests {
     @Test("Those that come together are one transaction of sixteen at most")
     func together() async throws {
         try await TestDatabase.run(shared: 1) { (database) async throws in
-            // The time of the transaction: the same for all that share one.
+            // The transaction's time, which is equal for all reads in the same transaction.
             let answers = await Self.read(800, on: database.client) { _ in Statement("SELECT now()::text") }
             let times = try answers.values.map { try $0.get().string(0, 0) ?? "" }
             #expect(times.count == 800)
@@ -53,7 +53,7 @@ struct SharedSyncTests {
                     }
                     #expect(areWaiting)
                 }
-                // Until the connections count as slow: what is sent before that may wait behind them.
+                // Until then, the connections don't count as slow yet, and further reads may wait behind them.
                 try await Task.sleep(for: .milliseconds(200))
                 let others = Task {
                     let answers = await Self.read(100, on: client) { number in
@@ -98,7 +98,7 @@ struct SharedSyncTests {
         try await TestDatabase.run(shared: 1) { (database) async throws in
             for round in 0..<20 {
                 let answers = await Self.read(40, on: database.client) { number in
-                    // Each has a text of its own, and each fifth names a table that there is not.
+                    // Each has a different text, and every fifth names a missing table.
                     number % 5 == 0
                         ? Statement("SELECT \(number) FROM missing_\(round)_\(number)")
                         : Statement("SELECT \(number) AS c\(round)_\(number)", [])
@@ -123,7 +123,7 @@ struct SharedSyncTests {
                 for number in 0..<200 {
                     group.addTask {
                         let id = Int64(number)
-                        // Reads that fail around it must not undo it.
+                        // Failing reads around the write must not undo it.
                         async let failing = try? client.query("SELECT 1 / $1", [.int(0)], readOnly: true)
                         _ = try await client.query("INSERT INTO t VALUES ($1)", [.int(id)])
                         let found = try await client.query(

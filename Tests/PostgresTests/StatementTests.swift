@@ -119,7 +119,7 @@ struct StatementTests {
                 #expect(row.int(0, 0) == Int64(number) + 1)
                 #expect(database.client.statistics.preparedStatements <= 8)
             }
-            // What the server holds is what the client thinks that it holds.
+            // The server's prepared statements match the client's cache.
             let held = try await database.client.query("SELECT count(*) FROM pg_prepared_statements")
             #expect((held.int(0, 0) ?? 99) <= 9)
             for number in 0..<100 {

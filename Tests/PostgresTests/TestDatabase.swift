@@ -4,12 +4,11 @@ import Postgres
 import Synchronization
 import TestTools
 
-/// A database of a test's own on the test cluster, with a client that is open.
+/// A new database in the test cluster, with an open client.
 struct TestDatabase: Sendable {
     let client: PostgresClient
     let uri: String
 
-    /// Where tests find their PostgreSQL.
     static var cluster: String {
         ProcessInfo.processInfo.environment["ROOST_TEST_DATABASE_URI"] ?? "postgres://postgres@127.0.0.1/postgres"
     }
@@ -20,7 +19,6 @@ struct TestDatabase: Sendable {
         return logger
     }()
 
-    /// Makes a database for `body`, opens a client, and drops both afterwards.
     static func run<R: Sendable>(
         shared: Int = 2, exclusive: Int = 8, preparedStatements: Int = 512,
         statementTimeout: Duration = .seconds(30), connectTimeout: Duration = .seconds(10),
@@ -37,7 +35,6 @@ struct TestDatabase: Sendable {
         return try await gate.enter { [configuration] in try await runInside(configuration, body) }
     }
 
-    /// Ends every connection to the database but the one that does so.
     func endAllConnections() async throws {
         try await client.execute(
             script: "SELECT pg_terminate_backend(pid) FROM pg_stat_activity "
@@ -71,7 +68,7 @@ struct TestDatabase: Sendable {
         return try result.get()
     }
 
-    /// Runs `body` while another client holds an advisory lock, which statements wait for by ``waiting``.
+    /// Runs `body` while another client holds an advisory lock that ``waiting`` waits for.
     func whileLocked<R: Sendable>(_ body: @Sendable (PostgresSession) async throws -> R) async throws -> R {
         try await withSecondClient { second in
             try await second.exclusively { session in
@@ -81,16 +78,16 @@ struct TestDatabase: Sendable {
         }
     }
 
-    /// An expression that waits while ``whileLocked(_:)`` runs.
+    /// An SQL expression that waits while ``whileLocked(_:)`` runs.
     static let waiting = "pg_advisory_xact_lock_shared(77)::text"
 
-    /// Gives a row for each statement of the database that waits for an advisory lock.
+    /// Returns one row per statement of the database that waits for an advisory lock.
     static let waiters = """
         SELECT 1 FROM pg_locks JOIN pg_database ON pg_database.oid = pg_locks.database
         WHERE NOT granted AND locktype = 'advisory' AND datname = current_database()
         """
 
-    /// A second client of the same database, for what needs two; open, and shut down afterwards.
+    /// Opens a second client of the same database.
     func withSecondClient<R: Sendable>(_ body: @Sendable (PostgresClient) async throws -> R) async throws -> R {
         var configuration = PostgresConfiguration(connectionString: uri)
         configuration.sharedConnections = 1
@@ -108,7 +105,7 @@ struct TestDatabase: Sendable {
     }
 }
 
-/// Waits until a condition holds, half a minute at most; gives whether it did.
+/// Polls until the condition is true. Returns false after 30 seconds.
 func eventually(_ condition: @Sendable () async throws -> Bool) async throws -> Bool {
     let end = ContinuousClock.now + .seconds(30)
     while ContinuousClock.now < end {
@@ -118,7 +115,7 @@ func eventually(_ condition: @Sendable () async throws -> Bool) async throws -> 
     return false
 }
 
-/// The `PostgresError` that a call throws; nil when it throws none.
+/// The `PostgresError` that a call throws, or nil if it succeeds.
 func failure(_ body: @Sendable () async throws -> some Sendable) async throws -> PostgresError? {
     do {
         _ = try await body()
@@ -129,7 +126,6 @@ func failure(_ body: @Sendable () async throws -> some Sendable) async throws ->
 }
 
 extension PostgresClient {
-    /// Whether the server is at work on a statement of this database that contains a text.
     func isRunning(_ text: String) async throws -> Bool {
         let sql = """
             SELECT count(*) FROM pg_stat_activity WHERE datname = current_database() AND state = 'active'
@@ -139,13 +135,11 @@ extension PostgresClient {
     }
 }
 
-/// A number that several tasks count.
 final class Counter: Sendable {
     private let number = Mutex(0)
 
     var value: Int { number.withLock { $0 } }
 
-    /// Adds to the number and gives what it is then.
     @discardableResult
     func add(_ amount: Int) -> Int {
         number.withLock {
@@ -154,6 +148,5 @@ final class Counter: Sendable {
         }
     }
 
-    /// Makes the number at least so large.
     func raise(to value: Int) { number.withLock { $0 = max($0, value) } }
 }

@@ -15,7 +15,7 @@ import Testing
         #expect(avoided == [one])
         let later = watch.avoided(at: now.after(.seconds(11)))
         #expect(later.isEmpty)
-        // It follows the new primary, and takes its place.
+        // It follows the new primary and is promoted itself.
         let back = watch.admits("0000000C", of: one, at: now)
         let replaced = watch.admits("0000000B", of: two, at: now)
         #expect((back, replaced) == (true, false))

@@ -73,7 +73,7 @@ struct TransactionTests {
                         try await database.client.transaction(isolation: .serializable) { session in
                             let run = runs.add(1)
                             let row = try await session.query("SELECT value FROM t WHERE name = $1", [.text(reads)])
-                            // The first round of both overlaps.
+                            // The first runs of both transactions overlap.
                             _ = reading.add(1)
                             if run <= 2 { _ = try await eventually { reading.value >= 2 } }
                             _ = try await session.query(
@@ -85,7 +85,7 @@ struct TransactionTests {
                 try await tasks.waitForAll()
             }
             #expect(runs.value >= 3)
-            // One after the other, the second reads what the first wrote: 1 and 2, never 1 and 1.
+            // The second transaction reads what the first wrote, so the values are 1 and 2, never 1 and 1.
             let sum = try await database.client.query("SELECT sum(value)::int8 FROM t")
             #expect(sum.int(0, 0) == 3)
         }
@@ -105,7 +105,7 @@ struct TransactionTests {
                             let sql = "UPDATE t SET value = value + 1 WHERE id = $1"
                             _ = try await session.query(sql, [.int(Int64(first))])
                             if run <= 2 {
-                                // Both hold their first row.
+                                // Both hold the lock of their first row.
                                 holding.add(1)
                                 _ = try await eventually { holding.value == 2 }
                             }

@@ -16,7 +16,7 @@ struct WakeConditionTests {
         Request(.statements([]), conflictKey: "Song:1", sharesTransaction: true))
     private static let write = CommandQueue.Command.submit(Request(.statements([])))
 
-    /// Which of commands that are handed in one after the other it wakes up for.
+    /// For each of consecutive commands, whether the condition wakes the thread.
     private static func wakes(_ wakeCondition: WakeCondition, _ commands: [CommandQueue.Command]) -> [Bool] {
         commands.map { wakeCondition.isMet(by: $0) }
     }
@@ -66,7 +66,6 @@ struct WakeConditionTests {
 }
 
 extension CommandQueue {
-    /// Whether the thread would be woken from its sleep.
     fileprivate var isSignalled: Bool {
         var descriptor = pollfd(fd: descriptor, events: Int16(POLLIN), revents: 0)
         return poll(&descriptor, 1, 0) == 1

@@ -9,7 +9,7 @@ import Synchronization
 import TestSupport
 import Testing
 
-/// What services are sent.
+/// The payloads of push services.
 @Suite struct FormTests {
     @Test(
         "Data become Apple's payload",
@@ -86,7 +86,7 @@ import Testing
         #expect(try token.text(at: 1_000_000 + 21 * 60, refused: first) != first)
     }
 
-    /// A time that the test moves.
+    /// A clock that the test moves.
     private final class Clock: Sendable {
         private let time = Mutex(Date.now.timeIntervalSince1970 - 1800)
         var now: Double { time.withLock { $0 } }

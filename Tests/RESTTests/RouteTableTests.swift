@@ -21,7 +21,7 @@ struct RouteTableTests {
             ("GET", ["users", "Me2"], "users/Me2"), ("POST", ["loginas"], "loginAs"),
             ("GET", ["hooks", "FUNCTIONS", "Add"], "hooks/functions/Add"), ("GET", ["CONFIG", "x"], "config/x"),
             ("POST", ["functions", "a.B"], "functions/a.B"), ("GET", ["nosuch"], "nosuch"),
-            // A KELVIN SIGN is no letter of a name.
+            // Lowercasing would turn the KELVIN SIGN into `k`, but route names are compared byte by byte.
             ("GET", ["hoo\u{212A}s", "functions"], "hoo\u{212A}s/functions"),
         ])
     func spellings(method: String, path: [String], canonical: String) {

@@ -3,7 +3,7 @@ import Synchronization
 import TestSupport
 import Testing
 
-/// What code reads and writes, and as whom.
+/// Data access of cloud code, and its permissions.
 @Suite struct CloudDataTests {
     @Test("Code reads as the caller, as the master, as a user, or as nobody: it says as whom")
     func authorities() async throws {

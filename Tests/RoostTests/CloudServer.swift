@@ -3,15 +3,15 @@ import Logging
 import Roost
 import TestSupport
 
-/// A server of a test with cloud code in Swift.
+/// A test server with cloud code in Swift.
 struct CloudServer: Sendable {
     private let options: JSONObject
     private let extensions: ServerExtensions
 
-    /// Makes a server.
+    /// Creates a server.
     ///
     /// - Parameters:
-    ///   - options: Options besides the keys, as the configuration file has them.
+    ///   - options: Options of the configuration file in addition to the keys.
     ///   - code: Registers the cloud code.
     init(_ options: JSONObject = [:], _ code: (Cloud) -> Void) {
         let cloud = Cloud()
@@ -22,21 +22,18 @@ struct CloudServer: Sendable {
         self.extensions = extensions
     }
 
-    /// Starts the server, runs `body` with it, and stops it.
     func run(_ body: @escaping @Sendable (TestServer) async throws -> Void) async throws {
         try await TestServer.run(options, extensions: extensions, body)
     }
 }
 
 extension TestServer {
-    /// Calls a function.
     func call(_ function: String, _ params: JSONValue = [:], as identity: Identity = .anonymous) async throws
         -> TestAnswer
     {
         try await send("POST", "/functions/\(function)", params, as: identity)
     }
 
-    /// Saves an object of a class and gives the answer.
     func post(_ className: String, _ fields: JSONValue, as identity: Identity = .anonymous) async throws -> TestAnswer {
         try await send("POST", "/classes/\(className)", fields, as: identity)
     }

@@ -2,7 +2,7 @@ import Foundation
 import Roost
 import Testing
 
-/// Swift values as the JSON of Parse, and back.
+/// Conversion between Swift values and Parse's JSON.
 @Suite struct CodingTests {
     private struct Everything: Codable, Equatable {
         var text: String

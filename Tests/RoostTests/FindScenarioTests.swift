@@ -3,7 +3,7 @@ import Synchronization
 import TestSupport
 import Testing
 
-/// Triggers around finds, log-ins, files and the configuration.
+/// Triggers of finds, log-ins, files and config.
 @Suite struct FindScenarioTests {
     @Test("Scenarios of finds: what is asked for and what is answered can be changed")
     func finds() async throws {

@@ -3,7 +3,7 @@ import Roost
 import TestSupport
 import Testing
 
-/// Functions: what they are told, and what becomes of what they give.
+/// Requests, results and errors of functions.
 @Suite struct FunctionScenarioTests {
     private struct Told: Error, CustomStringConvertible {
         let description: String
@@ -132,7 +132,7 @@ import Testing
                 role[members] = .operation("AddRelation", objects)
                 return try await server.create("_Role", role, as: .master)
             }
-            // Whoever is in B is in A.
+            // Members of B inherit A.
             let inner = try await role("B", "users", [.pointer("_User", kim.id)])
             _ = try await role("A", "roles", [.pointer("_Role", inner)])
             let (asKim, asLee) = (TestServer.Identity.session(kim.token), TestServer.Identity.session(lee.token))

@@ -3,7 +3,7 @@ import Roost
 import TestSupport
 import Testing
 
-/// Code that gives what no honest code does: each call is answered, and nothing is half done.
+/// Code with invalid results. Every call gets a response and leaves no partial changes.
 @Suite("Odd code in Swift")
 struct HostileCodeTests {
     @Test("A status and header fields that would break the answer are refused")
@@ -57,7 +57,7 @@ struct HostileCodeTests {
                 #expect(try await server.find("Odd", ["where": ["kind": .string(kind)]]).results.isEmpty, "\(kind)")
             }
             #expect(try await server.post("Named", ["a": 1]).code == 105)
-            // The same text to people is another one to clients.
+            // The two texts look the same, but clients must get the exact characters.
             for text in ["\u{E9}", "e\u{301}"] {
                 let made = try await server.post("Composed", ["text": .string(text)])
                 let stored = try await server.send("GET", "/classes/Composed/\(made.string("objectId"))")

@@ -2,7 +2,7 @@ import Foundation
 import Roost
 import Testing
 
-/// Objects in code: what is stored, and what is to change.
+/// Stored values and pending changes of objects.
 @Suite struct ParseObjectTests {
     private static func stored() -> ParseObject {
         ParseObject(

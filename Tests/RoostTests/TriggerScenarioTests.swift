@@ -3,14 +3,13 @@ import Synchronization
 import TestSupport
 import Testing
 
-/// Triggers around saves and deletions.
+/// Triggers of saves and deletions.
 @Suite struct TriggerScenarioTests {
-    /// What triggers noted.
     private final class Notes: Sendable {
         private let lines = Mutex<[String]>([])
         func add(_ line: String) { lines.withLock { $0.append(line) } }
         var all: [String] { lines.withLock { $0 } }
-        /// The lines since the last call.
+        /// Returns the lines since the last call.
         func take() -> [String] {
             lines.withLock { lines in
                 defer { lines = [] }

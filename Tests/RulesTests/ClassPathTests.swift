@@ -2,7 +2,7 @@ import JSON
 import Rules
 import Testing
 
-/// Under which paths objects are reached.
+/// API paths of classes.
 @Suite struct ClassPathTests {
     @Test("A path of a class's own leads to the class, and back; others have none")
     func own() {

@@ -3,7 +3,7 @@ import ParseModel
 import Rules
 import Testing
 
-/// When a schedule's times are. 2026-03-02 is a Monday.
+/// The due times of schedules. 2026-03-02 is a Monday.
 @Suite struct JobScheduleTimeTests {
     private static let hourly: JSONObject = [
         "startAfter": "2026-03-02T00:00:00.000Z", "timeOfDay": "08:30:00.000Z", "repeatMinutes": 60,
@@ -17,24 +17,24 @@ import Testing
         "startAfter": "2026-03-02T00:00:00Z", "timeOfDay": "12:00", "repeatMinutes": 4320,
     ]
 
-    /// A schedule, when it ran last, when it is looked at, whether it is due.
+    /// A schedule, its last run, the current time, and whether it is due.
     private static let cases: [(schedule: JSONObject, last: String?, now: String, isDue: Bool)] = [
         (hourly, nil, "2026-03-02T08:29:59Z", false), (hourly, nil, "2026-03-02T08:30:00Z", true),
         (hourly, "2026-03-02T08:30:04Z", "2026-03-02T09:29:59Z", false),
         (hourly, "2026-03-02T08:30:04Z", "2026-03-02T09:30:00Z", true),
         (hourly, "2026-03-02T08:30:00Z", "2026-03-02T08:30:30Z", false),
-        // Missed ones count as one; the day ends at midnight.
+        // Missed runs count as one. The day ends at midnight.
         (hourly, "2026-03-02T08:30:04Z", "2026-03-02T23:59:00Z", true),
         (hourly, "2026-03-02T23:30:04Z", "2026-03-03T08:29:00Z", false),
         (hourly, "2026-03-02T23:30:04Z", "2026-03-03T08:30:00Z", true),
         (hourly, "2026-03-02T22:40:00Z", "2026-03-03T05:00:00Z", true),
-        // A clock that was set back makes nothing run twice.
+        // If the clock is set back, nothing runs twice.
         (hourly, "2026-03-02T12:00:00Z", "2026-03-02T10:30:00Z", false),
         (daily, "2026-03-01T23:00:01Z", "2026-03-02T22:59:00Z", false),
         (daily, "2026-03-01T23:00:01Z", "2026-03-02T23:00:00Z", true),
         (once, nil, "2026-03-02T08:00:59Z", false), (once, nil, "2026-03-02T08:01:00Z", true),
         (once, nil, "2027-01-01T00:00:00Z", true), (once, "2026-03-02T08:01:03Z", "2027-01-01T00:00:00Z", false),
-        // Who moves the start into the future lets it run once more.
+        // Moving the start into the future leads to one more run.
         (once, "2026-03-01T00:00:00Z", "2026-03-02T08:01:00Z", true),
         (weekend, "2026-03-01T22:00:00Z", "2026-03-06T23:59:00Z", false),
         (weekend, "2026-03-01T22:00:00Z", "2026-03-07T10:00:00Z", true),
@@ -44,7 +44,7 @@ import Testing
         (["repeatMinutes": 1, "daysOfWeek": [0, 0, 0, 0, 0, 0, 0]], nil, "2026-03-02T08:00:00Z", false),
         (["startAfter": "", "timeOfDay": "", "daysOfWeek": [], "params": ""], nil, "2026-03-02T08:00:00Z", true),
         (["repeatMinutes": 0.5], nil, "1969-12-31T23:59:00Z", false),
-        // The offset of a time of day counts.
+        // The offset of a time of day is applied.
         (
             ["repeatMinutes": 1440, "timeOfDay": "01:00:00+02:00", "startAfter": "2026-03-02T00:00:00Z"], nil,
             "2026-03-02T22:59:00Z", false
@@ -112,7 +112,7 @@ import Testing
         ]
             as [(JSONValue, Bool)])
     func days(day: JSONValue, counts: Bool) throws {
-        // The first of seven is Monday.
+        // The first of the seven days is Monday.
         let schedule = try JobSchedule([
             "objectId": "s", "jobName": "j", "repeatMinutes": 1440, "daysOfWeek": [day, 0, 0, 0, 0, 0, 0],
             "startAfter": "2026-03-02T00:00:00Z",

@@ -3,15 +3,15 @@ import ParseModel
 import Rules
 import ServerConfiguration
 
-/// Names that look alike and are different ones: each pair is equal to Swift's strings, and of other bytes.
+/// Pairs of look-alike names. Swift considers them equal, but their bytes differ.
 enum LookAlike {
     /// The letter K, and U+212A KELVIN SIGN.
     static let kelvin = (letter: "K", sign: "\u{212A}")
-    /// An e with an acute accent, in one character and in two.
+    /// An e with an acute accent, composed and decomposed.
     static let acute = (composed: "\u{E9}", decomposed: "e\u{301}")
 }
 
-/// A deployment with these options and defaults for all others.
+/// A configuration with the given options.
 func deployment(_ options: JSONObject = [:]) throws -> Configuration {
     var file: JSONObject = ["appId": "app", "masterKey": "master"]
     for (name, value) in options { file[name] = value }
@@ -19,12 +19,10 @@ func deployment(_ options: JSONObject = [:]) throws -> Configuration {
 }
 
 extension Caller {
-    /// A client with a session.
     static func user(_ id: String, roles: [Name] = []) -> Caller {
         Caller(user: SessionUser(id: id, sessionId: "s", token: "r:t", roles: roles, isAnonymous: false))
     }
 
-    /// A client without a session.
     static let nobody = Caller()
     static let master = Caller(power: .master)
     static let readOnlyMaster = Caller(power: .readOnlyMaster)
@@ -32,7 +30,7 @@ extension Caller {
 }
 
 extension ClassSchema {
-    /// A class with permissions as the schemas API takes them.
+    /// A class with permissions in the format of the schemas API.
     static func with(
         _ permissions: JSONObject?, name: String = "Song",
         fields: KeyValuePairs<Name, FieldType> = ["title": .string, "owner": .pointer("_User"), "editors": .array]

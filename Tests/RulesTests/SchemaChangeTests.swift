@@ -10,7 +10,7 @@ struct SchemaChangeTests {
         nil, fields: ["title": .string, "n": .number, "place": .geoPoint, "album": .pointer("Album")])
     private static let removal: JSONValue = ["__op": "Delete"]
 
-    /// The fields of a class besides the default columns, after a change.
+    /// The fields of a class after a change, without the default columns.
     private static func changed(
         _ fields: JSONValue?, of schema: ClassSchema = song
     ) throws -> OrderedDictionary<Name, Field> {

@@ -6,7 +6,7 @@ struct ClientAddressTests {
     @Test(
         "A header makes no client local, and of addresses that clients can write only the proxy's own counts for lists",
         arguments: [
-            // trustProxy, X-Forwarded-For, the client, what lists compare.
+            // trustProxy, X-Forwarded-For, the expected client address, the expected vouched address
             (.noProxy, nil, "127.0.0.1", "127.0.0.1"), (.noProxy, "10.1.1.1", "127.0.0.1", "127.0.0.1"),
             (.everybody, nil, "127.0.0.1", "127.0.0.1"), (.everybody, "127.0.0.1", "127.0.0.1", "0.0.0.0"),
             (.everybody, "::ffff:127.9.9.9", "::ffff:127.9.9.9", "0.0.0.0"), (.everybody, "::1", "::1", "0.0.0.0"),
@@ -24,7 +24,6 @@ struct ClientAddressTests {
         #expect(client.vouched == vouched)
     }
 
-    /// The option `trustProxy`.
     enum Trust: Sendable {
         case noProxy, everybody
         case hops(Int)

@@ -2,21 +2,21 @@ import JSON
 import ServerConfiguration
 import Testing
 
-/// Loads a configuration; the mandatory keys are added where `file` lacks them.
+/// Loads a configuration. Adds the required keys if `file` lacks them.
 func load(_ file: JSONObject = [:], environment: [String: String] = [:], flags: [String] = []) throws -> Configuration {
     var object: JSONObject = ["appId": "app", "masterKey": "master"]
     for (name, value) in file { object[name] = value }
     return try Configuration.load(file: object.serialized(), environment: environment, flags: flags).configuration
 }
 
-/// What is told about options without effect.
+/// The warnings about options without effect.
 func told(_ file: JSONObject, environment: [String: String] = [:]) throws -> [String] {
     var object: JSONObject = ["appId": "app", "masterKey": "master"]
     for (name, value) in file { object[name] = value }
     return try Configuration.load(file: object.serialized(), environment: environment, flags: []).warnings
 }
 
-/// The words with which a configuration is refused; nil when it is taken.
+/// The error for a configuration, or nil if it is accepted.
 func refusal(_ file: JSONObject = [:], environment: [String: String] = [:], flags: [String] = []) -> String? {
     do {
         _ = try load(file, environment: environment, flags: flags)

@@ -2,7 +2,7 @@ import JSON
 import ServerConfiguration
 import Testing
 
-/// Limits that cloud code declares.
+/// Rate limits declared by cloud code.
 @Suite struct DeclaredRateLimitTests {
     private static let wrong: [(members: JSONObject, error: String)] = [
         ([:], "rateLimit.requestTimeWindow must be defined"),

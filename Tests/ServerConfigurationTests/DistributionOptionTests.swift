@@ -2,7 +2,6 @@ import JSON
 import ServerConfiguration
 import Testing
 
-/// How the option `distribution` is read.
 @Suite struct DistributionOptionTests {
     private static func rows(_ others: JSONObject) -> JSONObject {
         let option: JSONObject = ["engine": "citus", "mode": "rows"]

@@ -2,7 +2,6 @@ import JSON
 import ServerConfiguration
 import Testing
 
-/// The options of live queries.
 @Suite struct LiveQueryOptionTests {
     private static func load(_ options: JSONObject) throws -> Configuration.LiveQuery {
         let file: JSONObject = (["appId": "a", "masterKey": "m", "port": 1400] as JSONObject).merging(options) { $1 }
@@ -32,7 +31,7 @@ import Testing
         #expect(options.isServed && options.pingInterval == 5000)
         #expect(options.keyPairs.map(\.name) == ["clientKey"] && options.keyPairs.map(\.key) == ["c"])
         #expect(try Self.load([:]).pingInterval == 10_000)
-        // What several processes need elsewhere is taken, and not needed here.
+        // Redis options are accepted, although Roost doesn't need them.
         #expect(try Self.load(["liveQuery": ["classNames": ["A"], "redisURL": "redis://h"]]).isPublished)
     }
 

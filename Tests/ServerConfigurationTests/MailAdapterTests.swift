@@ -14,7 +14,7 @@ struct MailAdapterTests {
         return (configuration.accountMail.delivery, warnings)
     }
 
-    /// The log-in of the user `u` by tokens that an address gives out.
+    /// The log-in of the user `u` with tokens from a token endpoint.
     private static func refreshed(_ url: String, secret: String?) -> Configuration.SMTPLogin {
         .token(
             user: "u",

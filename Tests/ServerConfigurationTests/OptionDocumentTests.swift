@@ -3,9 +3,9 @@ import ServerConfiguration
 import TestTools
 import Testing
 
-/// The tables of docs/configuration.md, made of the options.
+/// Checks that the tables of docs/configuration.md match the options.
 ///
-/// Each stands between a comment with its title and another that ends it. `scripts/document_options.sh` writes them.
+/// Each table is enclosed by two comments. `scripts/document_options.sh` writes the tables.
 @Suite("The tables of options in the documents") struct OptionDocumentTests {
     private static let path = Checkout.path("docs/configuration.md")
 
@@ -31,7 +31,7 @@ import Testing
         #expect(text == current)
     }
 
-    /// The document with the tables as they should be.
+    /// The document with up-to-date tables.
     private static func completed(_ text: String) throws -> String {
         var tables = Dictionary(uniqueKeysWithValues: OptionTable.sections.map { ($0.title, table($0.options)) })
         tables["Defaults by preset"] = presets
@@ -62,7 +62,6 @@ import Testing
             }
     }
 
-    /// The defaults that depend on the preset.
     private static var presets: [String] {
         func rows(_ option: OptionDefinition, _ path: String) -> [String] {
             let inner = option.members.flatMap { rows($0, "\(path).\($0.name)") }

@@ -2,7 +2,7 @@ import JSON
 import ServerConfiguration
 import Testing
 
-/// The option `push` in the shapes that users of parse-server have written.
+/// The option `push` in all formats used with parse-server.
 @Suite struct PushOptionTests {
     private static let token: JSONValue = ["key": "k.p8", "keyId": "K", "teamId": "T"]
 

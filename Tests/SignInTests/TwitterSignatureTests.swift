@@ -1,14 +1,14 @@
 import SignIn
 import Testing
 
-/// Requests that are signed by OAuth 1.0a.
+/// OAuth 1.0a signatures.
 struct TwitterSignatureTests {
     @Test("A request is signed as another implementation signs it, special characters among its secrets")
     func signature() {
         let header = TwitterProvider.authorization(
             url: TwitterProvider.url, key: "key!", secret: "sec'ret", token: "to*ken", tokenSecret: "to(k)",
             nonce: "n0nce", seconds: 1_700_000_000)
-        // The signature was computed by Python's hmac over the base text of RFC 5849, section 3.4.1.
+        // Computed with Python's hmac from the base string of RFC 5849, section 3.4.1.
         #expect(
             header == """
                 OAuth oauth_consumer_key="key%21", oauth_nonce="n0nce", oauth_signature="NkhyJUOLo3bDW0E%2Fy89lqZAjQV0%3D", \

@@ -7,14 +7,15 @@
     struct FreedMemoryTests {
         private static let size = 3_000
 
-        /// Whether the page of an address is in memory.
+        /// Whether the page of an address is resident.
         private static func isResident(_ address: UInt) -> Bool {
             var answer: UInt8 = 0
             let page = UnsafeMutableRawPointer(bitPattern: address & ~UInt(getpagesize() - 1))
             return mincore(page, 1, &answer) == 0 && answer & 1 == 1
         }
 
-        /// Frees pieces between others that stay, and says whether nearly all of them leave memory within some seconds.
+        /// Frees blocks between others that remain, and returns whether nearly all of their pages are returned to the
+        /// system within seconds.
         private static func leaves() async throws -> Bool {
             let pieces = (0..<20_000).map { _ in
                 UnsafeMutableRawBufferPointer.allocate(byteCount: size, alignment: 16)
@@ -35,7 +36,7 @@
 
         @Test("goes back to the system, whatever else lies behind it", .timeLimit(.minutes(2)))
         func returned() async throws {
-            // What other tests allocate meanwhile may come to lie in the same pages.
+            // Retried, because other tests may allocate memory in the same pages.
             while try await !Self.leaves() {}
         }
     }

@@ -7,7 +7,7 @@ struct GateTests {
     private let first = Sender(address: "192.0.2.1")
     private let second = Sender(address: "192.0.2.2")
 
-    /// Who was let in, one after the other.
+    /// The order of admission.
     private final class Order: Sendable {
         private let entries = Mutex<[String]>([])
 
@@ -16,7 +16,7 @@ struct GateTests {
         func note(_ name: String) { entries.withLock { $0.append(name) } }
     }
 
-    /// Waits until something is so; the test's time limit is the end of it.
+    /// Waits until the condition is true. Only the test's time limit ends the wait.
     private func until(_ condition: @Sendable () -> Bool) async throws {
         while !condition() { try await Task.sleep(for: .milliseconds(1)) }
     }
@@ -75,7 +75,7 @@ struct GateTests {
         for sender in (1...32).map({ Sender(address: "192.0.2.\($0)") }) {
             for _ in 0..<256 where gate.tryEnter(of: sender) { inside.append(sender) }
         }
-        // Some leave, and those that have fewer take their places, until nothing changes.
+        // Senders leave and others with fewer slots replace them, until the distribution is stable.
         for _ in 0..<10_000 {
             gate.leave(of: inside.removeFirst())
             let next = Sender(address: "192.0.2.\(Int.random(in: 1...32))")

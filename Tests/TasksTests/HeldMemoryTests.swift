@@ -6,7 +6,6 @@ import Testing
 struct HeldMemoryTests {
     private static let large = HeldMemory.smallest
 
-    /// How often something was read.
     private final class Reads: Sendable {
         private let counter = Mutex(0)
 
@@ -20,7 +19,7 @@ struct HeldMemoryTests {
         }
     }
 
-    /// Waits until something is so; the test's time limit is the end of it.
+    /// Waits until the condition is true. Only the test's time limit ends the wait.
     private func until(_ condition: @Sendable () -> Bool) async throws {
         while !condition() { try await Task.sleep(for: .milliseconds(1)) }
     }

@@ -39,7 +39,7 @@ struct ReadinessTests {
         #expect(readiness.summary.status == .unready)
     }
 
-    /// Answers until it is frozen, and then not at all.
+    /// Responds until frozen.
     private final class Freezing: ReadinessProbe {
         let probeName = "database"
         let isNeeded = true

@@ -36,7 +36,6 @@ struct TraceTests {
         #expect(TraceContext(traceparent: text, tracestate: nil) == nil)
     }
 
-    /// Reads and writes header fields.
     private struct Fields: Extractor, Injector {
         func extract(key: String, from fields: [String: String]) -> String? { fields[key] }
         func inject(_ value: String, forKey key: String, into fields: inout [String: String]) { fields[key] = value }
@@ -63,13 +62,13 @@ struct TraceTests {
         return context
     }
 
-    /// Starts the span of a request whose caller names its own span.
+    /// Starts the span of a request, optionally below a caller's span.
     private static func start(_ tracer: RequestTracer, below span: String? = nil) -> RequestSpan {
         let context = context(tracer, span.map { ["traceparent": $0] } ?? [:])
         return tracer.startSpan("a", context: context, ofKind: .server)
     }
 
-    /// Ends the span of a request and says whether it is exported.
+    /// Ends a request's span, and returns whether it is exported.
     private static func isExported(
         _ span: RequestSpan, isFailed: Bool = false, after duration: Duration = .zero
     ) -> Bool {
@@ -119,7 +118,7 @@ struct TraceTests {
             #expect(Self.isExported(Self.start(tracer), isFailed: true))
         }
         for _ in 0..<100 { #expect(!Self.start(tracer, below: Self.unsampled).isRecording) }
-        // What a server that is called gets says what was decided, not what may become of it.
+        // Downstream calls get the sampling decision made at the start. Later events can't change it.
         var flags: Set<Bool> = []
         for _ in 0..<1_000 {
             let request = Self.start(tracer)

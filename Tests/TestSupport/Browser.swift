@@ -9,11 +9,10 @@ import TestTools
     import SystemPackage
 #endif
 
-/// A headless Chromium of a test's own, with one page. `scripts/browser.py` drives it.
+/// A headless Chromium with one page, driven by `scripts/browser.py`.
 public struct Browser: Sendable {
     private let commands: TestServer
 
-    /// What a page shows, and what was asked for to show it.
     public struct Shown: Sendable {
         private let json: JSONValue
 
@@ -22,29 +21,24 @@ public struct Browser: Sendable {
         public var url: String { json["url"]?.stringValue ?? "" }
         public var title: String { json["title"]?.stringValue ?? "" }
         public var language: String { json["language"]?.stringValue ?? "" }
-        /// The name of the page, as its `meta` tells it.
+        /// The page's name in its `meta` element.
         public var page: String { json["page"]?.stringValue ?? "" }
-        /// The words that people see.
         public var text: String { json["text"]?.stringValue ?? "" }
-        /// The number of scripts in the page.
         public var scripts: Double { json["scripts"]?.numberValue ?? -1 }
-        /// Whether a script has set `window.ran`, or opened a dialog.
+        /// Whether a script has set `window.ran` or opened a dialog.
         public var ranScript: Bool { json["ran"] != false || json["dialogs"] != 0 }
-        /// The values of the fields by their names.
         public var inputs: JSONObject { json["inputs"]?.objectValue ?? [:] }
         public var background: String { json["background"]?.stringValue ?? "" }
         public var requests: [String] { json["requests"]?.arrayValue?.compactMap(\.stringValue) ?? [] }
-        /// What requests said about the page that they come from.
+        /// The `Referer` headers of the page's requests.
         public var referrers: [String] { json["referrers"]?.arrayValue?.compactMap(\.stringValue) ?? [] }
     }
 
-    /// Why a command was not carried out.
     public struct Failure: Error, CustomStringConvertible {
         let text: String
         public var description: String { text }
     }
 
-    /// Starts a browser, runs `body` with it, and ends it.
     public static func run<R: Sendable>(_ body: @escaping @Sendable (Browser) async throws -> R) async throws -> R {
         let folder = FileManager.default.temporaryDirectory.path + "/roost-browser-\(UUID().uuidString)"
         try FileManager.default.createDirectory(atPath: folder, withIntermediateDirectories: true)
@@ -83,22 +77,18 @@ public struct Browser: Sendable {
         return answer
     }
 
-    /// Goes to an address.
     public func open(_ url: String) async throws -> Shown {
         Shown(try await send(["do": "open", "url": .string(url)]))
     }
 
-    /// Writes into a field, as by a keyboard.
     public func fill(_ selector: String, _ text: String) async throws {
         _ = try await send(["do": "fill", "selector": .string(selector), "text": .string(text)])
     }
 
-    /// Clicks, and waits for the page to which that leads.
     public func click(_ selector: String) async throws -> Shown {
         Shown(try await send(["do": "click", "selector": .string(selector)]))
     }
 
-    /// Whether the page is wider than a window of some width.
     public func isTooWide(for width: Int) async throws -> Bool {
         try await send(["do": "look", "width": .number(Double(width))])["isWide"] != false
     }

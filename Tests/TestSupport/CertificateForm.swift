@@ -1,8 +1,7 @@
 import Foundation
 
-/// An X.509 certificate to be signed (RFC 5280), in DER.
+/// An unsigned X.509 certificate (RFC 5280), encoded as DER.
 public struct CertificateForm: Sendable {
-    /// An algorithm of signatures, with its parameters.
     public struct Algorithm: Sendable {
         let bytes: [UInt8]
 
@@ -25,12 +24,12 @@ public struct CertificateForm: Sendable {
     private let extensions: [[UInt8]]
     public var start = Date() - 3600
     public var end: Date
-    /// Whether dates have four digits for the year, which is right from 2050 on.
+    /// Whether years have four digits (GeneralizedTime), as required from 2050 on.
     public var hasLongYears = false
 
-    /// Makes the form of an authority's certificate.
+    /// Creates a certificate authority's certificate.
     ///
-    /// - Parameter key: The public key, in DER with its algorithm.
+    /// - Parameter key: The SubjectPublicKeyInfo in DER.
     public init(authority name: String, key: Data, _ algorithm: Algorithm) {
         self.init(
             issuer: name, subject: name, key, algorithm, end: 86_400,
@@ -40,9 +39,9 @@ public struct CertificateForm: Sendable {
             ])
     }
 
-    /// Makes the form of a certificate for a host or a person.
+    /// Creates a certificate of a host or a person.
     ///
-    /// - Parameter end: When it ends, in seconds from now.
+    /// - Parameter end: The seconds until it expires.
     public init(_ subject: String, issuer: String, key: Data, _ algorithm: Algorithm, end: Double = 86_400) {
         let name = Self.node(0x82, Array(subject.utf8))
         let usage: [UInt8] = [6, 8, 0x2B, 6, 1, 5, 5, 7, 3]
@@ -65,11 +64,10 @@ public struct CertificateForm: Sendable {
         self.end = Date() + end
     }
 
-    /// The certificate, in DER.
+    /// Returns the signed certificate in DER.
     ///
-    /// - Parameters:
-    ///   - outer: The algorithm that stands beside the signature, nil for the one that is signed.
-    ///   - sign: Signs bytes.
+    /// - Parameter outer: The algorithm next to the signature if it differs from the signed one, which makes the
+    ///   certificate invalid.
     public func signed(outer: Algorithm? = nil, by sign: ([UInt8]) throws -> Data) rethrows -> [UInt8] {
         let serial = withUnsafeBytes(of: UInt64.random(in: 1 << 62..<1 << 63).bigEndian) { Array($0) }
         let body = Self.sequence(
@@ -79,14 +77,12 @@ public struct CertificateForm: Sendable {
         return Self.sequence(body + (outer ?? algorithm).bytes + Self.node(3, [0] + Array(try sign(body))))
     }
 
-    /// A certificate in PEM.
     public static func pem(_ certificate: [UInt8]) -> String {
         let text = Data(certificate).base64EncodedString()
         let lines = stride(from: 0, to: text.count, by: 64).map { String(text.dropFirst($0).prefix(64)) }
         return (["-----BEGIN CERTIFICATE-----"] + lines + ["-----END CERTIFICATE-----"]).joined(separator: "\n")
     }
 
-    /// A value in DER: its tag, its length and its contents.
     private static func node(_ tag: UInt8, _ contents: [UInt8]) -> [UInt8] {
         let count = contents.count
         let length: [UInt8] =

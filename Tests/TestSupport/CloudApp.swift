@@ -2,18 +2,16 @@ import Foundation
 import JSON
 import TestTools
 
-/// An app with cloud code, in a folder of its own that is removed with the test.
+/// A temporary folder with the cloud code of an app.
 public struct CloudApp: Sendable {
-    /// The folder.
     public let folder: String
-    /// The file that the option `cloud` names.
     public var main: String { folder + "/cloud/main.js" }
 
-    /// The SDK that an app has: the one that an environment variable names, or a stand-in.
+    /// The Parse SDK in the app's `node_modules`, or none.
     public enum SDK: Sendable {
-        /// A current one, by `PARSE_SDK`.
+        /// The SDK at the path in `PARSE_SDK`.
         case current
-        /// One of the versions 1.x, by `PARSE_SDK1`.
+        /// The SDK 1.x at the path in `PARSE_SDK1`.
         case legacy
         case none
 
@@ -27,9 +25,6 @@ public struct CloudApp: Sendable {
         }
     }
 
-    /// Makes an app.
-    ///
-    /// - Parameter files: The files of the folder `cloud`, by name.
     private init(_ files: [String: String], _ sdk: SDK) throws {
         folder = FileManager.default.temporaryDirectory.path + "/roost-app-\(UUID().uuidString)"
         try FileManager.default.createDirectory(atPath: folder + "/cloud", withIntermediateDirectories: true)
@@ -41,12 +36,11 @@ public struct CloudApp: Sendable {
         for (name, text) in files { try write(text, to: name) }
     }
 
-    /// Writes a file of the folder `cloud`.
     public func write(_ text: String, to name: String) throws {
         try text.write(toFile: folder + "/cloud/\(name)", atomically: true, encoding: .utf8)
     }
 
-    /// The files of an app that lies beside the tests.
+    /// Returns the files of an app in `Tests/NodeHostTests/apps`.
     public static func files(_ name: String) throws -> [String: String] {
         let place = URL(fileURLWithPath: Checkout.path("Tests/NodeHostTests/apps/\(name)"))
         var files: [String: String] = [:]
@@ -56,7 +50,6 @@ public struct CloudApp: Sendable {
         return files
     }
 
-    /// Makes an app, runs `body` with it, and removes it.
     public static func with<R>(
         _ files: [String: String], sdk: SDK = .current, _ body: (CloudApp) async throws -> R
     ) async throws -> R {
@@ -65,7 +58,6 @@ public struct CloudApp: Sendable {
         return try await body(app)
     }
 
-    /// Starts a server with an app, runs `body` with it, and stops it.
     public static func serve<R: Sendable>(
         _ files: [String: String], _ options: JSONObject? = nil, sdk: SDK = .current,
         _ body: @escaping @Sendable (TestServer, CloudApp) async throws -> R

@@ -1,4 +1,4 @@
-/// Runs `body` that many times at once and gives the results in the order of the index.
+/// Runs `body` `count` times concurrently, and returns the results in the order of the index.
 package func concurrently<R: Sendable>(_ count: Int, _ body: @escaping @Sendable (Int) async throws -> R) async throws
     -> [R]
 {

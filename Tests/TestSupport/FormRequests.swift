@@ -1,16 +1,12 @@
-/// A part of a form (`multipart/form-data`).
+/// A part of a `multipart/form-data` body.
 public struct FormPart: Sendable {
     fileprivate let header: String
     fileprivate let content: [UInt8]
 
-    /// A text.
     public static func text(_ name: String, _ text: String) -> FormPart {
         FormPart(header: "Content-Disposition: form-data; name=\"\(name)\"", content: Array(text.utf8))
     }
 
-    /// A file.
-    ///
-    /// - Parameter type: What it says of its type; nil for nothing.
     public static func file(_ name: String, _ filename: String, _ bytes: [UInt8], type: String? = nil) -> FormPart {
         let disposition = "Content-Disposition: form-data; name=\"\(name)\"; filename=\"\(filename)\""
         return FormPart(header: disposition + (type.map { "\r\nContent-Type: \($0)" } ?? ""), content: bytes)
@@ -18,9 +14,6 @@ public struct FormPart: Sendable {
 }
 
 extension TestServer {
-    /// Sends a form.
-    ///
-    /// - Parameter path: Below the mount, such as `/functions/add`.
     public func sendForm(_ path: String, _ parts: [FormPart], as identity: Identity = .anonymous) async throws
         -> TestAnswer
     {

@@ -2,17 +2,16 @@ import NIOCore
 import NIOPosix
 import Synchronization
 
-/// A port for a server whose address must be known before it starts.
+/// Ports for servers whose address must be known before they start.
 public enum FreePort {
     private static let given = Mutex(Set<Int>())
 
-    /// A port of loopback at which nobody listens, outside of those that the system gives to connections. No two callers
-    /// get the same.
+    /// Returns an unused loopback port outside the system's ephemeral range. No two callers get the same.
     ///
-    /// A connection finds out, not a socket that listens: processes that other tests start meanwhile would inherit that,
-    /// and hold the port until they have become another program.
+    /// It tries to connect instead of listening: processes started by other tests would inherit the listening socket
+    /// and hold the port until they execute another program.
     ///
-    /// - Throws: When a hundred are taken.
+    /// - Throws: An error if 100 ports are in use.
     public static func find() async throws -> Int {
         for _ in 0..<100 {
             let port = Int.random(in: 20_000..<32_000)

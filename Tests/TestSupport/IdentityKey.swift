@@ -4,19 +4,17 @@ import Foundation
 import JSON
 import OrderedCollections
 
-/// A key by which a stand-in of an identity provider signs tokens.
+/// A key that signs tokens of a fake identity provider.
 public struct IdentityKey: Sendable {
-    /// The id of the key.
     public let id: String
     private let key: _RSA.Signing.PrivateKey
 
-    /// Makes a key of 2048 bits.
     public init(_ id: String) throws {
         self.id = id
         key = try _RSA.Signing.PrivateKey(keySize: .bits2048)
     }
 
-    /// The public half, as issuers publish it (RFC 7517).
+    /// The public key as a JWK (RFC 7517).
     public var published: JSONValue {
         get throws {
             let numbers = try key.publicKey.getKeyPrimitives()
@@ -27,19 +25,16 @@ public struct IdentityKey: Sendable {
         }
     }
 
-    /// The public half, as text, which a forger knows.
+    /// The public key in PEM, which an attacker knows.
     public var publicText: String { key.publicKey.pemRepresentation }
 
-    /// A token with claims.
-    ///
-    /// - Parameter header: Members of the header in place of the usual ones.
     public func token(_ claims: JSONObject, header: JSONObject = [:]) throws -> String {
         let signed = try Self.unsigned(claims, header.merging(["alg": "RS256", "kid": .string(id)]) { own, _ in own })
         let signature = try key.signature(for: SHA256.hash(data: Array(signed.utf8)), padding: .insecurePKCS1v1_5)
         return "\(signed).\(Self.base64(signature.rawRepresentation))"
     }
 
-    /// A token that a forger signs by the text of the public half, as if it were a secret.
+    /// Returns a token whose HMAC uses the public key as its secret (algorithm confusion).
     public func forged(_ claims: JSONObject) throws -> String {
         let signed = try Self.unsigned(claims, ["alg": "HS256", "typ": "JWT", "kid": .string(id)])
         let code = HMAC<SHA256>.authenticationCode(
@@ -47,12 +42,10 @@ public struct IdentityKey: Sendable {
         return "\(signed).\(Self.base64(Data(code)))"
     }
 
-    /// The part of a token that is signed.
     public static func unsigned(_ claims: JSONObject, _ header: JSONObject) throws -> String {
         [header, claims].map { base64(Data(JSONValue.object($0).text.utf8)) }.joined(separator: ".")
     }
 
-    /// Base64 for URLs, without padding.
     public static func base64(_ data: Data) -> String {
         data.base64EncodedString().replacing("+", with: "-").replacing("/", with: "_").replacing("=", with: "")
     }

@@ -6,24 +6,21 @@ import NIOPosix
 import NIOSSL
 import Synchronization
 
-/// All of the internet that identity providers are, on loopback: a proxy that takes `CONNECT` to any host, and answers in
-/// its place over TLS, by a certificate of an authority of its own.
+/// A stand-in for all identity providers: a local proxy that accepts `CONNECT` to any host and responds over TLS with a
+/// certificate of its own authority.
 ///
-/// A server reaches it by the options of ``options``.
+/// A server uses it with ``options``.
 public final class IdentityStandIn: Sendable {
-    /// A request to one of the hosts.
     public struct Request: Sendable {
         public var host: String
         public var method: String
-        /// The path with its query.
+        /// The path and the query.
         public var path: String
         public var headers: [String: String]
         public var body: String
-        /// The body as it came.
         public var bytes: [UInt8] = []
     }
 
-    /// What a host answers.
     public struct Reply: Sendable {
         public var status = 200
         public var headers: [(String, String)] = []
@@ -35,13 +32,11 @@ public final class IdentityStandIn: Sendable {
             self.headers = headers
         }
 
-        /// An answer in JSON.
         public init(_ json: JSONValue, status: Int = 200, headers: [(String, String)] = []) {
             self.init(json.text, status: status, headers: headers)
         }
     }
 
-    /// What answers requests.
     public typealias Answer = @Sendable (Request) async throws -> Reply
 
     private let answer: Mutex<Answer>
@@ -50,13 +45,11 @@ public final class IdentityStandIn: Sendable {
     private let channel = Mutex<(any Channel)?>(nil)
     private let folder: String
 
-    /// The requests that came, in their order.
     public var requests: [Request] { seen.withLock { $0 } }
 
-    /// Has other answers given from now on.
     public func setAnswer(_ answer: @escaping Answer) { self.answer.withLock { $0 = answer } }
 
-    /// The options of a server that reaches identity providers here.
+    /// The options of a server that reaches identity providers through this proxy.
     public var options: JSONObject {
         let port = channel.withLock { $0?.localAddress?.port } ?? 0
         return [
@@ -73,7 +66,6 @@ public final class IdentityStandIn: Sendable {
         try authority.pem.write(toFile: folder + "/authority.pem", atomically: true, encoding: .utf8)
     }
 
-    /// Starts a stand-in, runs `body` with it, and stops it.
     public static func run<R: Sendable>(
         _ answer: @escaping Answer, _ body: @Sendable (IdentityStandIn) async throws -> R
     ) async throws -> R {
@@ -111,7 +103,6 @@ public final class IdentityStandIn: Sendable {
     fileprivate func context(for host: String) throws -> NIOSSLContext { try authority.context(for: host) }
 }
 
-/// Reads `CONNECT host:port`, says yes, and speaks TLS from then on.
 private final class ConnectHandler: ChannelInboundHandler, RemovableChannelHandler {
     typealias InboundIn = ByteBuffer
     typealias OutboundOut = ByteBuffer
@@ -142,7 +133,6 @@ private final class ConnectHandler: ChannelInboundHandler, RemovableChannelHandl
     }
 }
 
-/// Answers the requests to one host.
 private final class HostHandler: ChannelInboundHandler {
     typealias InboundIn = HTTPServerRequestPart
     typealias OutboundOut = HTTPServerResponsePart

@@ -1,10 +1,7 @@
 import JSON
 
-/// A request that brings a file in a form, as dashboards send it.
+/// A file upload to an import route, in the format of dashboards.
 package enum ImportForm {
-    /// Sends a file to one of the import routes.
-    ///
-    /// - Parameter path: Below the mount, such as `/import_data/Song`.
     package static func send(
         _ file: String, to path: String, of server: TestServer, as identity: TestServer.Identity = .master,
         fields: [String: String] = [:]
@@ -22,6 +19,5 @@ package enum ImportForm {
 }
 
 extension TestAnswer {
-    /// What an import says of each row.
     package var rows: [JSONValue] { self["response"]?.arrayValue ?? [] }
 }

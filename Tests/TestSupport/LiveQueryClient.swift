@@ -5,11 +5,10 @@ import NIOPosix
 import NIOWebSocket
 import Synchronization
 
-/// A client of live queries, over a WebSocket connection of its own.
+/// A live-query client with one WebSocket connection.
 public final class LiveQueryClient: Sendable {
     private typealias Frames = NIOAsyncChannel<WebSocketFrame, WebSocketFrame>
 
-    /// What did not come in time, or came instead.
     public struct Unexpected: Error, CustomStringConvertible {
         public let description: String
     }
@@ -25,11 +24,6 @@ public final class LiveQueryClient: Sendable {
 
     private init(_ outbound: NIOAsyncChannelOutboundWriter<WebSocketFrame>) { self.outbound = outbound }
 
-    /// Opens a connection, runs `body` with it, and closes it.
-    ///
-    /// - Parameters:
-    ///   - answersPings: Whether the client shows that it is there when it is asked.
-    ///   - readsAnswers: Whether it reads what the server sends.
     static func run<R: Sendable>(
         port: Int, path: String, headers: [String: String], answersPings: Bool, readsAnswers: Bool,
         _ body: @escaping @Sendable (LiveQueryClient) async throws -> R
@@ -89,21 +83,18 @@ public final class LiveQueryClient: Sendable {
         state.withLock { $0.isClosed = true }
     }
 
-    /// How many times the server asked whether the client is there, and was answered.
     public var pings: Int { state.withLock { $0.pings } }
 
-    /// Sends a message.
     public func send(_ message: JSONObject) async throws { try await send(text: message.text) }
 
-    /// Sends any text.
     public func send(text: String) async throws {
         try await outbound.write(
             WebSocketFrame(fin: true, opcode: .text, maskKey: .random(), data: ByteBuffer(string: text)))
     }
 
-    /// The next message that the server sends.
+    /// Returns the server's next message.
     ///
-    /// - Throws: ``Unexpected`` when none comes in time.
+    /// - Throws: ``Unexpected`` on a time-out.
     public func next(within limit: Duration = .seconds(30)) async throws -> JSONObject {
         let end = ContinuousClock.now + limit
         while ContinuousClock.now < end {
@@ -117,19 +108,18 @@ public final class LiveQueryClient: Sendable {
         throw Unexpected(description: "no message came")
     }
 
-    /// The next messages, as many as are wanted.
     public func next(_ count: Int) async throws -> [JSONObject] {
         var messages: [JSONObject] = []
         for _ in 0..<count { messages.append(try await next()) }
         return messages
     }
 
-    /// Whether the server closes the connection.
+    /// Waits for the server to close the connection. Returns false on a time-out.
     public func isClosed() async throws -> Bool { try await eventually { state.withLock { $0.isClosed } } }
 
-    /// Says who the client is, and takes the answer.
+    /// Sends `connect` and waits for the response.
     ///
-    /// - Returns: The id that the server gives the client.
+    /// - Returns: The client id.
     @discardableResult
     public func connect(sessionToken: String? = nil, _ members: JSONObject? = nil) async throws -> String {
         var message: JSONObject = ["op": "connect", "applicationId": .string(TestServer.applicationID)]
@@ -143,9 +133,9 @@ public final class LiveQueryClient: Sendable {
         return id
     }
 
-    /// Subscribes, and takes the answer.
+    /// Subscribes and waits for the response.
     ///
-    /// - Parameter query: What stands beside the class: `where`, `keys`, `watch`.
+    /// - Parameter query: Further members of the query: `where`, `keys`, `watch`.
     @discardableResult
     public func subscribe(
         _ id: Int, _ className: String, _ query: JSONObject? = nil, sessionToken: String? = nil,
@@ -163,12 +153,10 @@ public final class LiveQueryClient: Sendable {
 }
 
 extension TestServer {
-    /// The options of a server that serves live queries of classes.
     public static func publishing(_ classNames: JSONValue...) -> JSONObject {
         ["liveQuery": ["classNames": .array(classNames)], "startLiveQueryServer": true]
     }
 
-    /// Starts a server, runs `body` with it and a connected client of live queries, and stops it.
     public static func runLive(
         _ options: JSONObject, _ body: @escaping @Sendable (TestServer, LiveQueryClient) async throws -> Void
     ) async throws {
@@ -180,7 +168,6 @@ extension TestServer {
         }
     }
 
-    /// Opens a connection of live queries, runs `body` with it, and closes it.
     public func liveQuery<R: Sendable>(
         path: String = "/parse", headers: [String: String] = [:], answersPings: Bool = true, readsAnswers: Bool = true,
         _ body: @escaping @Sendable (LiveQueryClient) async throws -> R

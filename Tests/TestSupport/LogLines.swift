@@ -1,16 +1,14 @@
 public import Logging
 import Synchronization
 
-/// The lines of a log, from the lowest level on, as texts with what they carry.
+/// Records log lines of all levels, with their metadata, as texts.
 public final class LogLines: Sendable {
     private let lines = Mutex<[String]>([])
 
     public init() {}
 
-    /// The lines so far.
     public var all: [String] { lines.withLock { $0 } }
 
-    /// A logger whose lines come here.
     public var logger: Logger { Logger(label: "test", factory: { _ in Handler(lines: self) }) }
 
     fileprivate func add(_ line: String) { lines.withLock { $0.append(line) } }

@@ -9,13 +9,11 @@ import TestTools
     import SystemPackage
 #endif
 
-/// A mail server of a test's own, which keeps the mails that it is sent.
+/// A mail server that stores the mails it receives.
 public struct MailCatcher: Sendable {
-    /// The port that it listens on.
     public let port: Int
     private let folder: String
 
-    /// A mail that came.
     public struct Mail: Sendable {
         private let json: JSONValue
 
@@ -23,48 +21,38 @@ public struct MailCatcher: Sendable {
 
         public var recipients: [String] { json["recipients"]?.arrayValue?.compactMap(\.stringValue) ?? [] }
         public var subject: String { json["subject"]?.stringValue ?? "" }
-        /// What people see of the sender.
         public var from: String { json["from"]?.stringValue ?? "" }
         public var text: String { json["text"]?.stringValue ?? "" }
         public var html: String { json["html"]?.stringValue ?? "" }
-        /// The bytes that came, with their header fields.
         public var raw: String {
             String(decoding: Data(base64Encoded: json["raw"]?.stringValue ?? "") ?? Data(), as: UTF8.self)
         }
 
-        /// The link in the text; empty without one.
         public var link: String {
             text.split(whereSeparator: \.isWhitespace).first { $0.hasPrefix("http") }.map(String.init) ?? ""
         }
 
-        /// A parameter of the link.
         public func parameter(_ name: String) -> String? {
             URLComponents(string: link)?.queryItems?.first { $0.name == name }?.value
         }
     }
 
-    /// Whether a mail server speaks TLS. With TLS it takes mails from the user `music` only, who brings `secret`.
+    /// The TLS mode. With TLS, the server accepts mails only from the user `music` with the password `secret`.
     public enum Security: String, Sendable {
         case none
-        /// From the beginning.
         case tls
-        /// When it is asked to.
         case startTLS = "starttls"
     }
 
-    /// How users log in: by a password, or by an access token.
     public enum Login: String, Sendable {
         case password
         case xoauth2 = "XOAUTH2"
         case oauthBearer = "OAUTHBEARER"
     }
 
-    /// The certificate of the authority that signed that of the server `localhost`, in a file.
+    /// The path of the certificate of the authority that signed the server's certificate for `localhost`.
     public var authority: String { folder + "/authority.pem" }
 
-    /// Starts a mail server, runs `body` with it, and stops it.
-    ///
-    /// - Parameter port: The port to listen on; 0 for any that is free.
     public static func run<R: Sendable>(
         port: Int = 0, security: Security = .none, login: Login = .password,
         _ body: @escaping @Sendable (MailCatcher) async throws -> R
@@ -109,28 +97,26 @@ public struct MailCatcher: Sendable {
         }
     }
 
-    /// Why a mail did not come.
     public struct Failure: Error, CustomStringConvertible {
         let text: String
         public var description: String { text }
     }
 
-    /// Has the server take mails from now on, and end connections in place of an answer.
+    /// From now on, closes connections instead of responding to mails that were received.
     public func fallSilent() { _ = FileManager.default.createFile(atPath: folder + "/mute", contents: nil) }
 
-    /// Has the server not answer in a phase from now on: `RCPT`, `DATA`, `END` of the mail, `QUIT`; nil to answer all.
+    /// Stops responding in a phase: `RCPT`, `DATA`, `END` of the mail or `QUIT`. Nil responds in all phases.
     public func stall(_ phase: String?) throws {
         try (phase ?? "").write(toFile: folder + "/stall", atomically: true, encoding: .utf8)
     }
 
-    /// Waits until the server does not answer in a phase; gives whether it came to that.
+    /// Waits until a client is stalled in a phase. Returns false on a time-out.
     public func waitsInStall(_ phase: String) async throws -> Bool {
         try await eventually {
             FileManager.default.contents(atPath: folder + "/stalled").map { $0 == Data(phase.utf8) } ?? false
         }
     }
 
-    /// All mails that came, in order.
     public func mails() throws -> [Mail] {
         try FileManager.default.contentsOfDirectory(atPath: folder).filter { $0.hasSuffix(".mail") }.sorted().compactMap
         {
@@ -140,7 +126,7 @@ public struct MailCatcher: Sendable {
 
     /// Waits for a mail to an address.
     ///
-    /// - Parameter number: Which one: 1 for the first.
+    /// - Parameter number: The position among the mails to this address, from 1.
     public func mail(to address: String, number: Int = 1, within time: Duration = .seconds(60)) async throws -> Mail {
         let end = ContinuousClock.now + time
         while true {
@@ -151,10 +137,8 @@ public struct MailCatcher: Sendable {
         }
     }
 
-    /// The options of a server that sends its mails here.
     public func options(_ others: JSONObject? = nil) -> JSONObject { Self.options(others, port: port) }
 
-    /// The options of a server that sends its mails to a port of this machine.
     public static func options(_ others: JSONObject? = nil, port: Int) -> JSONObject {
         let adapter: JSONValue = [
             "module": "smtp",

@@ -1,12 +1,10 @@
 import JSON
 
-/// The samples of metrics, by their names with labels, as `roost_logins_total{method="password",result="ok"}`.
+/// Metric samples by name and labels, such as `roost_logins_total{method="password",result="ok"}`.
 public struct MetricSamples: Sendable {
-    /// The text as it came.
     public let text: String
     private let values: [String: Double]
 
-    /// Reads what a server answered.
     public init(_ text: String) {
         self.text = text
         var values: [String: Double] = [:]
@@ -17,24 +15,18 @@ public struct MetricSamples: Sendable {
         self.values = values
     }
 
-    /// The value of a sample; nil when there is none.
     public subscript(name: String) -> Double? { values[name] }
 
-    /// The names that begin so.
     public func names(beginningWith prefix: String) -> [String] { values.keys.filter { $0.hasPrefix(prefix) }.sorted() }
 
-    /// The sum of all samples whose names begin so.
     public func sum(_ prefix: String) -> Double { names(beginningWith: prefix).reduce(0) { $0 + (values[$1] ?? 0) } }
 
-    /// How many connections have a request under way.
     public var activeRequests: Int { Int(self[#"roost_http_connections{state="active"}"#] ?? 0) }
 
-    /// How many series there are.
     public var count: Int { values.count }
 }
 
 extension TestServer {
-    /// Starts a server with metrics at a port of their own, runs `body` with both, and stops it.
     public static func runMeasured(
         _ options: JSONObject? = nil, _ body: @escaping @Sendable (TestServer, Int) async throws -> Void
     ) async throws {
@@ -46,7 +38,6 @@ extension TestServer {
         try await run(options) { server in try await body(server, port) }
     }
 
-    /// Reads the metrics at a port of their own.
     public static func metrics(at port: Int) async throws -> MetricSamples {
         let answer = try await TestServer(url: "http://127.0.0.1:\(port)", databaseURI: "").send(
             "GET", "/metrics", as: .nobody)

@@ -3,10 +3,9 @@ import NIOCore
 import NIOPosix
 import Synchronization
 
-/// A forwarder before PostgreSQL that swallows notifications until it is opened, as a pooler does that lends sessions for
-/// one transaction at a time, or that holds back what asks for them.
+/// A proxy in front of PostgreSQL that drops notifications until it is opened, like a transaction pooler. It can also
+/// hold back single statements.
 public final class NotificationFilter: Sendable {
-    /// The database behind it.
     public let uri: String
     private let gate: Gate
 
@@ -19,12 +18,11 @@ public final class NotificationFilter: Sendable {
         self.gate = gate
     }
 
-    /// Lets notifications pass from now on.
     public func open() { gate.isOpen.store(true, ordering: .relaxed) }
 
-    /// Runs `body` with a forwarder of its own before a database.
+    /// Runs `body` with a proxy in front of a database.
     ///
-    /// - Parameter held: What clients send and holds this text waits until the forwarder is opened; nil for nothing.
+    /// - Parameter held: Client messages that contain this text wait until the proxy is opened. Nil holds back none.
     public static func run<R: Sendable>(
         before uri: String, holding held: String? = nil, _ body: @Sendable (NotificationFilter) async throws -> R
     ) async throws -> R {
@@ -40,7 +38,7 @@ public final class NotificationFilter: Sendable {
             .bind(host: "127.0.0.1", port: 0).get()
         parts.host = "127.0.0.1"
         parts.port = listener.localAddress?.port
-        // With TLS it could not read what passes.
+        // The proxy can't read encrypted messages.
         parts.queryItems = (parts.queryItems ?? []) + [URLQueryItem(name: "sslmode", value: "disable")]
         do {
             let result = try await body(NotificationFilter(uri: parts.string ?? uri, gate: gate))
@@ -52,7 +50,6 @@ public final class NotificationFilter: Sendable {
         }
     }
 
-    /// Passes on what clients send.
     private final class Forwarder: ChannelInboundHandler {
         typealias InboundIn = ByteBuffer
 
@@ -87,7 +84,6 @@ public final class NotificationFilter: Sendable {
         func channelInactive(context: ChannelHandlerContext) { other.close(promise: nil) }
     }
 
-    /// Passes on what the database answers, message by message.
     private final class Answers: ChannelInboundHandler {
         typealias InboundIn = ByteBuffer
 

@@ -3,16 +3,15 @@ import CryptoExtras
 import Foundation
 import JSON
 
-/// A key by which a stand-in of Game Center signs who a player is, and the authority that signed its certificate.
+/// A key that signs players' identities like Game Center, with a certificate and the authority that signed it.
 public struct PlayerKey: Sendable {
-    /// The certificate of the key, and that of the authority, as PEM.
     public let certificate: String
     public let authority: String
     private let key: _RSA.Signing.PrivateKey
 
-    /// Makes a key and an authority of its own.
+    /// Creates a key and an authority.
     ///
-    /// - Parameter end: When the certificate of the key ends, in seconds from now.
+    /// - Parameter end: The seconds until the key's certificate expires.
     public init(end: Double = 86_400) throws {
         let root = try _RSA.Signing.PrivateKey(keySize: .bits2048)
         key = try _RSA.Signing.PrivateKey(keySize: .bits2048)
@@ -26,7 +25,7 @@ public struct PlayerKey: Sendable {
             CertificateForm("Players", issuer: name, key: key.publicKey.derRepresentation, .rsaSHA256, end: end))
     }
 
-    /// What the SDK of Game Center gives an app about a player.
+    /// Returns the login data that Game Center's SDK provides for a player.
     public func loginData(_ id: String, bundle: String, at date: Date = Date()) throws -> JSONObject {
         let milliseconds = UInt64(date.timeIntervalSince1970 * 1000)
         let salt = Data([1, 2, 3, 4])

@@ -1,8 +1,7 @@
 import Foundation
 
-/// A process with those that it has started.
 public enum ProcessFamily {
-    /// Sends a signal to a process and all its children, as to PostgreSQL.
+    /// Sends a signal to a process and all its children, such as PostgreSQL's.
     public static func signal(_ signal: Int32, to parent: Int32) throws {
         for name in try FileManager.default.contentsOfDirectory(atPath: "/proc") {
             guard let identifier = Int32(name),

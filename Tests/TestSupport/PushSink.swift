@@ -9,61 +9,50 @@ import NIOPosix
 import NIOSSL
 import Synchronization
 
-/// Stands for Apple's and Google's push services: HTTP/2 over TLS with a certificate of its own, answers by how tokens
-/// begin, and signatures that are verified.
+/// Stands in for the push services of Apple and Google: HTTP/2 over TLS with its own certificate. Device tokens select
+/// the responses, and signatures are verified.
 public final class PushSink: Sendable {
-    /// A notification that came.
     public struct Notification: Sendable {
         public var path: String
-        /// The token of the device.
         public var token: String
         public var headers: [String: String]
         public var body: JSONValue
-        /// When it came.
         public var at: ContinuousClock.Instant
     }
 
-    /// How the connections behave.
     public struct Manners: Sendable {
-        /// How many streams there may be on a connection.
+        /// The maximum number of concurrent streams.
         public var streams = 100
-        /// After how many requests a connection says GOAWAY; nil for never.
+        /// The number of requests after which a connection sends GOAWAY, or nil for never.
         public var requestsBeforeGoAway: Int?
-        /// Whether a connection says GOAWAY before it has looked at any request.
+        /// Whether a connection sends GOAWAY before it reads a request.
         public var leavesAtOnce = false
-        /// Every how many streams one is refused; nil for none.
+        /// Refuses every nth stream. Nil refuses none.
         public var refusesEvery: Int?
-        /// How many streams there may be from the first good answer on; nil for as many as before.
+        /// The maximum number of streams from the first successful response on, or nil for no change.
         public var streamsAfterFirst: Int?
-        /// What is answered to the tries of devices, in turn, the last one from then on: by how their tokens begin, or by
-        /// all (an empty text).
+        /// Responses to successive attempts, by prefix of the device token. The empty prefix matches all tokens. The
+        /// last response repeats.
         public var scripts: [String: [Reply]] = [:]
-        /// Whether clients are to have a certificate of the sink's authority.
+        /// Whether clients need a certificate signed by the sink's authority.
         public var wantsCertificates = false
-        /// How Google's access tokens are called, in turn.
+        /// The accepted Google access tokens, in order of use.
         public var accessTokens: Set<String> = ["access-1"]
 
         public init() {}
     }
 
-    /// What becomes of a request.
     public enum Reply: Sendable {
         case answer(Answer)
-        /// The answer comes after a while.
         case late(Duration, Answer)
-        /// The answer comes once a latch is open.
         case held(Latch, Answer)
-        /// The stream is reset, after the request was taken.
+        /// The stream is reset after the request was accepted.
         case reset
-        /// The connection is closed without an answer.
         case close
-        /// There is never an answer.
         case silence
 
-        /// The request is taken.
         public static let good = Reply.answer(Answer())
 
-        /// An answer of Apple's, with its reason, or of Google's, with its code.
         public static func failure(_ status: Int, _ reason: String, retryAfter: Int? = nil) -> Reply {
             .answer(
                 Answer(
@@ -81,22 +70,21 @@ public final class PushSink: Sendable {
         var mostStreams = 0
     }
 
-    /// By what a sink and those who send to it know each other.
+    /// The keys and certificates of a sink and its clients.
     public struct Identity: Sendable {
-        /// The key by which the server signs for Apple, and that of its service account.
+        /// The server's signing keys for Apple and for its service account.
         public let appleKey = P256.Signing.PrivateKey()
         public let accountKey: _RSA.Signing.PrivateKey
         let authority: TestAuthority
         let certificate: (certificate: String, key: String)
 
-        /// A new one.
         public init() throws {
             accountKey = try _RSA.Signing.PrivateKey(keySize: .bits2048)
             authority = try TestAuthority()
             certificate = try authority.certificate(for: "localhost")
         }
 
-        /// The settings of an entry for Apple's devices that lead to a sink, without what says who sends.
+        /// Options of an entry for Apple devices that lead to a sink, without credentials.
         public func place(_ topic: String, port: Int) -> JSONObject {
             [
                 "topic": .string(topic), "address": "localhost", "port": .number(Double(port)),
@@ -104,7 +92,6 @@ public final class PushSink: Sendable {
             ]
         }
 
-        /// An entry of the option `push` for Apple's devices.
         public func apple(_ topic: String, port: Int, _ changes: JSONObject? = nil) -> JSONValue {
             var entry = place(topic, port: port)
             entry["token"] = [
@@ -114,13 +101,11 @@ public final class PushSink: Sendable {
             return .object(entry)
         }
 
-        /// A certificate for a sender, and its key, in PEM.
         public func clientCertificate(end: Double = 86_400) throws -> (certificate: String, key: String) {
             try authority.certificate(for: "app.one", end: end)
         }
     }
 
-    /// By what it knows who sends.
     public let identity: Identity
     let manners: Manners
     private let state = Mutex(State())
@@ -130,41 +115,31 @@ public final class PushSink: Sendable {
         self.identity = identity
     }
 
-    /// What came, in its order.
     public var notifications: [Notification] { state.withLock { $0.notifications } }
 
-    /// The tokens of what came, in order.
     public var tokens: [String] { notifications.map(\.token).sorted() }
 
-    /// The different tokens by which the server said who it is.
+    /// The distinct `authorization` headers of requests.
     public var authorizations: Set<String> { state.withLock { $0.authorizations } }
 
-    /// How many connections there were.
     public var connections: Int { state.withLock { $0.connections } }
 
-    /// The most streams that a connection had at once.
     public var mostStreams: Int { state.withLock { $0.mostStreams } }
 
     func noteConnection() { state.withLock { $0.connections += 1 } }
 
     func noteStreams(_ count: Int) { state.withLock { $0.mostStreams = max($0.mostStreams, count) } }
 
-    /// Forgets what came.
     public func forget() { state.withLock { $0.notifications = [] } }
 
     private func port(_ index: Int) -> Int { state.withLock { $0.channels[index].localAddress?.port ?? 0 } }
 
-    /// The port of Apple's notifications.
     public var port: Int { port(0) }
 
-    /// An entry of the option `push` for Apple's devices.
     public func apple(_ topic: String, _ changes: JSONObject? = nil) -> JSONValue {
         identity.apple(topic, port: port, changes)
     }
 
-    /// The entry for Android's devices.
-    ///
-    /// - Parameter tokens: Where access tokens are given out.
     public func android(tokens: String) -> JSONValue {
         [
             "firebaseServiceAccount": [
@@ -178,8 +153,8 @@ public final class PushSink: Sendable {
     /// Starts a sink, runs `body` with it, and stops it.
     ///
     /// - Parameters:
-    ///   - identity: By what it knows who sends; nil for a new one.
-    ///   - port: Where it takes Apple's notifications; 0 for any.
+    ///   - identity: The keys and certificates, or nil for new ones.
+    ///   - port: The port for Apple notifications, or 0 for any free port.
     public static func run<R: Sendable>(
         _ manners: Manners = Manners(), identity: Identity? = nil, port: Int = 0,
         _ body: @Sendable (PushSink) async throws -> R
@@ -210,7 +185,7 @@ public final class PushSink: Sendable {
                         connection.initialSettings = [
                             HTTP2Setting(parameter: .maxConcurrentStreams, value: manners.streams)
                         ]
-                        // As services do, it lets pass what is still on its way on streams that it has refused.
+                        // Like the real services, it tolerates frames in transit on streams that it has refused.
                         connection.maximumRecentlyResetStreams = 1000
                         try pipeline.addHandler(
                             NIOHTTP2Handler(mode: .server, connectionConfiguration: connection))
@@ -231,13 +206,11 @@ public final class PushSink: Sendable {
         }
     }
 
-    /// What is answered.
     public struct Answer: Sendable {
         public var status = 200
         public var headers: [(String, String)] = []
         public var body = ""
 
-        /// All is well.
         public init(status: Int = 200, headers: [(String, String)] = [], body: String = "") {
             self.status = status
             self.headers = headers
@@ -245,7 +218,6 @@ public final class PushSink: Sendable {
         }
     }
 
-    /// Notes a notification, and says what is answered.
     func take(_ headers: HPACKHeaders, _ bytes: [UInt8]) -> Reply {
         let path = headers.first(name: ":path") ?? ""
         let body = (try? JSONValue(parsing: bytes)) ?? .null

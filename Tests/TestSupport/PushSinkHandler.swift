@@ -2,7 +2,7 @@ import NIOCore
 import NIOHPACK
 import NIOHTTP2
 
-/// Answers the streams of one connection of a ``PushSink``.
+/// Responds to the streams of a connection to a ``PushSink``.
 final class PushSinkHandler: ChannelInboundHandler {
     typealias InboundIn = HTTP2Frame
     typealias OutboundOut = HTTP2Frame
@@ -10,7 +10,7 @@ final class PushSinkHandler: ChannelInboundHandler {
     private let sink: PushSink
     private let manners: PushSink.Manners
     private var streams: [HTTP2StreamID: (headers: HPACKHeaders, body: [UInt8])] = [:]
-    /// The highest stream that was looked at.
+    /// The highest processed stream.
     private var last = HTTP2StreamID.rootStream
     private var count = 0
     private var received = 0
@@ -62,7 +62,7 @@ final class PushSinkHandler: ChannelInboundHandler {
     }
 
     func errorCaught(context: ChannelHandlerContext, error: any Error) {
-        // What still comes on streams after the last one that was named is left alone.
+        // Later streams are ignored after GOAWAY.
         if !hasSaidGoAway { context.close(promise: nil) }
     }
 
@@ -80,7 +80,7 @@ final class PushSinkHandler: ChannelInboundHandler {
         }
         if let most = manners.requestsBeforeGoAway, count >= most, !hasSaidGoAway {
             hasSaidGoAway = true
-            // What comes after the last stream that was looked at is not looked at any more.
+            // Streams after the last processed one are ignored.
             streams = streams.filter { $0.key < last }
             write(context, .rootStream, .goAway(lastStreamID: last, errorCode: .noError, opaqueData: nil))
         }

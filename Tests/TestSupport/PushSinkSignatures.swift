@@ -3,9 +3,8 @@ import CryptoExtras
 import Foundation
 public import JSON
 
-/// What a ``PushSink`` sees of signatures.
 extension PushSink {
-    /// Whether Apple would take a token: ES256 by the key, of the team, not older than an hour.
+    /// Whether Apple would accept a token: an ES256 signature of the key, the right team, at most one hour old.
     func isSigned(_ authorization: String) -> Bool {
         if manners.wantsCertificates { return authorization.isEmpty }
         let parts = authorization.dropFirst(7).split(separator: ".").map(String.init)
@@ -19,7 +18,7 @@ extension PushSink {
             && identity.appleKey.publicKey.isValidSignature(signature, for: Array("\(parts[0]).\(parts[1])".utf8))
     }
 
-    /// The claims of an assertion of the service account; nil when its key did not sign it (RS256).
+    /// Returns the claims of a service account's assertion, or nil if its RS256 signature is invalid.
     public func claims(ofAssertion assertion: String) -> JSONValue? {
         let parts = assertion.split(separator: ".").map(String.init)
         guard parts.count == 3, Self.json(parts[0])?["alg"] == "RS256", let bytes = Self.bytes(parts[2]),

@@ -2,16 +2,11 @@ import AsyncHTTPClient
 import NIOCore
 import NIOSSL
 
-/// A client that speaks HTTP over TLS to one host, which is this machine under a name.
+/// An HTTPS client that connects to this machine under the name of a host. It reuses its connection.
 public final class SecureClient: Sendable {
     private let client: HTTPClient
     private let host: String
 
-    /// Makes a client that keeps its connection open between requests.
-    ///
-    /// - Parameters:
-    ///   - host: The name that the certificate of the server must have.
-    ///   - authority: Who must have signed it.
     public init(to host: String, trusting authority: TestAuthority) throws {
         self.host = host
         var tls = TLSConfiguration.makeClientConfiguration()
@@ -22,7 +17,6 @@ public final class SecureClient: Sendable {
         client = HTTPClient(eventLoopGroup: .singletonMultiThreadedEventLoopGroup, configuration: configuration)
     }
 
-    /// Makes a GET request.
     public func get(_ path: String, port: Int) async throws -> TestAnswer {
         let request = HTTPClientRequest(url: "https://\(host):\(port)\(path)")
         let response = try await client.execute(request, timeout: .seconds(20))
@@ -32,6 +26,5 @@ public final class SecureClient: Sendable {
             status: Int(response.status.code), headers: Dictionary(fields) { $1 }, bytes: Array(body.readableBytesView))
     }
 
-    /// Closes its connection.
     public func shutdown() async { try? await client.shutdown() }
 }

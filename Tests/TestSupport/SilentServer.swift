@@ -2,9 +2,8 @@ import NIOCore
 import NIOPosix
 import Synchronization
 
-/// A server that takes connections and says nothing.
+/// A server that accepts connections and never responds.
 public final class SilentServer: Sendable {
-    /// The port that it listens on.
     public let port: Int
     private let visitors: Visitors
 
@@ -30,15 +29,13 @@ public final class SilentServer: Sendable {
         self.visitors = visitors
     }
 
-    /// How many connections there were.
     public var connections: Int { visitors.state.withLock { $0.count } }
 
-    /// Sets what happens as soon as somebody connects, however long a test has to wait for its turn.
+    /// Runs an action on each connection, independent of the test's own progress.
     public func onConnection(_ action: @escaping @Sendable () -> Void) {
         visitors.state.withLock { $0.action = action }
     }
 
-    /// Starts a server on a free port of loopback, runs `body`, and stops it.
     public static func run<R: Sendable>(_ body: @Sendable (SilentServer) async throws -> R) async throws -> R {
         let visitors = Visitors()
         let channel = try await ServerBootstrap(group: .singletonMultiThreadedEventLoopGroup)

@@ -2,13 +2,11 @@ import Foundation
 import JSON
 import TestTools
 
-/// A collector of traces of a test's own, which reads them by OpenTelemetry's own library.
+/// A trace collector that decodes spans with OpenTelemetry's own library.
 public struct SpanCollector: Sendable {
-    /// The address for the option `tracingEndpoint`.
     public let address: String
     private let folder: String
 
-    /// Starts a collector, runs `body` with it, and stops it.
     public static func run<R: Sendable>(_ body: @escaping @Sendable (SpanCollector) async throws -> R) async throws -> R
     {
         let folder = FileManager.default.temporaryDirectory.path + "/roost-spans-\(UUID().uuidString)"
@@ -26,12 +24,11 @@ public struct SpanCollector: Sendable {
         }
     }
 
-    /// There is no Python, or not the library.
     struct Failure: Error, CustomStringConvertible {
         var description: String { "the collector does not start: scripts/test_libraries.sh installs what it needs" }
     }
 
-    /// The spans that came, each once: what is not answered in time is sent again.
+    /// The received spans without duplicates, because unacknowledged spans are sent again.
     public var spans: [JSONValue] {
         let text = (try? String(contentsOfFile: folder + "/spans", encoding: .utf8)) ?? ""
         var ids: Set<String> = []
@@ -39,7 +36,7 @@ public struct SpanCollector: Sendable {
             .filter { span in span["spanId"]?.stringValue.map { ids.insert($0).inserted } ?? true }
     }
 
-    /// Whether it refuses all for now.
+    /// Rejects all requests while busy.
     public func setBusy(_ isBusy: Bool) {
         if isBusy {
             _ = FileManager.default.createFile(atPath: folder + "/busy", contents: nil)
@@ -48,6 +45,5 @@ public struct SpanCollector: Sendable {
         }
     }
 
-    /// Whether it has refused any.
     public var hasRefused: Bool { FileManager.default.fileExists(atPath: folder + "/refused") }
 }

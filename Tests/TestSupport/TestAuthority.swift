@@ -2,14 +2,12 @@ import Crypto
 import Foundation
 import NIOSSL
 
-/// An authority of a test's own, which signs certificates of servers.
+/// A certificate authority for tests.
 public final class TestAuthority: Sendable {
     private static let name = "Authority of the tests"
     private let key = P256.Signing.PrivateKey()
-    /// The certificate of the authority itself, which clients are to trust.
     public let pem: String
 
-    /// Makes one with a new key.
     public init() throws {
         let form = CertificateForm(authority: Self.name, key: key.publicKey.derRepresentation, .ecdsaSHA256)
         pem = try Self.signed(form, by: key)
@@ -19,9 +17,9 @@ public final class TestAuthority: Sendable {
         CertificateForm.pem(try form.signed { try key.signature(for: $0).derRepresentation })
     }
 
-    /// A certificate for a host, and its key, in PEM.
+    /// Creates a certificate for a host, and its key, in PEM.
     ///
-    /// - Parameter end: When it ends, in seconds from now.
+    /// - Parameter end: The seconds until it expires.
     public func certificate(for host: String, end: Double = 86_400) throws -> (certificate: String, key: String) {
         let own = P256.Signing.PrivateKey()
         let form = CertificateForm(
@@ -29,14 +27,12 @@ public final class TestAuthority: Sendable {
         return (try Self.signed(form, by: key), own.pemRepresentation)
     }
 
-    /// Writes a certificate for a host, and its key, to the files `certificate.pem` and `key.pem` of a folder.
     public func write(for host: String, end: Double = 86_400, to folder: String) throws {
         let (certificate, key) = try certificate(for: host, end: end)
         try certificate.write(toFile: folder + "/certificate.pem", atomically: true, encoding: .utf8)
         try key.write(toFile: folder + "/key.pem", atomically: true, encoding: .utf8)
     }
 
-    /// What a server for a host speaks TLS by.
     func context(for host: String) throws -> NIOSSLContext {
         let (certificate, key) = try certificate(for: host)
         return try NIOSSLContext(
@@ -45,11 +41,11 @@ public final class TestAuthority: Sendable {
                 privateKey: .privateKey(try NIOSSLPrivateKey(bytes: Array(key.utf8), format: .pem))))
     }
 
-    /// What a client speaks TLS by that trusts this authority alone.
+    /// Returns the TLS context of a client that trusts only this authority.
     ///
     /// - Parameters:
-    ///   - version: The one version of TLS that it speaks; nil for all.
-    ///   - cipher: The one cipher suite of TLS 1.2 that it knows; nil for the usual ones.
+    ///   - version: The only TLS version, or nil for all.
+    ///   - cipher: The only TLS 1.2 cipher suite, or nil for the defaults.
     public func client(version: TLSVersion? = nil, cipher: NIOTLSCipher? = nil) throws -> NIOSSLContext {
         var configuration = TLSConfiguration.makeClientConfiguration()
         configuration.trustRoots = .certificates(try NIOSSLCertificate.fromPEMBytes(Array(pem.utf8)))

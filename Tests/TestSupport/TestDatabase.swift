@@ -1,12 +1,10 @@
 import Logging
 import Postgres
 
-/// The database of a test's server, seen past the server.
+/// Direct access to the database of a test's server.
 extension TestServer {
-    /// Runs statements on the server's database.
     public func execute(_ script: String) async throws { try await Self.execute(script, on: databaseURI) }
 
-    /// The rows of a query on the server's database. Every column must be a text.
     public func rows(_ sql: String, _ parameters: [String] = []) async throws -> [[String?]] {
         try await Self.withClient(databaseURI) { client in
             let result = try await client.query(sql, parameters.map { .text($0) })
@@ -16,10 +14,8 @@ extension TestServer {
         }
     }
 
-    /// The first column of a query on the server's database, which must be a text.
     public func texts(_ sql: String) async throws -> [String] { try await rows(sql).compactMap { $0.first ?? nil } }
 
-    /// The first column of a query on a database, which must be a text.
     public static func texts(_ sql: String, on uri: String) async throws -> [String] {
         try await withClient(uri) { client in
             let result = try await client.query(sql)
@@ -27,11 +23,11 @@ extension TestServer {
         }
     }
 
-    /// Runs `body` while a transaction of another session holds the locks that a statement takes.
+    /// Runs `body` while another transaction holds the locks of a statement.
     ///
     /// - Parameters:
     ///   - last: A statement that the transaction runs after `body`.
-    ///   - commits: Whether the transaction is committed in the end, and not undone.
+    ///   - commits: Whether the transaction commits. Otherwise it rolls back.
     public func whileLocked<R: Sendable>(
         _ statement: String, last: String? = nil, commits: Bool = false, _ body: @Sendable () async throws -> R
     ) async throws -> R {
@@ -47,16 +43,14 @@ extension TestServer {
         }
     }
 
-    /// The statements of the database that wait for locks.
     public static let lockWaits =
         "SELECT query FROM pg_stat_activity WHERE datname = current_database() AND wait_event_type = 'Lock'"
 
-    /// Whether so many statements come to wait for locks.
+    /// Waits until this many statements wait for locks. Returns false on a time-out.
     public func waitsForLocks(_ count: Int = 1) async throws -> Bool {
         try await eventually { try await texts(Self.lockWaits).count >= count }
     }
 
-    /// Runs statements on a database.
     public static func execute(_ script: String, on uri: String) async throws {
         try await withClient(uri) { try await $0.execute(script: script) }
     }

@@ -4,52 +4,40 @@ import JSON
 import NIOCore
 import NIOHTTP1
 
-/// The answer to a request of a test.
 public struct TestAnswer: Sendable {
-    /// The HTTP status.
     public let status: Int
-    /// The header fields, names in lower case.
     public let headers: [String: String]
-    /// The bytes.
     public let bytes: [UInt8]
 
-    /// The body as JSON; null when it is none.
     public var json: JSONValue { (try? JSONValue(parsing: bytes)) ?? .null }
 
-    /// A member of the body.
     public subscript(key: String) -> JSONValue? { json[key] }
 }
 
 extension TestServer {
-    /// All tests begin at once, and the machine may be small: connecting may take longer than usual.
+    /// Connecting can take long, because all tests start at once and the machine may be small.
     private static let client = {
         var configuration = HTTPClient.Configuration.singletonConfiguration
         configuration.timeout.connect = .seconds(60)
         configuration.redirectConfiguration = .disallow
-        // Lists of lines that are alike are packed to a fraction of their size.
+        // Repetitive lists of lines compress to a fraction of their size.
         configuration.decompression = .enabled(limit: .none)
-        // No request of a test waits for the answer to another.
+        // Requests of different tests must not wait for each other.
         configuration.connectionPool.concurrentHTTP1ConnectionsPerHostSoftLimit = 256
         return HTTPClient(configuration: configuration)
     }()
 
-    /// As whom a request is made.
     public enum Identity: Sendable {
-        /// With the application id and the REST key.
         case anonymous
-        /// Like that, with a session token.
         case session(String)
-        /// With the master key.
         case master
-        /// With the maintenance key.
         case maintenance
-        /// With no header of Parse's at all.
         case nobody
     }
 
-    /// Makes a request with a JSON body.
+    /// Sends a request with a JSON body.
     ///
-    /// - Parameter path: Below the mount, such as `/classes/Song`, with a query string if one is wanted.
+    /// - Parameter path: The path below the mount path, such as `/classes/Song`, optionally with a query.
     public func send(
         _ method: String, _ path: String, _ body: JSONValue? = nil, as identity: Identity = .anonymous,
         headers: [String: String] = [:]
@@ -59,7 +47,6 @@ extension TestServer {
         return try await send(method, path, bytes: body?.serialized() ?? [], as: identity, headers: headers)
     }
 
-    /// Makes a request with bytes as its body.
     public func send(
         _ method: String, _ path: String, bytes: [UInt8], as identity: Identity = .anonymous,
         headers: [String: String] = [:]
@@ -77,7 +64,6 @@ extension TestServer {
         return TestAnswer(status: Int(response.status.code), headers: fields, bytes: Array(buffer.readableBytesView))
     }
 
-    /// Finds objects of a class.
     public func find(_ className: String, _ parameters: JSONObject? = nil, as identity: Identity = .anonymous)
         async throws
         -> TestAnswer
@@ -87,7 +73,6 @@ extension TestServer {
         return try await send("POST", "/classes/\(className)", .object(body), as: identity)
     }
 
-    /// Signs a user up and gives the id and the session token.
     public func signUp(_ name: String, password: String = "secret", _ fields: JSONObject? = nil) async throws -> (
         id: String, token: String
     ) {
@@ -101,7 +86,6 @@ extension TestServer {
         return (id, token)
     }
 
-    /// Creates an object and gives its id.
     public func create(_ className: String, _ fields: JSONObject, as identity: Identity = .anonymous) async throws
         -> String
     {
@@ -127,13 +111,10 @@ extension TestServer {
     }
 }
 
-/// An answer that a helper did not expect.
 public struct UnexpectedAnswer: Error, CustomStringConvertible {
     let answer: TestAnswer
 
-    /// An answer that was not expected.
     public init(answer: TestAnswer) { self.answer = answer }
 
-    /// The status and the body.
     public var description: String { "\(answer.status) \(String(decoding: answer.bytes, as: UTF8.self))" }
 }

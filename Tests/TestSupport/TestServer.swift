@@ -9,11 +9,9 @@ import ServerConfiguration
 import ServiceLifecycle
 import TestTools
 
-/// A Roost server of a test's own: a fresh database on the test cluster, HTTP on a free port of loopback.
+/// A Roost server for one test, with a new database in the test cluster and a free loopback port.
 public struct TestServer: Sendable {
-    /// The URL of the interface.
     public let url: String
-    /// The connection string of the server's database.
     public let databaseURI: String
 
     /// A server that runs elsewhere, with the keys below.
@@ -27,12 +25,11 @@ public struct TestServer: Sendable {
     public static let maintenanceKey = "testMaintenance"
     public static let restKey = "testRest"
 
-    /// Where tests find their PostgreSQL: `ROOST_TEST_DATABASE_URI`, as `make test` sets it.
+    /// The address of the test cluster, `ROOST_TEST_DATABASE_URI`, which `make test` sets.
     public static var cluster: String {
         ProcessInfo.processInfo.environment["ROOST_TEST_DATABASE_URI"] ?? "postgres://postgres@127.0.0.1/postgres"
     }
 
-    /// A logger that keeps a test's output short.
     public static let quietLogger: Logger = {
         var logger = Logger(label: "test")
         logger.logLevel = .error
@@ -42,18 +39,16 @@ public struct TestServer: Sendable {
     /// Starts a server, runs `body` with it, and stops it.
     ///
     /// - Parameters:
-    ///   - options: Options besides the keys, as the configuration file has them.
-    ///   - passwordCost: The cost of hashes of passwords; a server that is not tested has 10.
-    ///   - extensions: What is added to the server.
-    ///   - logger: Where the server logs.
-    ///   - configure: Changes the configuration after it was read.
+    ///   - options: Options of the configuration file in addition to the keys.
+    ///   - passwordCost: The bcrypt cost of password hashes. In production it is 10.
+    ///   - configure: Changes the loaded configuration.
     public static func run<R: Sendable>(
         _ options: JSONObject? = nil, passwordCost: Int = 4, extensions: ServerExtensions = ServerExtensions(),
         logger: Logger = quietLogger, configure: @escaping @Sendable (inout Configuration) -> Void = { _ in },
         _ body: @escaping @Sendable (TestServer) async throws -> R
     ) async throws -> R {
         try await gate.enter {
-            // What a server makes at its first start is copied: that takes a fraction of the time.
+            // Copying a template takes a fraction of the time that a first start takes.
             let copy = try await TestTemplate.copy()
             return try await withDatabase(options: copy) {
                 try await serve($0, options, passwordCost, logger, extensions, configure: configure, body)
@@ -61,11 +56,11 @@ public struct TestServer: Sendable {
         }
     }
 
-    /// Starts a server on a database that a script made, runs `body` with it, and stops it.
+    /// Starts a server on a database created by a script, runs `body` with it, and stops it.
     ///
     /// - Parameters:
-    ///   - layout: The statements that make the database what it is before the server starts.
-    ///   - options: Options besides the keys, as the configuration file has them.
+    ///   - layout: The statements that create the database's initial state.
+    ///   - options: Options of the configuration file in addition to the keys.
     public static func run<R: Sendable>(
         inPlaceOf layout: String, _ options: JSONObject? = nil, logger: Logger = quietLogger,
         _ body: @escaping @Sendable (TestServer) async throws -> R
@@ -78,18 +73,13 @@ public struct TestServer: Sendable {
         }
     }
 
-    /// Starts a server on a database outside of the test cluster, runs `body` with it, and stops it.
-    ///
-    /// - Parameters:
-    ///   - uri: The connection string of the database.
-    ///   - options: Options besides the keys, as the configuration file has them.
+    /// Starts a server on a database outside the test cluster, runs `body` with it, and stops it.
     public static func run<R: Sendable>(
         on uri: String, _ options: JSONObject? = nil, _ body: @escaping @Sendable (TestServer) async throws -> R
     ) async throws -> R {
         try await gate.enter { try await serve(uri, options, 4, quietLogger, ServerExtensions(), body) }
     }
 
-    /// Starts another server on the same database, runs `body` with it, and stops it.
     public func alongside<R: Sendable>(
         _ options: JSONObject? = nil, extensions: ServerExtensions = ServerExtensions(),
         logger: Logger = quietLogger,
@@ -98,12 +88,11 @@ public struct TestServer: Sendable {
         try await Self.serve(databaseURI, options, 4, logger, extensions, body)
     }
 
-    /// Why a test is given up.
     private struct Overdue: Error, CustomStringConvertible {
         var description: String { "a test took more than six minutes with its server" }
     }
 
-    /// How many tests run servers at the same time: more than there are processors, since many wait for what takes its time.
+    /// The number of tests that run servers concurrently. More than the number of processors, since many of them wait.
     private static let gate = Gate(places: min(2 + 2 * ProcessInfo.processInfo.activeProcessorCount, 12))
 
     private static func serve<R: Sendable>(
@@ -116,7 +105,7 @@ public struct TestServer: Sendable {
             "maintenanceKey": .string(maintenanceKey), "restAPIKey": .string(restKey), "host": "127.0.0.1",
             "port": 0, "allowClientClassCreation": true, "enforcePrivateUsers": false,
             "databaseOptions": ["sharedConnections": 2],
-            // Many tests at once keep a machine busy for longer than a server should keep its clients waiting.
+            // The machine is busy with many concurrent tests.
             "connectionTimeout": 20_000,
         ]
         for (name, value) in options ?? [:] { file[name] = value }
@@ -146,7 +135,7 @@ public struct TestServer: Sendable {
                 await group.triggerGracefulShutdown()
                 return try result.get()
             }
-            // Counted from here on, and not while the test waits at the gate.
+            // The time limit starts here, after waiting at the gate.
             tasks.addTask {
                 try await Task.sleep(for: .seconds(360))
                 throw Overdue()
@@ -159,9 +148,9 @@ public struct TestServer: Sendable {
         }
     }
 
-    /// Makes a database for `body` alone, and drops it afterwards.
+    /// Creates a database, runs `body` with it, and drops it.
     ///
-    /// - Parameter options: What stands behind the name in CREATE DATABASE.
+    /// - Parameter options: The text after the name in CREATE DATABASE.
     public static func withDatabase<R: Sendable>(
         options: String = "", _ body: @Sendable (String) async throws -> R
     ) async throws -> R {
@@ -176,7 +165,6 @@ public struct TestServer: Sendable {
         return try result.get()
     }
 
-    /// The cluster's connection string with another database.
     static func databaseURI(_ name: String) -> String {
         guard var parts = URLComponents(string: cluster) else { return cluster }
         parts.path = "/" + name
@@ -185,7 +173,6 @@ public struct TestServer: Sendable {
 }
 
 extension Result where Failure == any Error {
-    /// Catches what an asynchronous call gives or throws.
     fileprivate init(_ body: () async throws -> Success) async {
         do {
             self = .success(try await body())

@@ -2,17 +2,14 @@ import Logging
 import ParseStorage
 import Postgres
 
-/// A database as a server's first start leaves it. Tests of servers begin with copies: to copy it takes a fraction of the time
-/// that the statements take.
+/// A template database in the state after a server's first start. Copying it takes a fraction of the time.
 enum TestTemplate {
     private static let made = Task { try await make() }
 
-    /// What `CREATE DATABASE` is told to copy it; it is made when the first test asks.
-    ///
-    /// - Throws: `PostgresError`.
+    /// Returns the options of `CREATE DATABASE` that copy the template. The first call creates the template.
     static func copy() async throws -> String { try await made.value }
 
-    /// It stays in the cluster, where the next run makes it anew.
+    /// The template stays in the cluster. The next run replaces it.
     private static func make() async throws -> String {
         let name = "roost_test_template"
         try await TestServer.execute("DROP DATABASE IF EXISTS \(name) WITH (FORCE)", on: TestServer.cluster)
@@ -26,7 +23,7 @@ enum TestTemplate {
         try await DatabaseInstaller(client: client, catalog: catalog, logger: TestServer.quietLogger).install()
         let version = try await client.query("SELECT current_setting('server_version_num')::int8").int(0, 0) ?? 0
         await client.shutdown()
-        // Files are copied in half the time that it takes to log what is in them, which is usual from 15 on.
+        // Copying files takes half the time of the default from PostgreSQL 15 on, which logs their contents.
         return "TEMPLATE \(name)" + (version >= 150_000 ? " STRATEGY file_copy" : "")
     }
 }

@@ -3,19 +3,17 @@ import NIOCore
 import NIOPosix
 import NIOSSL
 
-/// An HTTP client that sends exactly the bytes it is given, also wrong ones.
+/// An HTTP client that sends exactly the given bytes, including malformed ones.
 package struct TransportClient: Sendable {
     package let port: Int
-    /// What it speaks TLS by, and the name that it expects; nil for plain HTTP.
+    /// The TLS context and the expected host name, or nil for plain HTTP.
     package var security: (context: NIOSSLContext, host: String)?
 
-    /// A client of a port of loopback.
     package init(port: Int, security: (context: NIOSSLContext, host: String)? = nil) {
         self.port = port
         self.security = security
     }
 
-    /// One answer.
     package struct Answer: Sendable {
         package var status: Int
         package var headers: [(name: String, value: String)]
@@ -33,7 +31,6 @@ package struct TransportClient: Sendable {
         }
     }
 
-    /// A connection under the control of a test.
     package struct Connection {
         fileprivate let outbound: NIOAsyncChannelOutboundWriter<ByteBuffer>
         fileprivate var inbound: NIOAsyncChannelInboundStream<ByteBuffer>.AsyncIterator
@@ -47,17 +44,16 @@ package struct TransportClient: Sendable {
             try await outbound.write(ByteBuffer(bytes: bytes))
         }
 
-        /// Closes the sending half.
+        /// Closes the sending half of the connection.
         package func finish() {
             outbound.finish()
         }
 
-        /// Waits for the first bytes of an answer.
         package mutating func awaitAnswer() async throws {
             if received.isEmpty, let chunk = try await inbound.next() { received += chunk.readableBytesView }
         }
 
-        /// Reads one answer; nil when the connection ends instead.
+        /// Reads a response, or returns nil if the connection ends.
         package mutating func receive(toHead: Bool = false) async throws -> Answer? {
             while true {
                 if let answer = takeAnswer(toHead: toHead) { return answer }
@@ -66,7 +62,7 @@ package struct TransportClient: Sendable {
             }
         }
 
-        /// Reads as many bytes; fewer when the connection ends before.
+        /// Reads this many bytes, or fewer if the connection ends.
         package mutating func receive(bytes count: Int) async throws -> [UInt8] {
             while received.count < count, let chunk = try await inbound.next() { received += chunk.readableBytesView }
             let bytes = Array(received.prefix(count))
@@ -91,10 +87,9 @@ package struct TransportClient: Sendable {
         }
     }
 
-    /// Opens a connection for the time of a closure.
     package func connect<Result: Sendable>(_ body: (inout Connection) async throws -> Result) async throws -> Result {
         let channel = try await ClientBootstrap(group: MultiThreadedEventLoopGroup.singleton)
-            // All tests begin at once, and the machine may be small.
+            // Connecting can take long, because all tests start at once and the machine may be small.
             .connectTimeout(.seconds(60))
             .channelOption(ChannelOptions.allowRemoteHalfClosure, value: true)
             .connect(host: "127.0.0.1", port: port) { channel in
@@ -114,7 +109,6 @@ package struct TransportClient: Sendable {
         }
     }
 
-    /// Sends a request on a connection of its own.
     package func request(
         _ method: String, _ path: String, headers: [String: String] = [:], body: [UInt8] = []
     ) async throws -> Answer {
@@ -130,7 +124,6 @@ package struct TransportClient: Sendable {
         return answer
     }
 
-    /// Sends a request with a text as its body.
     package func request(
         _ method: String, _ path: String, headers: [String: String] = [:], text: String
     ) async throws -> Answer {

@@ -2,13 +2,13 @@ import Foundation
 import HTTP
 import NIOSSL
 
-/// Files of a certificate of a test's own, a server's TLS by them, and clients that trust it.
+/// A server certificate for tests, and clients that trust its authority.
 package struct TransportSecurity {
     package let authority: TestAuthority
     package let folder: String
     package let certificate: ServerCertificate
 
-    /// Makes the certificate of `one.example`, in a folder that the test removes.
+    /// Creates the certificate of `one.example` in a folder that the test must delete.
     package init() throws {
         authority = try TestAuthority()
         folder = FileManager.default.temporaryDirectory.path + "/roost-tls-\(UUID().uuidString)"
@@ -17,11 +17,11 @@ package struct TransportSecurity {
         certificate = try ServerCertificate(certificateFile: folder + "/certificate.pem", keyFile: folder + "/key.pem")
     }
 
-    /// A client of the same server that speaks TLS.
+    /// Returns a TLS client for the same port.
     ///
     /// - Parameters:
-    ///   - version: The one version that it speaks; nil for all.
-    ///   - cipher: The one cipher suite of TLS 1.2 that it knows; nil for the usual ones.
+    ///   - version: The only TLS version, or nil for all.
+    ///   - cipher: The only TLS 1.2 cipher suite, or nil for the defaults.
     package func client(
         _ plain: TransportClient, for host: String = "one.example", _ version: TLSVersion? = nil,
         cipher: NIOTLSCipher? = nil

@@ -11,13 +11,13 @@ import Postgres
 import REST
 import ServerConfiguration
 
-/// Tells in its answer what arrived, so that a test sees the request as the routes would.
+/// Returns a description of the request, so that a test sees it as routes do.
 package struct EchoHandler: RequestHandler {
     package struct Unexpected: Error {}
 
-    /// Gets the path of each request when it arrives.
+    /// Records the path of each request on arrival.
     package var arrivals = Lines()
-    /// Opens the way for requests for `gate`.
+    /// Blocks requests for `gate` until opened.
     package let gate = Latch()
 
     package init() {}
@@ -64,14 +64,12 @@ package struct EchoHandler: RequestHandler {
     }
 }
 
-/// A server of its own for each test, on a free port of this machine. It reaches no database: requests with sessions, and
-/// for objects, are for ``TestServer``.
+/// HTTP servers without a database. Tests with sessions and objects need ``TestServer``.
 package enum TransportServer {
     package static let application = ["X-Parse-Application-Id": "app"]
     package static let client = ["X-Parse-Application-Id": "app", "X-Parse-REST-API-Key": "rest"]
     package static let master = ["X-Parse-Application-Id": "app", "X-Parse-Master-Key": "master"]
 
-    /// The defaults, for the application `app` with a key of every kind.
     package static func configuration(mountPath: String = "/parse") throws -> Configuration {
         try Configuration.load(
             file: nil, environment: [:],
@@ -82,7 +80,6 @@ package enum TransportServer {
         ).configuration
     }
 
-    /// Runs a server for the time of a closure.
     package static func run(
         mountPath: String = "/parse",
         handler: EchoHandler = EchoHandler(),
@@ -126,7 +123,6 @@ package enum TransportServer {
         try outcome.get()
     }
 
-    /// A name for a folder that nobody else uses.
     package static func temporaryDirectory() -> String {
         NSTemporaryDirectory() + "roost-files-\(UInt64.random(in: .min ... .max))"
     }

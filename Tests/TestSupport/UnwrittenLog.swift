@@ -1,6 +1,6 @@
 public import Logging
 
-/// A handler that writes nothing, but lets every line of a level through to those who record them.
+/// A log handler that discards lines, so that only recorders of log lines receive them.
 public struct UnwrittenLog: LogHandler {
     public var metadata: Logger.Metadata = [:]
     public var logLevel: Logger.Level = .info
@@ -12,6 +12,5 @@ public struct UnwrittenLog: LogHandler {
 
     public func log(event: LogEvent) {}
 
-    /// A logger with such a handler.
     public static func logger() -> Logger { Logger(label: "test", factory: { _ in UnwrittenLog() }) }
 }

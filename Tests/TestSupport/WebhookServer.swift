@@ -5,47 +5,35 @@ import NIOHTTP1
 import NIOPosix
 import Synchronization
 
-/// A server of webhooks on loopback: over HTTP, with kept connections, answers as the test says.
+/// A webhook server on loopback with keep-alive connections. Each test defines its responses.
 public final class WebhookServer: Sendable {
-    /// A call that came.
     public struct Call: Sendable {
-        /// The path, without its slash.
         public var name: String
-        /// The header fields by their names in lower case.
         public var headers: [String: String]
-        /// The body.
         public var body: JSONValue
-        /// How many bytes the body had.
         public var size: Int
-        /// Which connection it came by.
         public var connection: ObjectIdentifier
 
-        /// A member of the body.
         public subscript(key: String) -> JSONValue? { body[key] }
     }
 
-    /// What is answered.
+    /// A response to a call.
     public enum Answer: Sendable {
-        /// `{"success": …}`.
         case success(JSONValue)
-        /// `{"error": …}`.
         case error(JSONValue)
-        /// A body as it is.
+        /// An arbitrary body.
         case text(String, status: Int = 200, headers: [(String, String)] = [])
-        /// Nothing: the connection is closed.
         case close
-        /// The beginning of an answer, after which the connection is closed.
+        /// The first part of a response, then the connection is closed.
         case closeInTheMiddle
-        /// Nothing, for as long as the connection lasts.
+        /// No response, until the connection ends.
         case silence
-        /// As many bytes as these, in pieces, as long as the connection takes them.
+        /// This many bytes in chunks, while the connection accepts them.
         case flood(bytes: Int)
 
-        /// An empty object.
         public static let nothing = Answer.text("{}")
     }
 
-    /// What answers calls of one name.
     public typealias Behaviour = @Sendable (Call) async throws -> Answer
 
     private struct State {
@@ -57,32 +45,25 @@ public final class WebhookServer: Sendable {
 
     private let state = Mutex(State())
 
-    /// The calls that came, in their order.
     public var calls: [Call] { state.withLock { $0.calls } }
 
-    /// The calls of one name.
     public func calls(_ name: String) -> [Call] { calls.filter { $0.name == name } }
 
-    /// Forgets the calls that came.
     public func forgetCalls() { state.withLock { $0.calls = [] } }
 
-    /// How many bytes of floods went out.
     public var floodedBytes: Int { state.withLock { $0.floodedBytes } }
 
     fileprivate func flooded(_ count: Int) { state.withLock { $0.floodedBytes += count } }
 
-    /// Says what answers calls of a name.
     public func on(_ name: String, _ behaviour: @escaping Behaviour) {
         state.withLock { $0.behaviours[name] = behaviour }
     }
 
-    /// The address of the calls of a name.
     public func url(_ name: String) -> String {
         let port = state.withLock { $0.channel?.localAddress?.port } ?? 0
         return "http://127.0.0.1:\(port)/\(name)"
     }
 
-    /// Declares a function as a webhook, and says what answers it.
     public func function(_ name: String, on server: TestServer, _ behaviour: @escaping Behaviour) async throws {
         on(name, behaviour)
         _ = try await server.send(
@@ -90,7 +71,7 @@ public final class WebhookServer: Sendable {
         ).succeeded()
     }
 
-    /// Declares a trigger as a webhook, and says what answers it. Its calls are named `Class.event`.
+    /// Registers a trigger as a webhook. Its calls are named `Class.event`.
     public func trigger(
         _ event: String, _ className: String, on server: TestServer, _ behaviour: @escaping Behaviour
     ) async throws {
@@ -102,7 +83,6 @@ public final class WebhookServer: Sendable {
         ).succeeded()
     }
 
-    /// Starts a server of webhooks, runs `body` with it, and stops it.
     public static func run<R: Sendable>(_ body: @Sendable (WebhookServer) async throws -> R) async throws -> R {
         let server = WebhookServer()
         let channel = try await ServerBootstrap(group: .singletonMultiThreadedEventLoopGroup)
@@ -138,7 +118,6 @@ public final class WebhookServer: Sendable {
     }
 }
 
-/// Reads calls and writes answers on one connection.
 private final class CallHandler: ChannelInboundHandler {
     typealias InboundIn = HTTPServerRequestPart
     typealias OutboundOut = HTTPServerResponsePart
@@ -171,7 +150,6 @@ private final class CallHandler: ChannelInboundHandler {
     }
 }
 
-/// Writes what a webhook answers.
 private enum AnswerWriter {
     static func write(_ answer: WebhookServer.Answer, to channel: any Channel, _ server: WebhookServer) async {
         switch answer {

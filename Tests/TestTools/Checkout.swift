@@ -1,19 +1,19 @@
 import Foundation
 
-/// The checkout that the tests were built from: its scripts, documents and samples.
+/// The checkout that the tests were built from.
 public enum Checkout {
     private static let folder = URL(fileURLWithPath: #filePath).deletingLastPathComponent().deletingLastPathComponent()
         .deletingLastPathComponent()
 
-    /// The absolute path of what lies at `relative`, a path from the root of the checkout.
+    /// Returns the absolute path of a path relative to the checkout's root.
     public static func path(_ relative: String) -> String {
         folder.appendingPathComponent(relative).path
     }
 
-    /// The folder of the packages from PyPI that the tests' own script installed.
+    /// The folder of Python packages installed by `scripts/test_libraries.sh`.
     public static var pythonLibraries: String { path(".build/python") }
 
-    /// A program that was built with the tests, beside their bundle; `ROOST_BINARY` names another `roost`.
+    /// Returns the path of a program built with the tests, next to their bundle. `ROOST_BINARY` overrides `roost`.
     public static func program(_ name: String = "roost") -> String? {
         if name == "roost", let path = ProcessInfo.processInfo.environment["ROOST_BINARY"] { return path }
         let candidates = CommandLine.arguments + Bundle.allBundles.map(\.bundlePath)

@@ -1,17 +1,12 @@
-/// Lets so many in at a time; the others wait in the order in which they came.
+/// Limits the number of concurrent tasks. Others wait in order of arrival.
 ///
-/// Tests run all at once, and each has connections of its own: without a limit they would use up those of the test
-/// cluster.
+/// Without a limit, the connections of concurrent tests would exceed those of the test cluster.
 public actor Gate {
     private var free: Int
     private var waiting: [CheckedContinuation<Void, Never>] = []
 
-    /// Makes a gate.
-    ///
-    /// - Parameter places: How many are inside at most.
     public init(places: Int) { free = places }
 
-    /// Runs `body` inside.
     public nonisolated func enter<R: Sendable>(_ body: @Sendable () async throws -> R) async throws -> R {
         await acquire()
         do {

@@ -1,22 +1,20 @@
 import Subprocess
 
-/// A program of the machine's, run without keeping a thread of the tests.
+/// Runs programs without blocking a thread.
 public enum Program {
-    /// What a run came to.
     public struct Outcome: Sendable {
-        /// The exit status; that of a signal is negative.
+        /// The exit status, negative for a signal.
         public let status: Int32
-        /// What it wrote, errors among it.
+        /// The combined output and error text.
         public let output: String
     }
 
     /// Runs a program to its end.
     ///
     /// - Parameters:
-    ///   - command: Its name and its arguments.
-    ///   - environment: Variables besides those of the tests.
-    ///   - input: What it reads.
-    /// - Throws: When there is no such program.
+    ///   - command: The program's name and its arguments.
+    ///   - environment: Variables added to those of the tests.
+    /// - Throws: An error if the program doesn't exist.
     public static func run(
         _ command: [String], environment: [String: String] = [:], input: [UInt8] = []
     ) async throws -> Outcome {
@@ -29,7 +27,7 @@ public enum Program {
         }
     }
 
-    /// Runs a program for the time of a closure, and ends it.
+    /// Runs a program while a closure runs, then terminates it.
     public static func run<R: Sendable>(
         _ command: [String], environment: [String: String] = [:],
         beside body: @escaping @Sendable () async throws -> R

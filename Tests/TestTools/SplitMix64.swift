@@ -1,8 +1,8 @@
-/// A generator of random numbers that gives the same ones for the same seed (Steele, Lea, Flood 2014).
+/// A deterministic random-number generator (Steele, Lea, Flood 2014). Equal seeds produce equal sequences on every
+/// machine.
 public struct SplitMix64: RandomNumberGenerator, Sendable {
     private var state: UInt64
 
-    /// Makes a generator; equal seeds give equal numbers on every machine.
     public init(seed: UInt64) { state = seed }
 
     public mutating func next() -> UInt64 {

@@ -20,22 +20,21 @@ import ServerConfiguration
     import Glibc
 #endif
 
-/// `roost backup`: the embedded database and the uploaded files in one file, while the server runs or not.
+/// `roost backup`: writes the private PostgreSQL and the uploaded files to one archive. The server may be running.
 package struct Backup: Sendable {
     package struct Report: Sendable {
-        /// The bytes of the backup.
+        /// The size of the archive in bytes.
         package let size: Int
-        /// When the copy of the database began.
+        /// The time at which the copy of the database began.
         package let time: ParseDate
     }
 
-    /// What is being done.
     package enum Step: String, Sendable {
         case copying = "copying the database"
         case writing = "writing the backup"
         case checking = "checking the backup"
 
-        /// How much is done when it begins.
+        /// The progress of the whole backup in percent when the step begins.
         var percent: Int {
             switch self {
             case .copying: 5
@@ -51,12 +50,12 @@ package struct Backup: Sendable {
     private let report: @Sendable (Step) -> Void
     private let measure: @Sendable (Double) -> Void
 
-    /// Prepares a backup; nothing is read yet.
+    /// Creates a backup without reading anything yet.
     ///
     /// - Parameters:
-    ///   - file: The file to make; there must be none.
-    ///   - progress: Called when a step begins.
-    ///   - measure: Called with how much of the writing is done.
+    ///   - file: The file to create. It must not exist.
+    ///   - progress: Called at the start of each step.
+    ///   - measure: Called with the written fraction, 0 to 1.
     package init(
         _ deployment: Deployment, file: String, logger: Logger, progress: @escaping @Sendable (Step) -> Void = { _ in },
         measure: @escaping @Sendable (Double) -> Void = { _ in }
@@ -68,9 +67,9 @@ package struct Backup: Sendable {
         self.measure = measure
     }
 
-    /// Makes the backup, reads it again, and gives it its name. When it fails, nothing is left of it.
+    /// Writes the backup under a temporary name, verifies it and renames it. Leaves nothing behind on failure.
     ///
-    /// - Throws: `CommandFailure`, `LocalPostgres.Failure`, and what keeps a file from being read or written.
+    /// - Throws: `CommandFailure`, `LocalPostgres.Failure`, and file errors.
     package func run() async throws -> Report {
         guard deployment.configuration.databaseURI == nil else {
             throw CommandFailure(
@@ -124,7 +123,8 @@ package struct Backup: Sendable {
         try writer.addFolder("postgres")
         try writer.addFolder("postgres/cluster")
         try addCluster(copy, to: writer)
-        // After the database: an object in it that names a file finds it here, unless it was deleted meanwhile.
+        // The files follow the database, so that the backup contains every file that an object refers to, unless it was
+        // deleted meanwhile.
         try addFiles(to: writer)
         try writer.finish()
         return writer.size
@@ -153,10 +153,10 @@ package struct Backup: Sendable {
             let path = deployment.filesDirectory + "/" + folder
             for entry in try Self.entries(of: String(path.dropLast())) {
                 var status = stat()
-                // Unfinished uploads are hidden.
+                // Hidden files are unfinished uploads.
                 guard !entry.hasPrefix(".") else { continue }
                 guard lstat(path + entry, &status) == 0 else {
-                    // It was deleted meanwhile.
+                    // The file was deleted meanwhile.
                     if errno == ENOENT { continue }
                     throw CommandFailure("\(path)\(entry) cannot be read: \(CommandFailure.reason())")
                 }
@@ -166,9 +166,9 @@ package struct Backup: Sendable {
         }
     }
 
-    /// The names in a folder; none where there is no folder, since nothing was uploaded yet.
+    /// Returns the names in a folder, or an empty list if the folder doesn't exist because nothing was uploaded yet.
     ///
-    /// - Throws: `CommandFailure` for one that cannot be listed: a backup without it would be taken for whole.
+    /// - Throws: `CommandFailure` if the folder can't be listed. Otherwise the backup would lack its files silently.
     private static func entries(of path: String) throws -> [String] {
         var status = stat()
         if lstat(path, &status) != 0, errno == ENOENT { return [] }
@@ -179,12 +179,12 @@ package struct Backup: Sendable {
         }
     }
 
-    /// Gives the backup its name, unless another process took it meanwhile.
+    /// Renames the backup, unless another process has created a file of that name.
     private func appear(_ partial: String) throws {
         if link(partial, target) == 0 {
             unlink(partial)
         } else {
-            // File systems without links; there another process may take the name in between.
+            // On file systems without hard links, another process may still create the name in between.
             try checkFree()
             guard rename(partial, target) == 0 else {
                 throw CommandFailure("\(target) cannot be renamed: \(CommandFailure.reason())")
@@ -195,10 +195,10 @@ package struct Backup: Sendable {
 }
 
 extension Backup {
-    /// How the console makes backups of a deployment, in a folder that the configuration names; nil where it names none, or
-    /// the database is not Roost's own.
+    /// Returns the console's way to create backups, or nil if the option `console.backupFolder` is not set or the
+    /// database is external.
     ///
-    /// - Throws: `ConfigurationError` for the folder of uploaded files, of which clients know the addresses.
+    /// - Throws: `ConfigurationError` if the folder is that of uploaded files, which clients can download.
     static func maker(_ deployment: Deployment, logger: Logger) throws -> BackupMaker? {
         guard let folder = deployment.configuration.console.backupFolder, deployment.configuration.databaseURI == nil
         else { return nil }
@@ -221,7 +221,7 @@ extension Backup {
         }
     }
 
-    /// Removes what killed processes left. What is being written was changed lately.
+    /// Deletes unfinished backups of killed processes. Backups in progress were modified within the last hour.
     private static func removeLeftovers(in folder: String) {
         let files = FileManager.default
         for name in (try? files.contentsOfDirectory(atPath: folder)) ?? []

@@ -11,8 +11,7 @@ import ParseModel
     import Glibc
 #endif
 
-/// Reads a backup from its first byte to its last, and believes nothing of it: neither a path, nor a length, nor that the
-/// end is there.
+/// Reads and verifies a backup from start to end. It trusts neither paths nor lengths nor the end of the archive.
 package final class BackupReader {
     private let handle: OpenFile
     private let path: String
@@ -20,10 +19,12 @@ package final class BackupReader {
     private var sums = ""
 
     private static let pieceSize = 1 << 20
-    /// The longest entry that is read into memory: the sums of ten million files are longer than any backup has.
+    /// The size limit of entries read into memory. Checksums of ten million files are smaller.
     private static let mostInMemory = 1 << 30
 
-    /// Opens the file; throws `CommandFailure`.
+    /// Opens an archive.
+    ///
+    /// - Throws: `CommandFailure` if it is not a readable file.
     package init(_ path: String) throws {
         let descriptor = open(path, O_RDONLY | O_CLOEXEC | O_NONBLOCK)
         guard descriptor >= 0 else { throw CommandFailure("\(path) cannot be read: \(CommandFailure.reason())") }
@@ -50,12 +51,12 @@ package final class BackupReader {
         return data
     }
 
-    /// Passes over what fills the last block of content, which is nothing.
+    /// Skips the padding of an entry's last block, which must be zero.
     private func skipPadding(_ size: Int) throws {
         guard try read(TarHeader.padding(size)).allSatisfy({ $0 == 0 }) else { throw damaged }
     }
 
-    /// The next header; nil at the end of the archive.
+    /// Returns the next header, or nil at the end of the archive.
     private func header() throws -> TarHeader? {
         let block = try read(TarHeader.blockSize)
         if block.allSatisfy({ $0 == 0 }) { return nil }
@@ -69,7 +70,9 @@ package final class BackupReader {
         return next
     }
 
-    /// The first entry, which says what the backup is; throws `CommandFailure` when it is none of Roost's.
+    /// Reads the first entry, the manifest.
+    ///
+    /// - Throws: `CommandFailure` if the file is not a backup.
     package func manifest() throws -> BackupManifest {
         guard let header = try header(), header.kind == .file, header.path == BackupManifest.path, header.size < 1 << 20
         else { throw damaged }
@@ -81,10 +84,10 @@ package final class BackupReader {
         return manifest
     }
 
-    /// Gives all other entries to `sink`, and checks all sums.
+    /// Passes all other entries to a sink, and verifies all checksums.
     ///
-    /// - Parameter sink: Takes the entries; what it was given is to be believed only when this returns.
-    /// - Throws: `CommandFailure` when anything is not as it was written; what the sink throws.
+    /// - Parameter sink: Receives the entries. They are verified only when this method returns.
+    /// - Throws: `CommandFailure` if the archive is damaged, and the sink's errors.
     package func readEntries(into sink: some BackupSink) throws {
         while let header = try header() {
             try Task.checkCancellation()
@@ -105,7 +108,6 @@ package final class BackupReader {
                 try readFile(header, into: sink)
             }
         }
-        // The sums are missing.
         throw damaged
     }
 
@@ -126,7 +128,7 @@ package final class BackupReader {
     }
 }
 
-/// Takes the entries of a backup while it is read.
+/// Receives the entries of a backup.
 package protocol BackupSink {
     func makeFolder(_ path: String) throws
     func beginFile(_ path: String, modified: Int) throws
@@ -134,7 +136,7 @@ package protocol BackupSink {
     func endFile() throws
 }
 
-/// Keeps nothing: what is read is only checked.
+/// Discards all entries, to verify an archive.
 package struct BackupCheck: BackupSink {
     package init() {}
 
@@ -144,16 +146,16 @@ package struct BackupCheck: BackupSink {
     package func endFile() {}
 }
 
-/// What a backup says of itself, in its first entry.
+/// The description of a backup, stored as its first entry.
 package struct BackupManifest: Sendable, Equatable {
-    /// The name of the entry.
+    /// The path of the entry.
     package static let path = "roost-backup.json"
-    /// The version of the form that is written and read.
+    /// The version of the archive format.
     static let version = 1
 
     var appId: String
     var created: ParseDate
-    /// The major version of PostgreSQL whose files it holds.
+    /// The major version of PostgreSQL that wrote the database files.
     package var postgresVersion: Int
 
     package init(appId: String, created: ParseDate, postgresVersion: Int) {
@@ -162,7 +164,7 @@ package struct BackupManifest: Sendable, Equatable {
         self.postgresVersion = postgresVersion
     }
 
-    /// Reads the entry; nil when it is none, or of a form that is not known.
+    /// Reads the entry, or returns nil if it is invalid or has an unknown format.
     init?(json: JSONValue) {
         guard json["format"] == "roost-backup", json["version"] == .number(Double(Self.version)),
             let created = json["createdAt"]?.stringValue.flatMap({ ParseDate(iso: $0) }),

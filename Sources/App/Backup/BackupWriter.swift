@@ -9,17 +9,19 @@ import Encoding
     import Glibc
 #endif
 
-/// Writes a backup: a tar archive whose last entry, `SHA256SUMS`, holds the sums of all files before it.
+/// Writes a backup as a tar archive. Its last entry, `SHA256SUMS`, contains the checksums of all other files.
 package final class BackupWriter {
     private let handle: OpenFile
     private var sums = ""
     private(set) var size = 0
 
     private static let pieceSize = 1 << 20
-    /// The entry that ends an archive that is whole.
+    /// The last entry of a complete archive.
     static let sumsPath = "SHA256SUMS"
 
-    /// Makes the file, which its owner alone can read; throws `CommandFailure` when it cannot be made.
+    /// Creates the file, readable only by its owner.
+    ///
+    /// - Throws: `CommandFailure` if the file can't be created.
     package init(_ path: String) throws {
         let descriptor = open(path, O_CREAT | O_EXCL | O_WRONLY | O_CLOEXEC | O_NOFOLLOW, 0o600)
         guard descriptor >= 0 else { throw CommandFailure("\(path) cannot be written: \(CommandFailure.reason())") }
@@ -35,16 +37,15 @@ package final class BackupWriter {
         try write(TarHeader(kind: .folder, path: path, size: 0, modified: 0).blocks)
     }
 
-    /// Adds a file whose bytes are in memory.
     package func add(_ path: String, _ bytes: [UInt8], modified: Int) throws {
         try write(TarHeader(kind: .file, path: path, size: bytes.count, modified: modified).blocks)
         try write(bytes + [UInt8](repeating: 0, count: TarHeader.padding(bytes.count)))
         note(path, SHA256.hash(data: bytes))
     }
 
-    /// Adds a file of the disk, as it is when it is opened; nothing when it is gone.
+    /// Adds a file at its current size. Does nothing if it was deleted.
     ///
-    /// - Throws: `CommandFailure` when it becomes shorter meanwhile, or is no file.
+    /// - Throws: `CommandFailure` if the source is not a file or shrinks while being read.
     func add(_ path: String, contentsOf source: String) throws {
         let descriptor = open(source, O_RDONLY | O_CLOEXEC | O_NOFOLLOW | O_NONBLOCK)
         if descriptor < 0, errno == ENOENT { return }
@@ -79,7 +80,7 @@ package final class BackupWriter {
 
     private func note(_ path: String, _ digest: SHA256.Digest) { sums += BackupSums.line(path, digest) }
 
-    /// Writes the sums and the end, and waits for the disk.
+    /// Writes the checksums and the end of the archive, and syncs the file to disk.
     package func finish() throws {
         let bytes = Array(sums.utf8)
         try write(TarHeader(kind: .file, path: Self.sumsPath, size: bytes.count, modified: 0).blocks)
@@ -89,7 +90,7 @@ package final class BackupWriter {
     }
 }
 
-/// The lines of `SHA256SUMS`, as the program sha256sum reads them.
+/// Lines of `SHA256SUMS`, in the format of the program sha256sum.
 enum BackupSums {
     static func line(_ path: String, _ digest: SHA256.Digest) -> String {
         digest.hexadecimal + "  \(path)\n"

@@ -15,22 +15,21 @@ import LocalPostgres
     import Glibc
 #endif
 
-/// `roost restore`: a data folder out of a backup.
+/// `roost restore`: creates a data folder from a backup.
 package struct Restore: Sendable {
     private let deployment: Deployment
     private let file: String
 
-    /// Prepares a restore; nothing is read yet.
     package init(_ deployment: Deployment, file: String) {
         self.deployment = deployment
         self.file = file
     }
 
-    /// Restores. The data folder appears when all of it is there and was checked; when anything is amiss, nothing is
-    /// left of it.
+    /// Restores the backup. The data folder appears only after all of it is written and verified; on failure, nothing
+    /// is left behind.
     ///
-    /// - Returns: When the backup was made.
-    /// - Throws: `CommandFailure`, `LocalPostgres.Failure`, and what keeps a file from being written.
+    /// - Returns: The time of the backup.
+    /// - Throws: `CommandFailure`, `LocalPostgres.Failure`, and file errors.
     package func run() async throws -> String {
         guard deployment.configuration.databaseURI == nil else {
             throw CommandFailure(
@@ -47,7 +46,7 @@ package struct Restore: Sendable {
         }
         let folder = try FreshFolder(target: deployment.dataFolder)
         do {
-            // Files may lie elsewhere.
+            // The files folder can be outside the data folder.
             let isInside = deployment.filesDirectory.hasPrefix(deployment.dataFolder + "/")
             let files = isInside ? nil : try FreshFolder(target: deployment.filesDirectory)
             do {
@@ -74,7 +73,7 @@ package struct Restore: Sendable {
     }
 
     private func unpack(_ reader: BackupReader, to folder: FreshFolder, files: String, _ version: Int) async throws {
-        // The user who runs PostgreSQL must be able to pass; what is below is private.
+        // PostgreSQL's user must be able to enter the folder. Its subfolders are private.
         guard chmod(folder.path, 0o755) == 0 else {
             throw CommandFailure("\(folder.path) cannot be opened for others: \(CommandFailure.reason())")
         }
@@ -86,17 +85,17 @@ package struct Restore: Sendable {
             throw CommandFailure("\(file) holds no database")
         }
         try await LocalPostgres.adopt(folder.path + "/postgres")
-        // All at once: there are thousands of files.
+        // A single sync is faster than syncing thousands of files.
         sync()
     }
 }
 
-/// Writes the entries of a backup below the folders that they belong to.
+/// Writes the entries of a backup to their target folders.
 package final class RestoreSink: BackupSink {
     private let folders: [String: String]
     private var current: (path: String, handle: OpenFile, modified: Int)?
 
-    /// - Parameter folders: Where each first part of a path leads.
+    /// - Parameter folders: The target folders, by the first component of paths in the backup.
     package init(folders: [String: String]) { self.folders = folders }
 
     private func place(of path: String) throws -> String {
@@ -134,7 +133,7 @@ package final class RestoreSink: BackupSink {
         guard let (path, handle, modified) = current else { return }
         current = nil
         try handle.close()
-        // The tags of files depend on it.
+        // ETags of files depend on the modification date.
         try FileManager.default.setAttributes(
             [.modificationDate: Date(timeIntervalSince1970: Double(modified))], ofItemAtPath: path)
     }

@@ -5,16 +5,15 @@ import ParseStorage
 import Postgres
 import ServerConfiguration
 
-/// Ways to the console for who has the server's machine: a ticket, and operators.
+/// Access to the console from the server's machine: sign-in tickets and operators.
 package struct ConsoleAccess {
     private let deployment: Deployment
 
-    /// - Parameter deployment: Whose console it is.
     package init(_ deployment: Deployment) { self.deployment = deployment }
 
-    /// The address of the console on this machine, which signs in by itself, once and for ten minutes.
+    /// Creates a sign-in address of the console on this machine. It is valid once, for ten minutes.
     ///
-    /// - Throws: `ConfigurationError` where the console is open to no client; what keeps the database from being used.
+    /// - Throws: `ConfigurationError` if the console is off, and database errors.
     package func open() async throws -> String {
         let configuration = deployment.configuration
         guard configuration.console.reach != .closed, !configuration.readOnly else {
@@ -29,7 +28,7 @@ package struct ConsoleAccess {
 
     /// Adds an operator.
     ///
-    /// - Throws: `ParseError` for a name, password or role that cannot be.
+    /// - Throws: `ConfigurationError` for an unknown role, `ParseError` for an invalid name or password.
     package func addOperator(name: String, password: String, role: String) async throws {
         guard ConsoleRole(rawValue: role) != nil else {
             throw ConfigurationError("role must be owner, developer, editor or viewer")

@@ -6,12 +6,12 @@ import REST
 import ServerConfiguration
 import Telemetry
 
-/// The administration page, and the figures over time for its charts.
+/// The administration page, and the history of figures for its charts.
 struct ConsoleFeature: Feature {
     let site: ConsoleSite
     private let figures: FigureHistory
 
-    /// Makes the console, or nil where it is open to no client.
+    /// Creates the console, or returns nil if it is off or the server is read-only.
     init?(
         _ routes: ParseRoutes, files: FileRoutes?, monitoring: MonitoringRoutes, countsRequests: Bool,
         backups: BackupMaker?, logger: Logger
@@ -25,7 +25,7 @@ struct ConsoleFeature: Feature {
             logger: logger)
     }
 
-    /// Adds live queries and the server's gauges.
+    /// Adds live queries and the server's gauges, which are created after the console.
     func show(_ liveQueries: LiveQueryServer?, _ page: MetricsPage) {
         figures.show { page.gauges }
         guard let liveQueries else { return }

@@ -20,39 +20,38 @@ import ParseStorage
     import Glibc
 #endif
 
-/// `roost export`: all of an application's database and files in a folder of JSON files.
+/// `roost export`: writes the app's database and files to a folder of JSON files.
 package struct Export: Sendable {
     package struct Request: Sendable {
         package var folder: String
         package var form = DatabaseExport.Form.parse
-        /// The classes; nil for all.
+        /// The names of the classes, or nil for all.
         package var classes: [String]?
-        /// Only objects that were changed then or later; nil for all.
+        /// Limits the export to objects updated at or after this time. Nil for all.
         package var since: ParseDate?
-        /// Whether uploaded files are copied too.
         package var withFiles = true
 
-        /// Asks for everything.
+        /// Requests everything.
         package init(folder: String) { self.folder = folder }
     }
 
     package enum Progress: Sendable {
-        /// Rows of a class were written; `of` is about how many there are, where that is known.
+        /// Rows of a class were written. `of` is the estimated total, or nil if unknown.
         case rows(table: String, count: Int, of: Int?)
-        /// A class is done.
+        /// A class is complete.
         case table(name: String, count: Int)
-        /// So many files were copied.
+        /// Files were copied, `count` in total so far.
         case files(count: Int)
     }
 
     package struct Report: Sendable {
-        /// The rows of each class and relation, in the order of the files.
+        /// The number of rows of each class and relation, in export order.
         package var rows: [(name: String, file: String, count: Int)] = []
-        /// The files that were copied, and their bytes.
+        /// The number of copied files and their total size.
         package var files = (count: 0, bytes: 0)
-        /// Files that cannot be decrypted or read.
+        /// Files that can't be decrypted or read.
         package var unreadable: [String] = []
-        /// When the database was as it was exported.
+        /// The time of the exported snapshot.
         package var time = ParseDate(milliseconds: 0)
     }
 
@@ -61,7 +60,6 @@ package struct Export: Sendable {
     private let logger: Logger
     private let report: @Sendable (Progress) -> Void
 
-    /// Prepares an export; nothing is read yet.
     package init(
         _ deployment: Deployment, _ request: Request, logger: Logger,
         progress: @escaping @Sendable (Progress) -> Void
@@ -72,9 +70,9 @@ package struct Export: Sendable {
         report = progress
     }
 
-    /// Exports. When it fails or is cancelled, nothing is left of it.
+    /// Writes the export. Leaves nothing behind on failure or cancellation.
     ///
-    /// - Throws: `CommandFailure`, `DatabaseExport.Refusal`, and what keeps the database or a file from being read.
+    /// - Throws: `CommandFailure`, `DatabaseExport.Refusal`, and database and file errors.
     package func run() async throws -> Report {
         let folder = try FreshFolder(target: request.folder)
         do {
@@ -119,14 +117,14 @@ package struct Export: Sendable {
         return result
     }
 
-    /// The name of a class's file. Names of classes are letters and digits, unless another program wrote them.
+    /// Returns the file name of a class. Class names need no escaping unless another program created them.
     static func fileName(of table: String) -> String {
-        // A colon has its place in the names of relations; what begins with a dot is hidden.
+        // Names of relations contain colons. A leading dot would hide the file.
         let name = PercentEncoding.encode(table).replacing("%3A", with: ":")
         return (name.hasPrefix(".") ? "%2E" + name.dropFirst() : name) + ".json"
     }
 
-    /// What stands before the objects of a file, between them, and after them.
+    /// The texts before, between and after the objects of a file.
     private var frame: (before: [UInt8], between: [UInt8], after: [UInt8]) {
         switch request.form {
         case .parse: (Array("{\"results\":[\n".utf8), Array(",\n".utf8), Array("\n]}\n".utf8))
@@ -145,7 +143,6 @@ package struct Export: Sendable {
         return try await file.finish()
     }
 
-    /// Writes the file of a class or relation.
     private func write(
         _ table: DatabaseExport.Table, _ name: String, of export: DatabaseExport, in folder: FreshFolder
     ) async throws -> (count: Int, sum: String) {
@@ -169,14 +166,14 @@ package struct Export: Sendable {
     private actor RowCounter {
         private(set) var count = 0
 
-        /// Counts rows, and gives how many there were before.
+        /// Adds to the count, and returns the previous one.
         func add(_ rows: Int) -> Int {
             defer { count += rows }
             return count
         }
     }
 
-    /// Copies the uploaded files, in clear, with what their clients said about them.
+    /// Copies the decrypted files and their metadata.
     private func copyFiles(to folder: FreshFolder, _ result: inout Report) async throws -> String {
         try folder.makeFolder("files")
         try folder.makeFolder("files/.metadata")
@@ -207,7 +204,7 @@ package struct Export: Sendable {
         do {
             try await stored.give(0..<stored.size) { try await file.append($0.readableBytesView) }
         } catch {
-            // Its beginning would be taken for all of it.
+            // A truncated file must not pass for the whole one.
             try? FileManager.default.removeItem(atPath: folder.path + "/files/" + entry)
             throw error
         }
@@ -243,9 +240,9 @@ package struct Export: Sendable {
     }
 }
 
-/// One file of an export while it is written.
+/// A file of an export while it is being written.
 actor ExportFile {
-    /// Its path below the folder.
+    /// The path relative to the export folder.
     let path: String
     private let handle: OpenFile
     private var buffer: [UInt8] = []
@@ -254,9 +251,10 @@ actor ExportFile {
 
     private static let bufferSize = 1 << 18
 
-    /// Makes a file that its owner alone can read.
+    /// Creates a file that only its owner can read.
     ///
-    /// - Throws: `CommandFailure` when there is one already, as where a file system holds `Post` and `post` for the same name.
+    /// - Throws: `CommandFailure` if the file exists, also because the file system ignores case and has `Post` for
+    ///   `post`.
     init(_ path: String, in folder: String) throws {
         let descriptor = open(folder + "/" + path, O_CREAT | O_EXCL | O_WRONLY | O_CLOEXEC, 0o600)
         guard descriptor >= 0 else { throw CommandFailure("\(path) cannot be written: \(CommandFailure.reason())") }
@@ -276,7 +274,7 @@ actor ExportFile {
         buffer.removeAll(keepingCapacity: true)
     }
 
-    /// Ends the file; returns the line of `SHA256SUMS` for it.
+    /// Closes the file, and returns its line of `SHA256SUMS`.
     func finish() throws -> String {
         try flush()
         try handle.synchronize()

@@ -14,20 +14,20 @@ import Encoding
     import Glibc
 #endif
 
-/// A folder that appears under its name when all of it is there: until then it is a hidden neighbour, which one process at
-/// a time writes, and which the next one removes if that was killed.
+/// A folder that appears under its name only when it is complete. Until then it is a hidden folder next to the target,
+/// locked by one process. If that process is killed, the next one deletes the contents.
 package final class FreshFolder: Sendable {
     package let path: String
     private let target: String
     private let descriptor: Int32
 
-    /// Begins a folder.
+    /// Creates and locks the hidden folder.
     ///
-    /// - Parameter target: The folder as it will be called: not there yet, or empty.
+    /// - Parameter target: The final path, which must not exist or be an empty folder.
     /// - Throws: `CommandFailure`.
     package init(target: String) throws {
         let files = FileManager.default
-        // A link to a folder stays a link.
+        // Resolved, so that a symbolic link to a folder isn't replaced.
         let target = URL(fileURLWithPath: target).standardizedFileURL.resolvingSymlinksInPath()
         let parent = target.deletingLastPathComponent().path
         self.target = target.path
@@ -47,7 +47,6 @@ package final class FreshFolder: Sendable {
         close(descriptor)
     }
 
-    /// Refuses a folder that holds something.
     private static func checkEmpty(_ target: String) throws {
         var status = stat()
         guard stat(target, &status) == 0 else { return }
@@ -56,7 +55,7 @@ package final class FreshFolder: Sendable {
         guard entries?.isEmpty ?? false else { throw CommandFailure("\(target) is not empty: name another folder") }
     }
 
-    /// Makes the hidden folder, empty and locked.
+    /// Creates the hidden folder, empties and locks it.
     private static func take(_ path: String) throws -> Int32 {
         for _ in 1...2 {
             if mkdir(path, 0o700) != 0, errno != EEXIST {
@@ -70,7 +69,7 @@ package final class FreshFolder: Sendable {
             }
             let entries = try FileManager.default.contentsOfDirectory(atPath: path)
             if entries.isEmpty { return descriptor }
-            // Left behind by a process that was killed.
+            // These are leftovers of a killed process.
             for entry in entries { try FileManager.default.removeItem(atPath: path + "/" + entry) }
             close(descriptor)
         }
@@ -83,9 +82,9 @@ package final class FreshFolder: Sendable {
         }
     }
 
-    /// Gives the folder its name; everything in it is on the disk.
+    /// Syncs the folder and renames it to the target.
     ///
-    /// - Throws: `CommandFailure`, also when the name was taken meanwhile.
+    /// - Throws: `CommandFailure`, also if the target was created meanwhile.
     package func appear() throws {
         fsync(descriptor)
         guard rename(path, target) == 0 else {
@@ -94,7 +93,7 @@ package final class FreshFolder: Sendable {
         Self.keepName(of: target)
     }
 
-    /// Has the disk keep the name of what was put into a folder.
+    /// Syncs the parent folder, so that the new name survives a power failure.
     static func keepName(of target: String) {
         let parent = open(FilePaths.folder(of: target), O_RDONLY | O_DIRECTORY | O_CLOEXEC)
         guard parent >= 0 else { return }

@@ -9,15 +9,15 @@ import ServerConfiguration
 import Telemetry
 import Webhooks
 
-/// Cloud code: the engine and its hosts.
+/// The cloud-code engine and its hosts.
 struct CloudFeature: Feature {
     let engine: CloudEngine
-    /// Runs `cloud/main.js`, or nil if there is none.
+    /// The host of `cloud/main.js`, or nil without cloud code in JavaScript.
     private let nodeHost: NodeHost?
     private let configuration: Configuration
     private let logger: Logger
 
-    /// Makes the engine and the hosts that need no backend, and adds what they offer to a backend.
+    /// Creates the engine and the hosts that need no backend, and adds their triggers, jobs and sign-in providers.
     init(
         _ configuration: Configuration, hosts: [any CloudHost], caller: HTTPCaller?, meters: CloudMeters,
         _ additions: inout BackendExtensions, logger: Logger
@@ -38,19 +38,19 @@ struct CloudFeature: Feature {
         if additions.jobs == nil { additions.jobs = engine }
     }
 
-    /// Sends mails by an adapter of the app, or nil without Node.
+    /// Sends mails with the app's own adapter. Nil without Node.js.
     var mailAdapter: MailAdapterCall? {
         guard let nodeHost else { return nil }
         return { try await nodeHost.sendByAdapter($0) }
     }
 
-    /// The way to an app's own routes, or nil if it has none.
+    /// Returns the proxy to the app's own HTTP routes, or nil if it has none.
     func proxy() throws -> AppProxy? {
         guard let nodeHost, configuration.cloudMain.servesRoutes else { return nil }
         return try AppProxy(configuration) { await nodeHost.appSocket(within: $0) }
     }
 
-    /// Adds webhooks and the requests of cloud code to its own server.
+    /// Connects the hosts that need the server: webhooks, and requests of cloud code to its own server.
     func connect(_ routes: ParseRoutes) throws {
         engine.attach(try WebhookHost(configuration, backend: routes.backend, logger: logger))
         engine.serve(try InternalDispatcher(routes))
@@ -58,13 +58,13 @@ struct CloudFeature: Feature {
 
     func prepare() async throws { try await engine.start() }
 
-    /// Cloud code uploads files by HTTP. With TLS it does so at an address that the certificate can name.
+    /// Tells cloud code the server's own address, which it needs for file uploads. With TLS the host is one that the
+    /// certificate covers.
     func listening(on port: Int) { nodeHost?.serve(at: Deployment.ownAddress(configuration, port: port)) }
 
     func stop() async { await engine.shutdown() }
 }
 
-/// Jobs of cloud code, and their schedules.
 struct JobFeature: Feature {
     let backend: Backend
 

@@ -13,12 +13,12 @@ import Telemetry
     import Foundation
 #endif
 
-/// The database and its replicas as the configuration describes them. Nothing is connected yet.
+/// The clients of the database and its replicas, not yet connected.
 struct Database {
     let settings: PostgresConfiguration
     let client: PostgresClient
     let replicaClients: [PostgresClient]
-    /// The replicas, or nil if there are none.
+    /// The replica set, or nil without replicas.
     let replicas: ReplicaSet?
     let store: ObjectStore
     let probes: [any ReadinessProbe]
@@ -36,7 +36,7 @@ struct Database {
             var replica = replica
             replica.directConnectionString = nil
             replica.onlyReads = true
-            // Who prefers a replica has the primary to turn to, and is not kept waiting for long.
+            // Reads that prefer a replica fall back to the primary, so they must not wait for long.
             replica.connectTimeout = .seconds(2)
             replica.connectionWait = min(replica.connectionWait, .seconds(2))
             replica.failsWhenRefused = true
@@ -60,7 +60,7 @@ struct Database {
             + [DatabaseWritesProbe(trouble: store.trouble)]
     }
 
-    /// The most connections to the database and its replicas together.
+    /// The maximum number of connections to the database and its replicas.
     var mostConnections: Int { settings.mostConnections * (1 + replicaClients.count) }
 
     private static func inSchema(_ text: String, _ configuration: Configuration) -> String {
@@ -70,13 +70,14 @@ struct Database {
     private static func settings(_ configuration: Configuration, connectionString: String) -> PostgresConfiguration {
         var settings = PostgresConfiguration(connectionString: inSchema(connectionString, configuration))
         settings.statementTimeout = .milliseconds(configuration.statementTimeout)
-        // Declared classes are made under a lock that is a connection's, and so are the changes themselves.
+        // Two, because creating declared classes holds a session lock on one connection while another makes the
+        // changes.
         settings.exclusiveConnections = max(2, configuration.databaseOptions.poolSize)
         settings.sharedConnections =
             configuration.databaseOptions.sharedConnections ?? min(16, max(4, System.coreCount))
-        // PostgreSQL often shares the processors.
+        // PostgreSQL often runs on the same machine.
         settings.heavyConnections = configuration.databaseOptions.heavyStatements ?? max(1, System.coreCount / 2)
-        // Rows take more while they come than the answer that is made of them.
+        // Rows take more memory while they arrive than in the response.
         settings.resultLimit = max(32 * 1024 * 1024, 4 * configuration.maxResponseSize)
         let pooler = configuration.databaseOptions.transactionPooler
         settings.isBehindTransactionPooler = pooler != .none
@@ -86,7 +87,7 @@ struct Database {
                 inSchema($0, configuration)
             }
         }
-        // A lock of the process takes a connection beside the one that works.
+        // Each of the process's locks occupies a connection in addition to the working one.
         if !settings.hasSessions { settings.exclusiveConnections = max(16, settings.exclusiveConnections) }
         settings.lockTimeout = .milliseconds(configuration.lockTimeout)
         settings.transactionTimeout = .milliseconds(configuration.transactionTimeout)
@@ -94,19 +95,19 @@ struct Database {
         settings.applicationName = applicationName
         settings.onlyReads = configuration.readOnly
         settings.changesInBlocks = configuration.distribution != nil
-        // The private PostgreSQL has no other server that could take its place.
+        // The private PostgreSQL has no standby that could be promoted.
         settings.checksTimeline = configuration.databaseURI != nil
         return settings
     }
 
-    /// The name in `pg_stat_activity`: PostgreSQL keeps 63 bytes.
+    /// The name in `pg_stat_activity`, limited to 63 bytes by PostgreSQL.
     private static var applicationName: String {
         let host = ProcessInfo.processInfo.hostName.prefix { $0 != "." }
         return String("roost/\(Version.text) \(host):\(ProcessInfo.processInfo.processIdentifier)".prefix(63))
     }
 }
 
-/// The connections to the database and its replicas, the tables, and their upkeep.
+/// The database connections, and the creation and maintenance of tables.
 struct DatabaseFeature: Feature {
     let configuration: Configuration
     let database: Database
@@ -119,7 +120,7 @@ struct DatabaseFeature: Feature {
         await database.replicas?.start()
     }
 
-    /// Makes what the database lacks. Cloud code may use all tables while it loads.
+    /// Creates missing tables and classes. All of them must exist before cloud code loads.
     private func install() async throws {
         let installer = DatabaseInstaller(client: database.client, catalog: backend.catalog, logger: logger)
         try await installer.install()
@@ -136,7 +137,7 @@ struct DatabaseFeature: Feature {
         if configuration.accountMail.delivery != nil { try await backend.store.mails.prepare() }
         if configuration.push != nil { try await backend.store.pushes.prepare() }
         await backend.triggers.prepareChanges()
-        // Cloud code may declare limits later.
+        // Always prepared, because cloud code may declare rate limits later.
         if configuration.rateLimitStore == .database { try await backend.store.requests.prepareCounts() }
     }
 
@@ -145,7 +146,7 @@ struct DatabaseFeature: Feature {
             group.addTask { await backend.caches.follow() }
             group.addTask { await database.replicas?.run() }
             guard !configuration.readOnly else { return }
-            // Requests are served meanwhile: an index only makes them faster.
+            // In the background: indexes make requests faster but are not required.
             group.addTask {
                 await DateIndexer(configuration: database.settings, client: database.client, logger: logger).run()
             }
@@ -169,10 +170,9 @@ struct DatabaseFeature: Feature {
 }
 
 extension RoostServer {
-    /// Class definitions that the binary does not have.
+    /// The error for an unknown name in the option `classDefinitions`.
     public struct UnknownDefinitions: Error, CustomStringConvertible {
         let name: String
-        /// The message for the operator.
         public var description: String { "option classDefinitions: there are no definitions named \(name)" }
     }
 }

@@ -1,19 +1,19 @@
 import LiveQuery
 import Outgoing
 
-/// A part of the server. `RoostServer` lists all of them in start order.
+/// A part of the server. `RoostServer` starts all features in the order of its list.
 protocol Feature: Sendable {
     /// Prepares the feature before the server listens. Features later in the list may need it.
     func prepare() async throws
 
-    /// Takes the port of the server, before the first request.
+    /// Receives the port that the server listens on, before the first request.
     func listening(on port: Int)
 
-    /// Works beside requests until the task is cancelled.
+    /// Runs background work until the task is cancelled.
     func run() async
 
-    /// Stops the feature after its `run` has ended and all later features have stopped. Also called if the server
-    /// could not start or listen.
+    /// Stops the feature after its `run` has ended and all later features have stopped. Also called if the server could
+    /// not start or listen.
     func stop() async
 }
 

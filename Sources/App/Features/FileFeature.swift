@@ -8,10 +8,9 @@ import Operations
     import Foundation
 #endif
 
-/// The store of uploaded files.
 struct FileFeature: Feature {
     let files: any FileStorage
-    /// The folder of files, or nil if they are elsewhere.
+    /// The disk storage, or nil if files are stored elsewhere.
     let folder: DiskStorage?
     let backend: Backend
     let logger: Logger
@@ -26,7 +25,7 @@ struct FileFeature: Feature {
         }
         guard let folder else { return }
         do {
-            // Other processes warn if their folder is another one.
+            // Other processes warn if they use a different folder.
             backend.caches.begin(filesIn: try await folder.mark())
         } catch {
             logger.warning("the files folder has no marker file", metadata: ["error": "\(error)"])

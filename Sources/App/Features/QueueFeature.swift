@@ -2,7 +2,8 @@ import Mail
 import Operations
 internal import Push
 
-/// Sends queued mails and notifications. Both queues stop together: neither waits for the last transfers of the other.
+/// Sends queued mails and notifications. Both queues stop concurrently, so neither waits for the other's last
+/// transfers.
 struct QueueFeature: Feature {
     let mails: MailQueue?
     let pushes: PushQueue?

@@ -9,14 +9,12 @@ import Outgoing
     import Foundation
 #endif
 
-/// `roost import`: a source, and the deployment that it is brought into.
+/// `roost import`: imports a source into a deployment.
 package struct DataImport: Sendable {
     private let deployment: Deployment
-    /// Where the data come from.
     package enum Source: Sendable {
-        /// A file or a folder.
         case path(String)
-        /// A server that runs.
+        /// A running Parse server.
         case server(LiveServer.Address)
     }
 
@@ -25,11 +23,6 @@ package struct DataImport: Sendable {
     private let progress: ImportProgress
     private let logger: Logger
 
-    /// Prepares an import; nothing is read yet.
-    ///
-    /// - Parameters:
-    ///   - source: Where the data come from.
-    ///   - progress: Gets how far it is.
     package init(
         _ deployment: Deployment, from source: Source, _ options: ImportOptions, progress: ImportProgress,
         logger: Logger
@@ -43,9 +36,9 @@ package struct DataImport: Sendable {
         self.logger = logger
     }
 
-    /// Imports, or only looks. When the task is cancelled, it ends where it can go on later.
+    /// Imports the source, or only inspects it in a dry run. A cancelled import can be resumed.
     ///
-    /// - Throws: `ImportRun.Refusal`, and what keeps the source or the database from being used.
+    /// - Throws: `ImportRun.Refusal`, and errors of the source and the database.
     package func run() async throws -> ImportReport {
         try await withTaskCancellationHandler {
             switch source {
@@ -56,7 +49,8 @@ package struct DataImport: Sendable {
                 let notes = try await fetch(address, to: folder)
                 var report = try await bring(folder)
                 report.notes += notes
-                // It holds hashes of passwords and session tokens; and what was fetched for a look is old at the import.
+                // The folder contains password hashes and session tokens. Data fetched for a dry run would be outdated
+                // by the time of the import.
                 if report.isComplete || options.isDryRun { try FileManager.default.removeItem(atPath: folder) }
                 return report
             }

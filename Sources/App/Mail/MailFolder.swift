@@ -9,7 +9,7 @@ import ServerConfiguration
     import Foundation
 #endif
 
-/// All mails and pages as files, filled with made-up values.
+/// Writes all mails and pages with sample values to files.
 package struct MailFolder {
     private let configuration: Configuration
     private let writer: MailWriter
@@ -17,7 +17,7 @@ package struct MailFolder {
 
     /// Reads the templates of a deployment.
     ///
-    /// - Throws: `ConfigurationError` for what cannot be read.
+    /// - Throws: `ConfigurationError` for invalid templates.
     package init(_ deployment: Deployment) throws {
         var configuration = deployment.configuration
         configuration.accountMail.appName = configuration.accountMail.appName ?? configuration.appId
@@ -27,10 +27,6 @@ package struct MailFolder {
         site = try PageSite(configuration, styleAddress: "../\(PageSite.styleFile)")
     }
 
-    /// Writes the files.
-    ///
-    /// - Returns: How many there are.
-    /// - Throws: What keeps a file from being written.
     package func write(into folder: String) throws -> Int {
         var entries: [(title: String, paths: [String])] = []
         for sample in try writer.samples() {

@@ -2,17 +2,17 @@ import Mail
 import Outgoing
 import ServerConfiguration
 
-/// A mail that is sent to see whether mails are sent.
+/// A test mail that shows whether mails can be sent.
 package struct TestMail {
     private let configuration: Configuration
 
-    /// - Parameter deployment: Whose `emailAdapter` is tried.
     package init(_ deployment: Deployment) { configuration = deployment.configuration }
 
     /// Sends the mail.
     ///
-    /// - Returns: A message: that it was taken, and the words of the server.
-    /// - Throws: `ConfigurationError` without an `emailAdapter`; `MailTrial.Refused` when the mail is not taken.
+    /// - Returns: A success message with the mail server's response.
+    /// - Throws: `ConfigurationError` without an `emailAdapter`, `MailTrial.Refused` if the mail server rejects the
+    ///   mail.
     package func send(to address: String) async throws -> String {
         guard let delivery = configuration.accountMail.delivery else {
             throw ConfigurationError("emailAdapter is not configured (docs/accounts.md)")

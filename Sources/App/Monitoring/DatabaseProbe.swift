@@ -3,23 +3,22 @@ import Postgres
 import Synchronization
 import Telemetry
 
-/// Looks whether a PostgreSQL answers, on a connection of its own: no request waits for it, and it waits for none.
+/// Checks whether a PostgreSQL server responds. It has a separate connection, so it doesn't compete with requests.
 final class DatabaseProbe: ReadinessProbe {
     let probeName: String
     let isNeeded: Bool
     let client: PostgresClient
-    /// By how many seconds a replica may be behind.
+    /// In seconds.
     private let mostLag: Double
-    /// When a replica had last applied all that it had received.
+    /// The last time at which the replica had applied everything that it received.
     private let caughtUp = Mutex<ContinuousClock.Instant?>(nil)
 
-    /// The probe of a database, over a client that is the probe's alone.
+    /// Creates a probe with its own client.
     ///
     /// - Parameters:
-    ///   - name: Its name in the answer.
-    ///   - isNeeded: Whether no request can be served without it.
-    ///   - mostLag: By how many milliseconds a replica may be behind; nil for half a minute.
-    ///   - settings: How the server reaches it.
+    ///   - name: The name of the check in readiness responses.
+    ///   - isNeeded: Whether the server can't serve any request without this database. If false, the database is a replica.
+    ///   - mostLag: The maximum replication lag in milliseconds, or nil for 30 seconds.
     init(
         _ name: String, isNeeded: Bool, mostLag: Int? = nil, _ settings: PostgresConfiguration, logger: Logger
     ) {
@@ -30,7 +29,7 @@ final class DatabaseProbe: ReadinessProbe {
         settings.sharedConnections = 1
         settings.connectTimeout = .seconds(1)
         settings.statementTimeout = .seconds(1)
-        // What cannot be reached is in the answer of the probe, and the server's own client logs it.
+        // The probe's response reports failures, and the server's own client logs them.
         var logger = logger
         logger.logLevel = .critical
         client = PostgresClient(configuration: settings, logger: logger)
@@ -47,8 +46,8 @@ final class DatabaseProbe: ReadinessProbe {
         return figures
     }
 
-    /// What the replica applied last may be long ago where nothing was written: it has been behind for no longer than since it
-    /// was last found not to be.
+    /// Limits the measured lag. Without writes, the last applied transaction may be old, so a replica can't lag by more
+    /// than the time since it last had caught up.
     private func bounded(_ lag: Double) -> Double {
         let now = ContinuousClock.now
         return caughtUp.withLock { caughtUp in

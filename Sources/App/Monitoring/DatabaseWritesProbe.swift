@@ -1,10 +1,11 @@
 import ParseStorage
 import Telemetry
 
-/// Checks whether the last write to the database failed for lack of room or a broken disk. The probe writes nothing.
+/// Reports whether the last write to the database failed because the disk is full or broken. The probe itself writes
+/// nothing.
 struct DatabaseWritesProbe: ReadinessProbe {
     let probeName = "databaseWrites"
-    /// Reads may still be served.
+    /// Reads may still work.
     let isNeeded = false
     let trouble: DatabaseTrouble
 

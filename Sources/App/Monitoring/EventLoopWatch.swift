@@ -2,7 +2,7 @@ import NIOCore
 import Synchronization
 import Telemetry
 
-/// Watches whether event loops turn: each notes once a second how late it is.
+/// Checks that event loops run: each measures its delay once a second.
 final class EventLoopWatch: Sendable {
     private final class Loop: Sendable {
         let lastBeat: Gauge
@@ -17,9 +17,8 @@ final class EventLoopWatch: Sendable {
     private let loops: [Loop]
     private let tasks: Mutex<[RepeatedTask]>
 
-    /// How often a loop notes that it runs.
     private static let pause: TimeAmount = .seconds(1)
-    /// For how long a loop may be silent until the process counts as stuck.
+    /// The time without a heartbeat after which an event loop, and thus the process, counts as stuck.
     private static let longest: TimeAmount = .seconds(10)
 
     init(_ group: any EventLoopGroup) {
@@ -39,13 +38,13 @@ final class EventLoopWatch: Sendable {
         self.tasks = Mutex(tasks)
     }
 
-    /// Whether all loops turn.
+    /// Whether all event loops run.
     var isLive: Bool {
         let now = Int(NIODeadline.now().uptimeNanoseconds)
         return loops.allSatisfy { now - $0.lastBeat.value < Int(Self.longest.nanoseconds) }
     }
 
-    /// How late a loop was at most since this was last asked, in seconds.
+    /// Returns the maximum delay of an event loop since the last call, in seconds.
     func takeLag() -> Double { Double(loops.map { $0.lag.take() }.max() ?? 0) / 1e9 }
 
     func stop() {

@@ -3,10 +3,10 @@ import ServerConfiguration
 import Synchronization
 import Telemetry
 
-/// Checks whether a file store on another machine answers.
+/// Checks whether a remote file store responds.
 ///
-/// The probe asks until the store has answered once. From then on the requests of clients show whether it answers, and
-/// the probe asks again only after failures, since each request costs money.
+/// The probe sends requests until the store has responded once. From then on, client requests show whether it responds,
+/// and the probe sends requests only after failures, since each request costs money.
 final class FileStoreProbe: ReadinessProbe {
     let probeName = "fileStore"
     let isNeeded = false
@@ -15,7 +15,7 @@ final class FileStoreProbe: ReadinessProbe {
 
     init(storage: any FileStorage) { self.storage = storage }
 
-    /// What looks at the store of a server; nothing for one that is as near as the server itself, or its database.
+    /// Returns the probes of a file store. Local stores and the database need none.
     static func all(of storage: any FileStorage, _ configuration: Configuration) -> [any ReadinessProbe] {
         if let own = storage as? any ReadinessProbe { return [own] }
         let isRemote = ([configuration.fileStore] + configuration.fileStoreFallbacks).contains { store in

@@ -5,7 +5,7 @@ import Operations
 import ServerConfiguration
 import Telemetry
 
-/// All metrics of a server as Prometheus reads them: what it counts, and what is looked up when it is asked.
+/// All metrics of a server in Prometheus's format. Some are counted as they happen, others are read for each scrape.
 struct MetricsPage: Sendable {
     let meters: Meters
     let http: HTTPServer
@@ -15,12 +15,12 @@ struct MetricsPage: Sendable {
     let readiness: Readiness
     let eventLoops: EventLoopWatch
     let preset: Int
-    /// By what the server speaks TLS; nil for plain HTTP.
+    /// The TLS certificate, or nil for plain HTTP.
     let certificate: ServerCertificate?
-    /// Spans, by what became of them; nil where nothing is traced.
+    /// The number of exported and dropped spans, or nil without tracing.
     let spans: Counters<SpanExporter.Outcome>?
 
-    /// The metrics now. Nothing is asked of the database.
+    /// Returns the current metrics without querying the database.
     func text(_ format: Exposition.Format) -> Exposition {
         var text = Exposition(format)
         meters.write(to: &text)
@@ -45,7 +45,7 @@ struct MetricsPage: Sendable {
         return text
     }
 
-    /// How the server stands now, for charts.
+    /// The current values for the console's charts.
     var gauges: FigureHistory.Gauges {
         var gauges = FigureHistory.Gauges()
         let (transport, database) = (http.figures, database.client.statistics)
@@ -110,7 +110,7 @@ struct MetricsPage: Sendable {
         }
     }
 
-    /// What a replica is called in metrics and in readiness: numbered where there are several.
+    /// Returns the name of a replica in metrics and readiness responses, numbered if there are several.
     static func name(ofReplica index: Int, of count: Int) -> String {
         count == 1 ? "replica" : "replica\(index + 1)"
     }

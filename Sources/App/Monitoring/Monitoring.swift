@@ -7,9 +7,9 @@ import ServerConfiguration
 import Synchronization
 import Telemetry
 
-/// What watches the server: probes beside it, and the port of `/metrics`, `/live` and `/ready`.
+/// Monitors the server: runs the probes, and listens for `/metrics`, `/live` and `/ready`.
 ///
-/// It begins before the server is prepared, so that a long migration is one that can be watched, and ends after it.
+/// It starts before the server is prepared, so that long migrations can be monitored, and stops after it.
 final class Monitoring: Sendable {
     let readiness = Readiness()
     let eventLoops = EventLoopWatch(MultiThreadedEventLoopGroup.singleton)
@@ -20,7 +20,6 @@ final class Monitoring: Sendable {
     private let page = Mutex<MetricsPage?>(nil)
     private let isProbing = Atomic(false)
 
-    /// - Parameter probes: What looks at what the server needs.
     init(_ configuration: Configuration.Metrics, _ probes: [any ReadinessProbe], logger: Logger) {
         self.configuration = configuration
         self.probes = probes
@@ -28,7 +27,7 @@ final class Monitoring: Sendable {
         readiness.expect(probes.filter(\.isNeeded).map(\.probeName))
     }
 
-    /// The answers to who watches.
+    /// Returns the monitoring routes.
     func routes() -> MonitoringRoutes {
         MonitoringRoutes(
             readiness: readiness, page: { [weak self] in self?.text($0) ?? Exposition($0) },
@@ -43,11 +42,11 @@ final class Monitoring: Sendable {
         return text
     }
 
-    /// Takes what the metrics are made of.
+    /// Sets the page that metrics are read from.
     func show(_ metrics: MetricsPage) { page.withLock { $0 = metrics } }
 
-    /// Has the probes look from now on, and waits for the first result. Where there is no port for it, they begin with
-    /// the first question about readiness.
+    /// Starts the probes, if they aren't running, and waits up to 1.5 seconds for their first results. Without a
+    /// metrics port, the first readiness request calls this.
     private func beginProbing() async {
         if !isProbing.exchange(true, ordering: .acquiring) {
             begin { [probes, readiness] in await Prober(probes, readiness).run() }
@@ -58,9 +57,9 @@ final class Monitoring: Sendable {
         }
     }
 
-    /// Begins to look and to listen, where there is a port for it.
+    /// Starts the probes and the listener if a metrics port is configured.
     ///
-    /// - Throws: The error of the socket when the port cannot be listened on.
+    /// - Throws: `ListenFailure` if the port can't be listened on.
     func start(_ routes: MonitoringRoutes) async throws {
         guard let port = configuration.port else { return }
         await beginProbing()
@@ -70,7 +69,7 @@ final class Monitoring: Sendable {
         let server = HTTPServer(
             host: configuration.host, port: port,
             handler: MonitoringHandler(routes, needsKey: configuration.key != nil && !configuration.isLocal),
-            // A page in a browser of this machine or network is no watcher.
+            // Web pages in a local browser must not read metrics.
             crossOrigin: .none, limits: limits, logger: logger)
         begin { try? await server.run() }
         do {
@@ -85,7 +84,6 @@ final class Monitoring: Sendable {
         tasks.withLock { $0.append(task) }
     }
 
-    /// Ends looking and listening.
     func stop() async {
         let tasks = tasks.withLock { tasks in
             defer { tasks = [] }
@@ -99,7 +97,6 @@ final class Monitoring: Sendable {
     }
 }
 
-/// The probes and the port of `/metrics`, `/live` and `/ready`.
 struct MonitoringFeature: Feature {
     let monitoring: Monitoring
     let routes: MonitoringRoutes

@@ -9,16 +9,16 @@ import ServiceLifecycle
     import Foundation
 #endif
 
-/// Notifies the service manager that started the process (systemd) when the server serves, that it still does, and that it
-/// ends, by the datagram socket that `NOTIFY_SOCKET` names (`sd_notify(3)`).
+/// Notifies the service manager (systemd) when the server is ready, while it runs and when it stops, through the socket
+/// named by `NOTIFY_SOCKET` (`sd_notify(3)`).
 struct SupervisorNotices: Service {
     private let path: String
-    /// How often the manager wants to hear of the process; nil for never.
+    /// The interval of watchdog messages, or nil if the watchdog is off.
     private let interval: Duration?
     private let server: RoostServer
     private let logger: Logger
 
-    /// Nil where no manager listens.
+    /// Returns nil if no service manager listens.
     init?(_ environment: [String: String], of server: RoostServer, logger: Logger) {
         guard let path = environment["NOTIFY_SOCKET"], !path.isEmpty else { return nil }
         self.path = path
@@ -26,7 +26,7 @@ struct SupervisorNotices: Service {
         self.logger = logger
         let process = environment["WATCHDOG_PID"]
         let isMeant = process == nil || process == "\(ProcessInfo.processInfo.processIdentifier)"
-        // Twice in the time after which the process counts as stuck.
+        // Half the time after which the service manager considers the process stuck.
         interval = isMeant ? environment["WATCHDOG_USEC"].flatMap { Int64($0) }.map { .microseconds($0 / 2) } : nil
     }
 
@@ -39,7 +39,8 @@ struct SupervisorNotices: Service {
         guard (try? await server.boundPort) != nil else { return try await gracefulShutdown() }
         await send("READY=1\nSTATUS=serving")
         if let interval {
-            // Also while the server drains: it ends with the process. One whose event loops do not turn is started anew.
+            // Continues while the server drains, until the process ends. If an event loop is stuck, the messages stop
+            // and the service manager restarts the process.
             Task {
                 while true {
                     try? await Task.sleep(for: interval)
@@ -55,7 +56,7 @@ struct SupervisorNotices: Service {
         do {
             let channel = try await DatagramBootstrap(group: .singletonMultiThreadedEventLoopGroup)
                 .connect(unixDomainSocketPath: path).get()
-            // The end of the server waits for no manager that does not read.
+            // A service manager that doesn't read must not delay the shutdown.
             let limit = channel.eventLoop.scheduleTask(in: .seconds(1)) { channel.close(promise: nil) }
             defer { limit.cancel() }
             try await channel.writeAndFlush(ByteBuffer(string: text))

@@ -10,15 +10,14 @@ import Tracing
     import Foundation
 #endif
 
-/// The tracer of a server, and the export of its spans.
 struct TraceExport: Feature {
     let tracer: RequestTracer
     let exporter: SpanExporter
     private let caller: HTTPCaller
 
-    /// Makes the export that the configuration asks for, or nil without a collector.
+    /// Creates the tracer and the export of its spans, or returns nil if no collector is configured.
     ///
-    /// - Throws: When the file of certificates cannot be read.
+    /// - Throws: An error if the file of trusted certificates can't be read.
     init?(_ configuration: Configuration, logger: Logger) throws {
         let options = configuration.tracing
         guard let endpoint = options.endpoint, !options.isDisabled else { return nil }
@@ -62,7 +61,7 @@ struct TraceExport: Feature {
 
     func run() async { await exporter.run() }
 
-    /// Sends the remaining spans, and closes the connection.
+    /// Sends the remaining spans and closes the connections.
     func stop() async {
         await exporter.flush()
         await caller.shutdown()

@@ -10,13 +10,13 @@ import ServerConfiguration
 #endif
 
 extension Server {
-    /// Reads the configuration of `roost serve`: a file of JSON, or an app's own index.js.
+    /// Creates the server of `roost serve` from a configuration file or an app's own index.js.
     ///
-    /// With `--check`, prints what becomes of each option of an index.js; with `--write FILE`, writes them as a
+    /// With `--check`, prints how Roost treats each option of an index.js. With `--write FILE`, writes the options to a
     /// configuration file.
     ///
-    /// - Returns: The server, or nil if there is nothing to serve.
-    /// - Throws: `ConfigurationError`, or what kept the file from being read.
+    /// - Returns: The server, or nil after `--check` and `--write`.
+    /// - Throws: `ConfigurationError`, and errors of reading the file.
     package static func make(arguments: [String], environment: [String: String]) async throws -> Server? {
         var arguments = arguments
         guard let app = try await ServedApp.taken(from: &arguments, environment: environment) else {
@@ -47,7 +47,7 @@ extension Server {
     }
 }
 
-/// What becomes of the options of an app's own index.js.
+/// The treatment of each option of an app's own index.js.
 private struct AppReport {
     private let app: ServedApp
     private let configuration: Configuration?
@@ -77,16 +77,16 @@ private struct AppReport {
         return (options + app.notes + others).map(\.line)
     }
 
-    /// The warning about an option, without its name.
+    /// Returns the warning about an option without its name.
     private func hint(_ name: String) -> String? {
         let start = "option \(name) "
         return warnings.first { $0.hasPrefix(start) }.map { String($0.dropFirst(start.count)) }
     }
 
-    /// A value without the members whose secrets are masked.
+    /// Returns the value without masked secrets.
     private static func withoutMasked(_ value: JSONValue) -> JSONValue? {
         switch value {
-        // A plain nil is a null of JSON here.
+        // `nil` alone would be JSON's null here.
         case .string(let text): text.contains(Setting.mask) ? JSONValue?.none : value
         case .array(let list): .array(list.compactMap(withoutMasked))
         case .object(let object): .object(object.compactMapValues(withoutMasked))
@@ -94,9 +94,9 @@ private struct AppReport {
         }
     }
 
-    /// Writes the options without secrets, which stay in variables of the environment.
+    /// Writes the options except secrets, which belong into environment variables.
     ///
-    /// - Throws: `ConfigurationError` if the file exists; what keeps it from being written.
+    /// - Throws: `ConfigurationError` if the file exists, and errors of writing it.
     func write(to path: String) throws {
         guard let configuration else { return }
         guard !FileManager.default.fileExists(atPath: path) else {

@@ -9,29 +9,28 @@ import ServerConfiguration
     import Foundation
 #endif
 
-/// The configuration file that a command reads.
+/// The configuration file of a command.
 struct ConfigurationFile {
-    /// The path as the caller gave it, for messages.
+    /// The path as given by the caller, for messages.
     let path: String
     let bytes: [UInt8]
     /// The base folder of relative paths in the file.
     let folder: String
 
-    /// - Parameter folder: The base folder of relative paths; nil for the folder of the file.
+    /// - Parameter folder: The base folder of relative paths, or nil to use the folder of the file.
     init(path: String, bytes: [UInt8], folder: String? = nil) {
         self.path = path
         self.bytes = bytes
         self.folder = folder ?? URL(fileURLWithPath: path).standardizedFileURL.deletingLastPathComponent().path
     }
 
-    /// The default configuration file.
     private static let usual = "roost.json"
 
-    /// Removes the file from a command's arguments: the first one unless it is a flag, or roost.json in the current
-    /// folder.
+    /// Removes the file from a command's arguments: the first one unless it is a flag. Defaults to roost.json in the
+    /// current folder.
     ///
     /// - Returns: The file, or nil if none is named and roost.json doesn't exist.
-    /// - Throws: `ConfigurationError` for a file that can't be read.
+    /// - Throws: `ConfigurationError` if the file can't be read.
     static func taken(from arguments: inout [String]) throws(ConfigurationError) -> ConfigurationFile? {
         if let path = arguments.first, !path.hasPrefix("-") {
             arguments.removeFirst()
@@ -56,7 +55,7 @@ struct ConfigurationFile {
         }
     }
 
-    /// The options of an app's own index.js.
+    /// Creates the configuration from the options of an app's own index.js.
     init(_ app: ServedApp) {
         self.init(path: app.file.name, bytes: app.options.serialized(), folder: app.file.folder)
     }

@@ -30,17 +30,17 @@ extension PostgresError {
             && (sqlState.isEmpty || ["57", "53"].contains { sqlState.hasPrefix($0) })
     }
 
-    /// Whether the server asks for a password and the address has none.
+    /// Whether the server requires a password and the address has none.
     fileprivate var lacksPassword: Bool { sqlState.isEmpty && message.contains("no password supplied") }
 
-    /// Whether the connection can't be encrypted as the address asks for.
+    /// Whether the connection can't be encrypted as the address requires.
     fileprivate var lacksTLS: Bool {
         sqlState.isEmpty
             && ["SSL was required", "root certificate file", "certificate verify failed", "does not match host name"]
                 .contains { message.contains($0) }
     }
 
-    /// Whether libpq can't read the address.
+    /// Whether libpq can't parse the address.
     fileprivate var isMalformed: Bool {
         sqlState.isEmpty
             && ["invalid ", "missing ", "unexpected ", "end of string", "extra "].contains {
@@ -53,9 +53,9 @@ extension PostgresError {
 struct DatabaseFailure: Error, CustomStringConvertible {
     let description: String
 
-    /// - Returns: The error, or nil if it isn't about the connection or the rights of its user.
+    /// - Returns: The error, or nil if it isn't about the connection or the user's privileges.
     init?(_ error: PostgresError) {
-        // PostgreSQL's first line has the reason; the others are hints for users of its own tools.
+        // PostgreSQL's first line has the reason. The others are hints for users of its own tools.
         let line = error.message.split(separator: "\n").first.map(String.init) ?? error.message
         guard error.kind == .unavailable else {
             guard error.sqlState == "42501" else { return nil }
@@ -71,7 +71,7 @@ struct DatabaseFailure: Error, CustomStringConvertible {
             let name = error.message.split(separator: " ")[1]
             description = "The parameter \(name) of databaseURI has a value that libpq doesn't know."
         case _ where error.isMalformed:
-            // libpq quotes the part it can't parse, which may belong to the password.
+            // libpq quotes the part that it can't parse, which may belong to the password.
             description =
                 "databaseURI is not a PostgreSQL URI. Percent-encode special characters in the user and the password, "
                 + "such as %40 for @ and %2F for /."

@@ -20,7 +20,7 @@ import ServerConfiguration
 
 /// Error messages of commands.
 package enum ErrorText {
-    /// The message of an error, for the operator.
+    /// Returns an error's message for the operator.
     package static func of(_ error: any Error) -> String {
         switch error {
         case let error as ConfigurationError: lines(error)
@@ -40,7 +40,7 @@ package enum ErrorText {
         try? OpenFile.standardError.write(lines.utf8)
     }
 
-    /// parse-server's texts begin with a label, which is redundant after the program's name.
+    /// Removes the label of parse-server's texts, which is redundant after the program's name.
     private static func lines(_ error: ConfigurationError) -> String {
         error.message.split(separator: "\n").map { line in
             ["error: ", "ERROR: "].first { line.hasPrefix($0) }.map { String(line.dropFirst($0.count)) } ?? String(line)
@@ -49,7 +49,7 @@ package enum ErrorText {
 
     static func system(_ code: Int32) -> String { String(cString: strerror(code)) }
 
-    /// Why a file can't be used, without its path.
+    /// Returns the reason why a file can't be used, without its path.
     static func reason(_ error: any Error) -> String {
         guard let error = error as? CocoaError else { return of(error) }
         switch error.code {

@@ -1,11 +1,11 @@
 import JSON
 
-/// Sizes as people write them: `20mb`, `512kb`, `1048576`, and numbers of bytes.
+/// Sizes in bytes, as numbers or as texts such as `20mb`, `512kb` and `1048576`.
 public enum ByteCount {
-    /// What is larger counts as this, a petabyte, so that sums of sizes are numbers.
+    /// One petabyte. Larger sizes are reduced to it, so that sums of sizes can't overflow.
     static let most = 1 << 50
 
-    /// The number of bytes that a text or a number stands for; nil for what is no size.
+    /// Returns the number of bytes, or nil if the value is not a size.
     static func read(_ value: JSONValue) -> Int? {
         switch value {
         case .string(let text): parse(text)
@@ -14,7 +14,7 @@ public enum ByteCount {
         }
     }
 
-    /// The number of bytes that a text stands for; nil for what is no size. Units count in steps of 1024.
+    /// Returns the number of bytes, or nil if the text is not a size. Units are powers of 1024.
     public static func parse(_ text: String) -> Int? {
         let lower = text.lowercased()
         let units: [(String, Double)] = [

@@ -1,82 +1,81 @@
 import JSON
 
-/// The options in force, checked and completed by the defaults of the preset.
+/// The validated options, with the preset's defaults for those that are not set.
 public struct Configuration: Sendable {
-    /// The parse-server line whose defaults and visible shapes are used, 4 to 9.
+    /// The major version of parse-server whose defaults and response formats apply, 4 to 9.
     public var preset = 9
-    /// Where the private PostgreSQL and files live; nil for the default place.
+    /// The folder of the private PostgreSQL and of files, or nil for the default.
     public var dataDir: String?
-    /// Where uploaded files live; nil for `files` below the data folder.
+    /// The folder of uploaded files, or nil for `files` in the data folder.
     public var filesDirectory: String?
-    /// The embedded class definitions to apply at start.
+    /// The name of the embedded class definitions to apply at startup.
     public var classDefinitions: String?
-    /// How long one statement may run, in milliseconds.
+    /// The time limit of a statement in milliseconds.
     public var statementTimeout = 30_000
-    /// How long a find with a regular expression may run for clients, in milliseconds.
+    /// The time limit in milliseconds of a client's find with a regular expression.
     public var regexTimeout = 2000
-    /// Whether regular expressions of clients may refer to what their groups matched.
+    /// Whether clients' regular expressions may contain back references.
     public var allowRegexBackReferences = false
-    /// How long a request waits for an object that others are changing, in milliseconds.
+    /// The time limit in milliseconds of waiting for an object that another request is changing.
     public var lockTimeout = 5000
-    /// How long a batch may take that is one transaction, in milliseconds.
+    /// The time limit in milliseconds of a batch that is a transaction.
     public var transactionTimeout = 10_000
-    /// How long a request waits for a connection to the database that others have, in milliseconds.
+    /// The time limit in milliseconds of waiting for a free database connection.
     public var connectionTimeout = 3000
 
     var given: [String: Setting.Given] = [:]
 
     public var appId = ""
     public var masterKey = ""
-    /// After how many seconds a function of an app gives the key again; 0 for never.
+    /// The age in seconds after which the app's function is called again for the key, or 0 for never.
     public var masterKeyTtl = 0
-    /// The key that a function gives again and again, or nil if the key stays.
+    /// The key that a function of the app renews, or nil if the key is constant.
     package var renewedMasterKey: RenewedKey?
     public var maintenanceKey: String?
     public var readOnlyMasterKey: String?
-    /// Who else has a master key, and which changes are kept.
+    /// The admin keys and the audit log.
     public var audit = Audit()
     public var clientKey: String?
     public var javascriptKey: String?
     public var restAPIKey: String?
     public var dotNetKey: String?
-    /// Addresses and networks from which each key is taken.
+    /// The addresses and networks that may use each key.
     public var masterKeyIps = Configuration.thisMachine
     public var maintenanceKeyIps = Configuration.thisMachine
     public var readOnlyMasterKeyIps = Configuration.everywhere
 
-    /// The URL of the interface, without a trailing slash.
+    /// The URL of the API, without a trailing slash.
     public var serverURL = ""
     public var publicServerURL: String?
     public var databaseURI: String?
-    /// The server itself, where ``databaseURI`` leads to a pooler.
+    /// The address of the PostgreSQL server itself, if ``databaseURI`` is a pooler's.
     public var directDatabaseURI: String?
-    /// The schema of the database in which everything lies; nil for that of the connection.
+    /// The database schema of the app, or nil for the connection's default schema.
     public var databaseSchema: String?
-    /// How classes lie on the servers of a distributed database; nil where they lie on one.
+    /// The distribution of classes over several servers, or nil on a single server.
     public var distribution: Distribution?
-    /// A streaming replica of the database, for reads that ask for one.
+    /// The address of a streaming replica, for reads with a `readPreference`.
     public var readReplicaURI: String?
     public var readReplicaURIs: [String] = []
-    /// All replicas.
     public var replicas: [String] { (readReplicaURI.map { [$0] } ?? []) + readReplicaURIs }
-    /// How many milliseconds a replica may be behind.
+    /// The replication lag in milliseconds beyond which a replica is skipped, or nil for no limit.
     public var maxReplicaLag: Int?
-    /// Whether nothing is written.
+    /// Whether the server rejects writes.
     public var readOnly = false
     public var databaseOptions = DatabaseOptions()
     public var port = 1337
     public var host = "0.0.0.0"
     public var mountPath = "/parse"
-    /// The path below which the interface lies, without a trailing slash; empty for the root.
+    /// The path of the API without a trailing slash, or an empty string for the root.
     public var mount: String { mountPath.split(separator: "/").map { "/" + $0 }.joined() }
     public var trustProxy = TrustProxy.noProxy
-    /// In bytes.
+    /// The maximum size of a request body, in bytes.
     public var maxUploadSize = 20 * 1024 * 1024
-    /// The most connections of clients at a time.
+    /// The maximum number of client connections.
     public var maximumConnections = 10_000
-    /// How many seconds the server goes on taking requests after the signal to end.
+    /// The time in seconds that the server keeps serving requests after SIGTERM.
     public var drainTime = 0
-    /// The most memory, in bytes, of large bodies and of answers that clients have not read.
+    /// The memory limit, in bytes, for large bodies and for responses that clients haven't read.
     public var transferMemory = 256 * 1024 * 1024
     public var allowHeaders: [String] = []
     public var allowOrigin = ["*"]
@@ -84,29 +83,30 @@ public struct Configuration: Sendable {
     public var allowClientClassCreation = false
     public var allowCustomObjectId = false
     public var objectIdSize = 10
-    /// Hidden fields by class and entity.
+    /// Hidden fields by class and by entity, such as `*` for everybody.
     public var protectedFields: [Name: [Name: [Name]]] = ["_User": ["*": ["email"]]]
     public var protectedFieldsOwnerExempt = true
     public var enforcePrivateUsers = true
     public var enableAnonymousUsers = true
     public var defaultLimit = 100
     public var maxLimit: Int?
-    /// The largest answer, in bytes.
+    /// The maximum size of a response, in bytes.
     public var maxResponseSize = 64 * 1024 * 1024
-    /// The most bytes of objects that the find of a client hands to triggers; with the master key it may hand over more.
+    /// The maximum total size, in bytes, of the objects that a client's find passes to triggers. The master key may
+    /// exceed it.
     public var maxTriggerSize = 8 * 1024 * 1024
-    /// The most bytes of an object that clients may store; the master key stores larger ones.
+    /// The maximum size, in bytes, of an object that clients store. The master key may exceed it.
     public var maxObjectSize = 4 * 1024 * 1024
-    /// The maximum number of fields of a class to which clients add some. The master key may exceed it.
+    /// The number of fields beyond which clients can't add fields to a class. The master key may exceed it.
     public var maxClientFields = 200
     public var requestKeywordDenylist = KeywordRules.defaults
     public var enableSanitizedErrorResponse = true
     public var allowAggregationForReadOnlyMasterKey = true
-    /// Whether answers to saves carry protected fields that the save changed.
+    /// Whether responses to saves contain protected fields that the save changed.
     public var protectedFieldsSaveResponseExempt = true
     public var installation = Installations()
 
-    /// In seconds.
+    /// The lifetime of a session in seconds.
     public var sessionLength = 31_536_000
     public var expireInactiveSessions = true
     public var extendSessionOnUse = false
@@ -115,15 +115,15 @@ public struct Configuration: Sendable {
     public var passwordPolicy: PasswordPolicy?
     public var accountLockout: AccountLockout?
     public var accountMail = AccountMail()
-    /// How many hashes of passwords are computed at once; nil for the number of processors less one.
+    /// The number of passwords hashed concurrently, or nil for one less than the number of processors.
     public var passwordHashingThreads: Int?
-    /// How many hashes of passwords may wait to be computed.
+    /// The maximum number of passwords that wait to be hashed.
     public var passwordHashingQueue = 256
     public var convertEmailToLowercase = false
     public var convertUsernameToLowercase = false
-    /// Whether log-ins and mails find users by their names in any case of the letters.
+    /// Whether log-ins and mails find users by name and address ignoring case.
     public var caseInsensitiveLogin = false
-    /// In milliseconds.
+    /// The time in milliseconds that sessions and roles are cached.
     public var cacheTTL = 5000
     public var cacheMaxSize = 10_000
 
@@ -131,84 +131,76 @@ public struct Configuration: Sendable {
     public var pages = Pages()
     public var customPages = CustomPages()
 
-    /// At which levels events of cloud code are logged.
+    /// The log levels of cloud-code events.
     public var eventLevels = EventLevels()
 
-    /// Where uploaded files are.
+    /// The store of uploaded files.
     public var fileStore = FileStore.disk
-    /// Where files are read that are not there, in order.
+    /// Stores to read files from that ``fileStore`` lacks, in this order.
     public var fileStoreFallbacks: [FileStore] = []
-    /// Variables of the environment by which clouds hand out credentials.
+    /// Environment variables of cloud platforms that contain or locate credentials.
     public var cloudVariables: [String: String] = [:]
     public var fileUpload = FileUpload()
-    /// Who may download.
+    /// The callers that may download files.
     public var fileDownload = FileCallers(enableForPublic: true, enableForAnonymousUser: true)
     public var preserveFileName = false
     public var fileKey: String?
-    /// What files are encrypted with; nil when they lie open.
+    /// The key that files are encrypted with, or nil to store them unencrypted.
     public var encryptionKey: String?
-    /// What files were encrypted with before; nil when all are encrypted with the key of now.
+    /// The previous encryption key, needed until all files are encrypted with the current one.
     public var previousEncryptionKey: String?
     public var encryptionFormat = EncryptionFormat.whole
     public var idempotencyOptions = IdempotencyOptions()
     public var requestComplexity = RequestComplexity()
-    /// The routes that clients may use; nil for all.
+    /// The only routes that clients may use, or nil to allow all.
     public var routeAllowList: RouteAllowList?
-    /// Whether providers take an access token, which may be another app's, in place of a code.
+    /// Whether sign-in accepts access tokens, which another app may have obtained, instead of authorization codes.
     public var enableInsecureAuthAdapters = false
-    /// How the server reaches others.
     public var outgoing = Outgoing()
-    /// How webhooks are called.
     public var webhooks = Webhooks()
-    /// How many requests of a kind there may be in a time.
     public var rateLimits: [RateLimit] = []
-    /// Whether log-ins, sign-ups and mails are limited besides, for each address.
+    /// Whether log-ins, sign-ups and account mails have built-in rate limits per address.
     public var accountRateLimit = true
-    /// Where requests are counted.
+    /// The store of request counts for rate limits.
     public var rateLimitStore = RateLimitStore.memory
-    /// By what the server speaks TLS; nil for plain HTTP.
+    /// The certificate and key for TLS, or nil for plain HTTP.
     public var https: HTTPS?
 
-    /// The administration page.
     public var console = Console()
-    /// Where its files are read while they are worked on; nil for those in the binary.
+    /// The folder to read the console's files from during development, or nil for those in the binary.
     public var consoleFolder: String?
 
-    /// The classes whose changes live queries get, and who may subscribe.
     public var liveQuery = LiveQuery()
 
-    /// How notifications are sent; nil where they are not.
+    /// The push services, or nil if push is not configured.
     public var push: Push?
-    /// Whether notifications with a time are sent then, and not at once.
+    /// Whether pushes with a `push_time` wait for it. Otherwise they are sent at once.
     public var schedulesPushes = true
 
-    /// Whether jobs are run when their schedules say so.
+    /// Whether this process starts scheduled jobs.
     public var jobSchedules = false
-    /// The most jobs that run at a time.
+    /// The maximum number of running jobs per process.
     public var maximumJobs = 100
 
     public var security = Security()
-    /// The classes that are declared; nil where they are not.
+    /// The classes to create or change at startup, or nil if none are declared.
     public var schema: DeclaredSchemas?
 
     public var logLevel = "info"
-    /// Whether nothing is printed.
+    /// Whether the server prints neither a banner nor log lines.
     public var silent = false
     public var jsonLogs = false
-    /// From how many milliseconds on a request is logged as a warning.
+    /// Requests that take at least this many milliseconds are logged as warnings.
     public var slowRequest = 1000
-    /// From how many milliseconds on an operation of the database is logged; 0 for never.
+    /// Database operations that take at least this many milliseconds are logged. 0 disables that.
     public var slowQueryThreshold = 1000
-    /// What is done about questions that take long without an index.
     public var indexAdvice = IndexAdvice.report
-    /// How many indexes are built for a class at most because they help.
+    /// The maximum number of indexes per class that ``indexAdvice`` creates.
     public var maximumAdvisedIndexes = 4
-    /// Which requests are traced, and where their spans go.
     public var tracing = Tracing()
-    /// Where metrics are read.
     public var metrics = Metrics()
 
-    /// The version that the preset's line reports of itself.
+    /// The parse-server version that the server reports for the preset.
     public var parseServerVersion: String {
         switch preset {
         case 4: "4.10.20"
@@ -220,23 +212,23 @@ public struct Configuration: Sendable {
         }
     }
 
-    /// The report on the deployment's security.
+    /// The security report.
     public struct Security: Sendable {
-        /// Whether the route answers.
+        /// Whether the route `/security` is enabled.
         public var enableCheck = false
-        /// Whether the report is written to the log at start.
+        /// Whether the report is logged at startup.
         public var enableCheckLog = false
     }
 
-    /// Requests that are served once.
+    /// Paths whose requests run only once per request id.
     public struct IdempotencyOptions: Sendable {
-        /// Regular expressions of paths, anchored at their start.
+        /// Regular expressions of paths, matched from the start of the path.
         public var paths: [String] = []
-        /// In seconds.
+        /// The time in seconds that request ids are remembered.
         public var ttl = 300.0
     }
 
-    /// Limits on requests; nil for none.
+    /// Limits on requests, each nil for no limit.
     public struct RequestComplexity: Sendable {
         public var includeDepth: Int?
         public var includeCount: Int?
@@ -244,7 +236,7 @@ public struct Configuration: Sendable {
         public var subqueryLimit: Int?
         public var queryDepth: Int?
         public var batchRequestLimit: Int?
-        /// Limits on GraphQL, which is not built: they are checked, and nothing else.
+        /// Limits of GraphQL, which is not supported. They are validated only.
         var graphQLDepth: Int?
         var graphQLFields: Int?
         public var allowRegex = true
@@ -252,7 +244,7 @@ public struct Configuration: Sendable {
 
     package init() {}
 
-    /// What holds where no option says otherwise.
+    /// Creates the defaults of a preset.
     init(preset: Int) {
         self.preset = preset
         for definition in OptionTable.all { definition.setDefault(preset, &self) }
@@ -261,9 +253,9 @@ public struct Configuration: Sendable {
     static let thisMachine = ["127.0.0.1", "::1"]
     static let everywhere = ["0.0.0.0/0", "::0"]
 
-    /// Makes the paths of SQL files and of pages absolute.
+    /// Resolves the relative paths of certificates, pages, mail templates, cloud code, backups and SQL files.
     ///
-    /// - Parameter folder: Where relative ones begin: the folder of the configuration file.
+    /// - Parameter folder: The folder of the configuration file.
     public mutating func resolvePaths(in folder: String) {
         func resolved(_ path: String) -> String { path.hasPrefix("/") ? path : "\(folder)/\(path)" }
         https = https.map { HTTPS(certificate: resolved($0.certificate), key: resolved($0.key)) }

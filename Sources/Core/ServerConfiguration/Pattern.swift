@@ -1,7 +1,7 @@
 import Encoding
 import JSON
 
-/// A regular expression of the configuration, made once; one that is a plain word is looked for as such.
+/// A regular expression from the configuration, compiled once. Plain words are searched without the regex engine.
 struct Pattern: Sendable {
     private enum Form: Sendable {
         case word([UInt8])
@@ -10,7 +10,7 @@ struct Pattern: Sendable {
 
     private let form: Form
 
-    /// Reads a pattern. One that is no regular expression stands for itself.
+    /// Creates a pattern. An invalid regular expression is searched for literally.
     init(_ source: String) {
         let isWord = source.utf8.allSatisfy { $0.isASCIIAlphanumeric || $0 == UInt8(ascii: "_") }
         if !isWord, let expression = RegularExpression(source) {
@@ -20,7 +20,7 @@ struct Pattern: Sendable {
         }
     }
 
-    /// The fewest bytes of a text in which the pattern can be found, as far as that is known.
+    /// A lower bound of the length, in bytes, of texts that match.
     var shortestText: Int {
         switch form {
         case .word(let word): word.count
@@ -47,11 +47,13 @@ struct Pattern: Sendable {
     }
 }
 
-/// The routes that clients may use, as regular expressions of whole paths.
+/// The routes that clients may use, as regular expressions that match whole paths.
 public struct RouteAllowList: Sendable {
     private let patterns: [Pattern]
 
-    /// Reads the option; throws `ConfigurationError` for what is no list of regular expressions.
+    /// Reads the option.
+    ///
+    /// - Throws: `ConfigurationError` if the value is not a list of regular expressions.
     init(json: JSONValue) throws(ConfigurationError) {
         var patterns: [Pattern] = []
         for element in json.arrayValue ?? [json] {
@@ -61,12 +63,12 @@ public struct RouteAllowList: Sendable {
             guard Pattern.isValid(source) else {
                 throw ConfigurationError("routeAllowList has an invalid pattern \(source)")
             }
-            // A group, so that the ends belong to every alternative; not `$`, which a newline may follow.
+            // The group applies the anchors to every alternative. `$` would also match before a trailing newline.
             patterns.append(Pattern("\\A(?:\(source))\\z"))
         }
         self.patterns = patterns
     }
 
-    /// Whether a path, without slashes at its ends, is one of the list.
+    /// Whether the list allows a path, given without leading and trailing slashes.
     public func contains(_ path: String) -> Bool { patterns.contains { $0.isFound(in: path) } }
 }

@@ -2,14 +2,13 @@ import Foundation
 import JSON
 import TestSupport
 
-/// Sends what the Android SDK sends: the method rule of iOS, but the condition of a query as JSON text in a string and
-/// every other parameter of a query as a string too.
+/// Sends requests like the Android SDK: methods like the iOS SDK, but `where` as JSON text in a string, and every other
+/// query parameter as a string.
 struct AndroidClient: WireClient {
     let server: TestServer
     var sessionToken: String?
     var installationID = UUID().uuidString.lowercased()
 
-    /// A client on a fresh phone.
     init(_ server: TestServer) { self.server = server }
 
     private var headers: [String: String] {
@@ -26,7 +25,6 @@ struct AndroidClient: WireClient {
         return headers
     }
 
-    /// Runs a command.
     func run(_ method: String, _ path: String, _ parameters: JSONObject? = nil) async throws -> TestAnswer {
         var method = method
         var fields = headers
@@ -42,7 +40,6 @@ struct AndroidClient: WireClient {
         return try requireReadable(await server.send(method, path, bytes: bytes, as: .nobody, headers: fields))
     }
 
-    /// Finds objects: all parameters are strings.
     func find(_ className: String, where conditions: JSONValue, _ parameters: [String: String] = [:]) async throws
         -> TestAnswer
     {
@@ -51,7 +48,6 @@ struct AndroidClient: WireClient {
         return try await run("GET", "/classes/\(className)", body).succeeded()
     }
 
-    /// Uploads a file as raw bytes.
     func upload(_ name: String, _ bytes: [UInt8], type: String) async throws -> TestAnswer {
         var fields = headers
         fields["Content-Type"] = type

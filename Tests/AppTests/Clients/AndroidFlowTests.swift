@@ -2,7 +2,6 @@ import JSON
 import TestSupport
 import Testing
 
-/// The Android SDK from sign-up to log-out.
 @Suite struct AndroidFlowTests {
     private static func withServer(_ body: @escaping @Sendable (TestServer) async throws -> Void) async throws {
         try await TestServer.run(["clientKey": "testClient"], body)

@@ -2,7 +2,7 @@ import JSON
 import TestSupport
 import Testing
 
-/// An iOS app whose users confirm their addresses and forget their passwords.
+/// An iOS app whose users verify their addresses and reset their passwords.
 @Suite(.timeLimit(.minutes(10))) struct IOSAccountTests {
     private static func run(
         preset: Int, _ body: @escaping @Sendable (TestServer, MailCatcher) async throws -> Void
@@ -16,7 +16,7 @@ import Testing
         }
     }
 
-    /// The path of a link, as a browser on the phone opens it.
+    /// The path of a mail's link, opened in the phone's browser.
     private static func path(_ link: String) throws -> String {
         try String(#require(link.split(separator: "/parse", maxSplits: 1).last))
     }
@@ -30,7 +30,7 @@ import Testing
             let opened = try await server.send("GET", try Self.path(mail.link), bytes: [], as: .nobody)
             #expect(opened.status == (preset < 9 ? 302 : 200), "\(opened.text)")
             #expect(try await phone.me().succeeded()["emailVerified"] == true)
-            // The session goes on, and so does an app that was started again.
+            // The session remains valid, also after a restart of the app.
             let again = try await IOSClient(server).logIn("ann")
             #expect(try await again.me().succeeded()["emailVerified"] == true)
         }
@@ -41,7 +41,7 @@ import Testing
         try await Self.run(preset: preset) { server, catcher in
             let phone = try await IOSClient(server).signUp("ann", password: "old", ["email": "ann@m.example"])
             _ = try await catcher.mail(to: "ann@m.example")
-            // `PFUser.requestPasswordResetForEmail`, by somebody who is not logged in.
+            // `PFUser.requestPasswordResetForEmail` without a log-in.
             let asked = try await IOSClient(server).run(
                 "POST", "/requestPasswordReset", ["email": "ann@m.example"], session: false
             ).succeeded()

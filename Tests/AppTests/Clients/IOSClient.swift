@@ -2,11 +2,11 @@ import Foundation
 import JSON
 import TestSupport
 
-/// Sends what the Objective-C SDK sends.
+/// Sends requests like the Objective-C SDK.
 ///
-/// GET and DELETE commands that have parameters become a POST with `_method` in the body, scalars of a query are
-/// strings, children are saved through a batch, files are raw bytes, and `X-Parse-Request-Id` stays the same for the
-/// life of the process.
+/// GET and DELETE commands with parameters become a POST with `_method` in the body, query scalars are strings,
+/// children are saved in a batch, files are raw bytes, and `X-Parse-Request-Id` stays the same for the life of the
+/// process.
 struct IOSClient: WireClient {
     let server: TestServer
     var sessionToken: String?
@@ -14,10 +14,8 @@ struct IOSClient: WireClient {
     var installationID = UUID().uuidString.lowercased()
     var requestID = UUID().uuidString
 
-    /// A client on a fresh phone, where nobody is logged in.
     init(_ server: TestServer) { self.server = server }
 
-    /// The pointer of who is logged in.
     var user: JSONValue { .pointer("_User", userID) }
 
     // MARK: Requests
@@ -37,7 +35,6 @@ struct IOSClient: WireClient {
         return headers
     }
 
-    /// Runs a command by the SDK's rule for methods.
     func run(_ method: String, _ path: String, _ parameters: JSONObject? = nil, session: Bool = true) async throws
         -> TestAnswer
     {
@@ -71,15 +68,14 @@ struct IOSClient: WireClient {
         try loggedIn(await logInAnswer(name, password: password).succeeded())
     }
 
-    /// `PFUser.logInWithAuthTypeInBackground`: what `PFFacebookUtils`, `PFAppleUtils` and `PFAnonymousUtils` call.
+    /// `PFUser.logInWithAuthTypeInBackground`, which `PFFacebookUtils`, `PFAppleUtils` and `PFAnonymousUtils` call.
     ///
-    /// - Returns: Who is logged in, and whether the user is new, which the SDK takes from the status.
+    /// - Returns: The logged-in client, and whether the user is new, which the SDK derives from the status.
     func logIn(with provider: Name, _ data: JSONObject) async throws -> (client: IOSClient, isNew: Bool) {
         let answer = try await run("POST", "/users", ["authData": .object([provider: .object(data)])]).succeeded()
         return (try loggedIn(answer), answer.status == 201)
     }
 
-    /// The answer to a log-in.
     func logInAnswer(_ name: String, password: String) async throws -> TestAnswer {
         try await run(
             "GET", "/login", ["username": .string(name), "password": .string(password)], session: false)
@@ -92,39 +88,36 @@ struct IOSClient: WireClient {
         return client
     }
 
-    /// `PFUser.become`: the user of the stored token.
+    /// `PFUser.become` with the stored token.
     func me() async throws -> TestAnswer { try await run("GET", "/users/me") }
 
-    /// `PFUser.logOut`: a POST without a body or a content type.
+    /// `PFUser.logOut`, a POST without a body or a content type.
     func logOut() async throws -> TestAnswer { try await run("POST", "/logout") }
 
     // MARK: Objects
 
-    /// Saves a new object and gives its pointer.
     func create(_ className: String, _ fields: JSONObject) async throws -> JSONValue {
         let answer = try await run("POST", "/classes/\(className)", fields).succeeded()
         return .pointer(className, try answer.string("objectId"))
     }
 
-    /// Saves the changed fields of an object.
     func update(_ pointer: JSONValue, _ fields: JSONObject) async throws -> TestAnswer {
         try await run("PUT", path(pointer), fields)
     }
 
-    /// Saves the changed fields of who is logged in.
     func updateUser(_ fields: JSONObject) async throws -> TestAnswer { try await update(user, fields) }
 
-    /// `object.deleteInBackground`: a real DELETE.
+    /// `object.deleteInBackground`, sent as DELETE.
     func delete(_ pointer: JSONValue) async throws -> TestAnswer { try await run("DELETE", path(pointer)) }
 
-    /// `object.fetchInBackground`: a real GET.
+    /// `object.fetchInBackground`, sent as GET.
     func fetch(_ pointer: JSONValue) async throws -> TestAnswer { try await run("GET", path(pointer)) }
 
     private func path(_ pointer: JSONValue) -> String {
         "/classes/\(pointer["className"]?.stringValue ?? "")/\(pointer["objectId"]?.stringValue ?? "")"
     }
 
-    /// Creates several objects through one batch, as `PFObject.saveAll` and the saving of unsaved children do.
+    /// Creates several objects in a batch, like `PFObject.saveAll` and saves with unsaved children.
     func saveAll(_ className: String, _ bodies: [JSONObject]) async throws -> [JSONValue] {
         let answers = try await batch(
             bodies.map { ["method": "POST", "path": batchPath("/classes/\(className)"), "body": .object($0)] })
@@ -136,12 +129,11 @@ struct IOSClient: WireClient {
         }
     }
 
-    /// Deletes several objects through one batch.
     func deleteAll(_ pointers: [JSONValue]) async throws -> [JSONValue] {
         try await batch(pointers.map { ["method": "DELETE", "path": batchPath(path($0))] })
     }
 
-    /// Runs a batch; the SDK reads one answer for each request, in order.
+    /// Sends a batch. The SDK expects one result per request, in order.
     func batch(_ requests: [JSONObject]) async throws -> [JSONValue] {
         let answer = try await run("POST", "/batch", ["requests": .array(requests.map { .object($0) })]).succeeded()
         guard let answers = answer.json.arrayValue, answers.count == requests.count else {
@@ -180,7 +172,7 @@ struct IOSClient: WireClient {
 
     // MARK: Files
 
-    /// Uploads a file as raw bytes and gives the value that the SDK stores in a field.
+    /// Uploads a file as raw bytes, and returns the field value that the SDK stores.
     func upload(_ name: String, _ bytes: [UInt8], type: String?) async throws -> JSONValue {
         var fields = headers()
         fields["Content-Type"] = type
@@ -190,7 +182,7 @@ struct IOSClient: WireClient {
         return ["__type": "File", "name": .string(try file.string("name")), "url": .string(try file.string("url"))]
     }
 
-    /// Downloads a file: a plain GET of its URL, with no header of Parse's.
+    /// Downloads a file with a plain GET, without any Parse headers.
     func download(_ file: JSONValue?, range: String? = nil) async throws -> TestAnswer {
         try await server.send(
             "GET", file?["url"]?.stringValue ?? "", bytes: [], as: .nobody, headers: range.map { ["Range": $0] } ?? [:])

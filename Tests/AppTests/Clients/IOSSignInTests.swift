@@ -3,9 +3,9 @@ import JSON
 import TestSupport
 import Testing
 
-/// An iOS app whose users come by Facebook and by Apple, as `PFFacebookUtils` and `PFAppleUtils` send it.
+/// An iOS app with Facebook and Apple log-in, in the format of `PFFacebookUtils` and `PFAppleUtils`.
 @Suite(.timeLimit(.minutes(10))) struct IOSSignInTests {
-    /// Facebook and Apple on loopback. Facebook's tokens are `token of <id>`.
+    /// Stands in for Facebook and Apple. Facebook's tokens are `token of <id>`.
     private static func run(
         preset: Int,
         _ body:
@@ -57,7 +57,7 @@ import Testing
             #expect(isNew)
             let me = try await first.me().succeeded()
             #expect(me["username"]?.stringValue?.isEmpty == false)
-            // The SDK keeps what it sent, and sends it with every save of the user.
+            // The SDK retains the login data and sends them with every save of the user.
             _ = try await first.updateUser([
                 "username": "kim", "city": "Bonn", "authData": ["facebook": .object(Self.facebook("77"))],
             ]).succeeded()
@@ -78,7 +78,7 @@ import Testing
             let (third, _) = try await IOSClient(server).logIn(with: "apple", try apple("000123.abc.0456"))
             #expect(third.userID == first.userID)
             #expect(try await second.me().status == 200)
-            // To anybody else the record does not say by what the user comes.
+            // Other users can't see the login data.
             let stranger = try await IOSClient(server).signUp("stranger")
             let found = try await stranger.find("_User", where: ["username": "kim"])
             #expect(found.allSatisfy { $0["authData"] == nil && $0["email"] == nil })
@@ -96,7 +96,7 @@ import Testing
             let kim = try await IOSClient(server).signUp("kim")
             let link = try await kim.updateUser(["authData": ["facebook": .object(Self.facebook("77"))]])
             #expect(link.code == 208, "\(link.text)")
-            // What the SDK does then: a log-in, without the session of before.
+            // The SDK then logs in without the previous session.
             let (now, isNew) = try await IOSClient(server).logIn(with: "facebook", Self.facebook("77"))
             #expect(!isNew && now.userID == owner.userID)
         }

@@ -2,16 +2,15 @@ import Foundation
 import JSON
 import TestSupport
 
-/// Sends what the JavaScript SDK sends: every call a POST of `text/plain`, the method and all credentials in the body.
+/// Sends requests like the JavaScript SDK: every call is a POST of `text/plain` with the method and all credentials in
+/// the body.
 struct JavaScriptClient: WireClient {
     let server: TestServer
     var sessionToken: String?
     var installationID = UUID().uuidString.lowercased()
 
-    /// A client in a fresh browser.
     init(_ server: TestServer) { self.server = server }
 
-    /// Makes a call of the REST controller.
     func request(_ method: String, _ path: String, _ parameters: JSONObject = [:]) async throws -> TestAnswer {
         var body = parameters
         if method != "POST" { body["_method"] = .string(method) }
@@ -26,7 +25,6 @@ struct JavaScriptClient: WireClient {
                 headers: ["Content-Type": "text/plain"]))
     }
 
-    /// Uploads a file as base64 in JSON.
     func upload(_ name: String, _ bytes: [UInt8], type: String) async throws -> TestAnswer {
         try await request(
             "POST", "files/\(name)",

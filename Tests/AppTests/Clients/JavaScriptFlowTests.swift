@@ -2,13 +2,11 @@ import JSON
 import TestSupport
 import Testing
 
-/// The JavaScript SDK from sign-up to log-out.
 @Suite struct JavaScriptFlowTests {
     private static func withServer(_ body: @escaping @Sendable (TestServer) async throws -> Void) async throws {
         try await TestServer.run(["javascriptKey": "testJavaScript"], body)
     }
 
-    /// A client that has just signed up, and its user.
     private static func signedUp(_ server: TestServer, _ name: String) async throws -> (JavaScriptClient, JSONValue) {
         var client = JavaScriptClient(server)
         let answer = try await client.request("POST", "users", ["username": .string(name), "password": "secret"])
@@ -128,6 +126,5 @@ import Testing
 }
 
 extension TestAnswer {
-    /// The id of the object that was answered.
     var objectID: String? { json.objectID }
 }

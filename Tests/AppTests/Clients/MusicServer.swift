@@ -1,8 +1,8 @@
 import JSON
 import TestSupport
 
-/// Runs a server as the five music apps need it: the behaviour of the servers they were written against, the classes of
-/// the schema folder, and a client key.
+/// Runs a server for the five music apps: with the preset of the servers they were written for, their classes and a
+/// client key.
 func withMusicServer(_ body: @escaping @Sendable (TestServer) async throws -> Void) async throws {
     try await TestServer.run(["preset": 4, "classDefinitions": "music", "clientKey": "testClient"], body)
 }

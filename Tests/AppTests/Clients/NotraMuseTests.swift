@@ -2,7 +2,7 @@ import JSON
 import TestSupport
 import Testing
 
-/// NotraMuse: a personal playlist of tracks.
+/// NotraMuse: a personal playlist.
 @Suite struct NotraMuseTests {
     @Test("A user signs up, is remembered by the token after a restart, and logs out")
     func accounts() async throws {

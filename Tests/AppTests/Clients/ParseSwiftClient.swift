@@ -2,14 +2,13 @@ import Foundation
 import JSON
 import TestSupport
 
-/// Sends what ParseSwift sends: real verbs, `Content-Type: application/json` on every request, JSON in the query
-/// string, and a fresh `X-Parse-Request-Id` on every POST, PUT and PATCH.
+/// Sends requests like ParseSwift: real methods, `Content-Type: application/json` on every request, JSON in the query
+/// string, and a new `X-Parse-Request-Id` on every POST, PUT and PATCH.
 struct ParseSwiftClient: WireClient {
     let server: TestServer
     var sessionToken: String?
     var installationID = UUID().uuidString.lowercased()
 
-    /// A client of a fresh process.
     init(_ server: TestServer) { self.server = server }
 
     private func headers(_ method: String, requestID: String?) -> [String: String] {
@@ -27,11 +26,11 @@ struct ParseSwiftClient: WireClient {
         return headers
     }
 
-    /// Runs a command.
+    /// Sends a command.
     ///
     /// - Parameters:
-    ///   - query: What goes into the query string, sorted by name.
-    ///   - requestID: The id of a request that is sent again.
+    ///   - query: The query parameters, sent in order of their names.
+    ///   - requestID: The id of a request that is retried.
     func run(
         _ method: String, _ path: String, query: [String: String] = [:], _ body: JSONObject? = nil,
         requestID: String? = nil
@@ -45,14 +44,13 @@ struct ParseSwiftClient: WireClient {
             await server.send(
                 method, components.string ?? path, bytes: body.map { JSONValue.object($0).serialized() } ?? [],
                 as: .nobody, headers: headers(method, requestID: requestID)))
-        // ParseSwift takes a top-level text under either name for an error, whatever the status.
+        // ParseSwift treats a response with a string under either key as an error, whatever the status.
         if answer.status < 300, answer["error"]?.stringValue != nil || answer["message"]?.stringValue != nil {
             throw UnreadableAnswer(status: answer.status, text: answer.text)
         }
         return answer
     }
 
-    /// Uploads a file as raw bytes.
     func upload(_ name: String, _ bytes: [UInt8], type: String) async throws -> TestAnswer {
         var fields = headers("POST", requestID: nil)
         fields["Content-Type"] = type

@@ -3,7 +3,6 @@ import JSON
 import TestSupport
 import Testing
 
-/// ParseSwift from sign-up to log-out.
 @Suite struct ParseSwiftFlowTests {
     private static func withServer(_ body: @escaping @Sendable (TestServer) async throws -> Void) async throws {
         try await TestServer.run(["clientKey": "testClient"], body)

@@ -2,7 +2,7 @@ import JSON
 import TestSupport
 import Testing
 
-/// SongSwap: a feed of songs that friends post.
+/// SongSwap: a feed of songs posted by friends.
 @Suite struct SongSwapTests {
     private static func post(_ client: IOSClient, _ song: String, day: Int) async throws -> JSONValue {
         try await client.create(

@@ -2,7 +2,7 @@ import JSON
 import TestSupport
 import Testing
 
-/// Songify: artist pictures that a user collects.
+/// Songify: artist pictures collected by users.
 @Suite struct SongifyTests {
     @Test("A new picture is added to the user: first the child in a batch, then the array of the user")
     func collecting() async throws {

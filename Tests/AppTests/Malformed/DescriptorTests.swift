@@ -6,12 +6,12 @@
 
     @Suite("Descriptors of a process")
     struct DescriptorTests {
-        /// A program that gives the server so many descriptors.
+        /// Starts the server with limits on file descriptors.
         private static func launcher(_ soft: Int, _ hard: Int) -> [String] {
             ["/bin/sh", "-c", "ulimit -S -n \(soft) && ulimit -H -n \(hard) && exec \"$@\"", "sh"]
         }
 
-        /// Opens connections and says nothing on them.
+        /// Opens idle connections.
         private static func occupy(_ count: Int, of server: TestServer) throws -> [MalformedSocket] {
             let port = try #require(URL(string: server.url)?.port)
             return try (0..<count).map { _ in
@@ -21,8 +21,8 @@
             }
         }
 
-        /// Makes a request on a connection of its own: one that was used before may be among those that were closed. One
-        /// that waited to be accepted among many others may be closed as the oldest before it is read: clients come again.
+        /// Sends a request on a new connection, because used ones may have been closed. Retries, because the server may
+        /// close a connection among many waiting ones before it reads a request.
         private static func expectServed(
             _ server: TestServer, _ line: String, _ body: String, _ status: Int, attempts: Int = 5
         ) throws {
@@ -50,7 +50,7 @@
             return String(line.split(separator: " ")[3])
         }
 
-        /// The time of processors that a process has used, in hundredths of a second.
+        /// The CPU time of a process in hundredths of a second.
         private static func ticks(of process: pid_t) throws -> Int {
             let text = try String(contentsOfFile: "/proc/\(process)/stat", encoding: .utf8)
             let fields = try #require(text.split(separator: ")").last).split(separator: " ")
@@ -76,7 +76,7 @@
                 let before = try Self.ticks(of: process)
                 try await Task.sleep(for: .milliseconds(500))
                 let after = try Self.ticks(of: process)
-                // Spinning would be 50.
+                // A busy loop would take 50.
                 #expect(after - before < 25)
                 #expect(kill(process, 0) == 0)
                 #expect(sockets.count == 500)
@@ -85,7 +85,7 @@
 
         @Test("Descriptors that are taken by files keep nobody out for good: accepting waits and goes on")
         func wanting() async throws {
-            // More connections than there can be descriptors for: the limit of connections does not help.
+            // The system allows fewer descriptors than connections, so the connection limit doesn't help.
             try await ServerProcesses.run(
                 1, ["maximumConnections": 16], launcher: Self.launcher(64, 64)
             ) { processes in

@@ -1,7 +1,6 @@
 import JSON
 import TestSupport
 
-/// All dimensions in which requests can grow, of which tests know.
 extension GrowthDimension {
     static let all = queries + writes + aggregations + wholes + classes + roles
 
@@ -119,7 +118,7 @@ extension GrowthDimension {
         },
     ]
 
-    /// Last, since what is remembered of classes grows with them.
+    /// Classes are last, because cached class data grows with them.
     private static let classes: [GrowthDimension] = [
         GrowthDimension("fields of an import", 60) { count, place in
             let rows = list(5) { row in .object(object(count, { "f\($0)" }, { number($0 + row) })) }
@@ -148,9 +147,9 @@ extension GrowthDimension {
         GrowthDimension("roles beside each other", 100) { try await roles($0, $1) { _ in 0 } },
     ]
 
-    /// A find of a user who was put into the first of so many new roles.
+    /// A find of a user in the first of many new roles.
     ///
-    /// - Parameter child: The place of the role whose members a role takes over.
+    /// - Parameter child: Returns the index of the role that inherits from a role.
     private static func roles(_ count: Int, _ place: Place, child: @Sendable (Int) -> Int) async throws -> GrowthRequest
     {
         let user = try await place.server.signUp(place.name)

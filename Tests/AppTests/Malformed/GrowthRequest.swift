@@ -1,7 +1,7 @@
 import JSON
 import TestSupport
 
-/// A request whose size a test chooses.
+/// A request with a configurable size.
 struct GrowthRequest: Sendable {
     var method = "POST"
     var path: String
@@ -22,7 +22,6 @@ struct GrowthRequest: Sendable {
         self.identity = identity
     }
 
-    /// A form with some files, the first of which is `importFile`.
     init(form path: String, files: [String]) {
         self.path = path
         var body = ""
@@ -40,21 +39,21 @@ struct GrowthRequest: Sendable {
     }
 }
 
-/// One dimension in which a request can grow.
+/// A dimension in which requests can grow.
 struct GrowthDimension: Sendable {
-    /// What a request is about.
+    /// Data for building a request.
     struct Place: Sendable {
         let server: TestServer
-        /// An object of the class `Node`.
+        /// The id of an object of the class `Node`.
         let id: String
-        /// A name that no other request has.
+        /// A name that no other request uses.
         let name: String
     }
 
     let name: String
-    /// The smallest size; the request is sent with twice and four times as much as well.
+    /// The smallest size. Requests of twice and four times the size are sent, too.
     let size: Int
-    /// Makes a request of a size, and what there has to be before it.
+    /// Returns a request of the given size, and creates the data that it needs.
     let request: @Sendable (Int, Place) async throws -> GrowthRequest
 
     init(_ name: String, _ size: Int, _ request: @escaping @Sendable (Int, Place) async throws -> GrowthRequest) {

@@ -1,15 +1,13 @@
-/// Makes malformed requests of every route; the same ones for the same seed.
+/// Generates malformed requests to every route, deterministically for a seed.
 struct MalformedGenerator {
     var values: MalformedValues
     private let sessionToken: String
 
-    /// - Parameter sessionToken: A token that is valid, for the callers that have logged in.
     init(seed: UInt64, sessionToken: String) {
         values = MalformedValues(seed: seed)
         self.sessionToken = sessionToken
     }
 
-    /// The next request.
     mutating func next() -> MalformedRequest {
         values.isReadable = values.chance(80)
         let (methods, path, body) = route()
@@ -17,7 +15,7 @@ struct MalformedGenerator {
         var target = "/parse" + path
         var bytes = body
         if bytes.isEmpty, !path.contains("?"), values.chance(70) { target += query() }
-        // SDKs send everything as POST.
+        // SDKs send all requests as POST.
         if method == "GET", bytes.isEmpty, values.chance(50) {
             method = "POST"
             bytes = values.object([("_method", MalformedValues.quoted("GET"))] + values.parameters())
@@ -31,7 +29,7 @@ struct MalformedGenerator {
         "GET", "POST", "PUT", "DELETE", "PATCH", "HEAD", "OPTIONS", "TRACE", "PROPFIND", "QUERY", "get", "X-ODD",
     ]
 
-    /// A route: the methods that it has, its path, and a body if it takes one.
+    /// Returns a route's methods, path and body, if it takes one.
     private mutating func route() -> (methods: [String], path: String, body: [UInt8]) {
         let name = "/classes/" + Self.encoded(values.className())
         let identifier = values.chance(60) ? "abcdefghij" : Self.encoded(bytes: values.text())
@@ -81,7 +79,6 @@ struct MalformedGenerator {
         }
     }
 
-    /// The fields of an object that is written.
     mutating func fields() -> [UInt8] {
         if values.chance(3) { return values.value() }
         return values.object(
@@ -161,7 +158,6 @@ struct MalformedGenerator {
                 + (values.chance(30) ? [("transaction", Array(values.pick(["true", "1", "\"true\""]).utf8))] : []))
     }
 
-    /// A query string.
     private mutating func query() -> String {
         let pairs = values.parameters().map { name, value in
             let value =
@@ -172,7 +168,7 @@ struct MalformedGenerator {
             + (values.chance(4) ? values.pick(["&%zz=1", "&where=%", "&&&=", "&%ff=%fe", "&limit", "?x"]) : "")
     }
 
-    /// A path that is encoded wrongly or leads elsewhere.
+    /// Returns a path with wrong encoding or of another route.
     private mutating func oddTarget(_ target: String) -> String {
         values.pick([
             target + "%", target + "/%zz", target + "/%ff%fe", target + "/%00", target + "//", "/" + target, "*", "/",
@@ -181,7 +177,7 @@ struct MalformedGenerator {
         ])
     }
 
-    /// A body with something cut off, changed, put in or put behind.
+    /// Returns the body with bytes removed, changed, inserted or appended.
     private mutating func broken(_ body: [UInt8]) -> [UInt8] {
         guard !body.isEmpty else { return values.text() }
         var body = body
@@ -197,7 +193,7 @@ struct MalformedGenerator {
         return body
     }
 
-    /// Header fields; credentials may go to the body instead, as the JavaScript SDK sends them.
+    /// Returns header fields. Credentials may be in the body instead, as in the JavaScript SDK.
     private mutating func headers(_ body: inout [UInt8], _ path: String) -> [(name: String, value: [UInt8])] {
         var headers: [(name: String, value: [UInt8])] = []
         func add(_ name: String, _ value: String) { headers.append((name, Array(value.utf8))) }
@@ -213,7 +209,7 @@ struct MalformedGenerator {
         case 45..<60:
             add("X-Parse-Application-Id", "testApp")
             add("X-Parse-REST-API-Key", "testRest")
-            // The session has to last for the requests that follow.
+            // Later requests need the session.
             if path != "/logout", path != "/upgradeToRevocableSession" { add("X-Parse-Session-Token", sessionToken) }
         case 60..<85:
             add("X-Parse-Application-Id", "testApp")

@@ -1,8 +1,7 @@
 import Foundation
 
-/// How much memory a process holds.
 enum MalformedMemory {
-    /// The resident bytes; 0 where the system does not tell in this way, so that nothing seems to grow.
+    /// The resident memory in bytes, or 0 on systems without /proc, where growth then goes unnoticed.
     static func resident(of process: pid_t) -> Int {
         #if os(Linux)
             guard let text = try? String(contentsOfFile: "/proc/\(process)/statm", encoding: .utf8) else { return 0 }

@@ -1,6 +1,5 @@
-/// Random queries that are wrong somewhere.
+/// Random malformed queries.
 extension MalformedValues {
-    /// A `where`.
     mutating func condition(_ depth: Int = 0) -> [UInt8] {
         if depth == 0, chance(6) { return value() }
         if depth == 0, chance(1) { return deep() }
@@ -20,7 +19,6 @@ extension MalformedValues {
             })
     }
 
-    /// Operators at one key.
     private mutating func constraints(_ depth: Int) -> [UInt8] {
         object(
             (0..<pick([1, 1, 1, 2])).map { _ in
@@ -29,7 +27,7 @@ extension MalformedValues {
             })
     }
 
-    /// What an operator wants, nearly.
+    /// Returns a nearly valid operand.
     private mutating func operand(_ name: String, _ depth: Int) -> [UInt8] {
         switch name {
         case "$in", "$nin", "$all", "$containedBy":
@@ -71,7 +69,6 @@ extension MalformedValues {
         return object(members)
     }
 
-    /// A pointer that is well formed.
     mutating func pointer() -> [UInt8] {
         object([
             ("__type", Self.quoted("Pointer")), ("className", Self.quoted(className())),
@@ -79,13 +76,12 @@ extension MalformedValues {
         ])
     }
 
-    /// A place, perhaps on no globe.
+    /// Returns a point whose coordinates may be out of range.
     private mutating func place() -> [UInt8] {
         guard chance(85) else { return value(3) }
         return object([("__type", Self.quoted("GeoPoint")), ("latitude", number()), ("longitude", number())])
     }
 
-    /// A regular expression, perhaps a long one.
     private mutating func pattern() -> [UInt8] {
         if chance(5) { return Self.quoted([UInt8](repeating: UInt8(ascii: "a"), count: 10240)) }
         if chance(5) { return Self.quoted([UInt8](repeating: UInt8(ascii: "("), count: 10240)) }
@@ -93,7 +89,6 @@ extension MalformedValues {
             chance(50) ? Array(pick(Self.patterns).utf8) : Array((pick(Self.patterns) + pick(Self.patterns)).utf8))
     }
 
-    /// A parameter of a query.
     mutating func parameter(_ name: String) -> [UInt8] {
         if chance(15) { return value() }
         switch name {
@@ -108,7 +103,6 @@ extension MalformedValues {
         }
     }
 
-    /// The parameters of a query as a JSON object's members.
     mutating func parameters() -> [(String, [UInt8])] {
         (0..<pick([1, 1, 2, 3])).map { index in
             let name = index == 0 && chance(75) ? "where" : pick(Self.parameters)

@@ -3,13 +3,13 @@ import JSON
 import TestSupport
 import Testing
 
-/// Whatever is sent, the server answers, keeps its data, and goes on.
+/// The server responds to any input, preserves its data and keeps running.
 ///
-/// The limit is for requests that hang. It counts the wait for a turn among all tests, too.
+/// The time limit catches hanging requests. It includes the wait for other tests.
 @Suite("Malformed requests", .serialized, .timeLimit(.minutes(10)))
 struct MalformedRequestTests {
     private static let workers = 8
-    /// How many requests are sent; the variables choose more of them, and others.
+    /// The number of requests and the seed, which environment variables can change.
     private static let requests = environment("ROOST_MALFORMED_REQUESTS") ?? 100_000
     private static let seed = environment("ROOST_MALFORMED_SEED") ?? 1
 
@@ -28,14 +28,14 @@ struct MalformedRequestTests {
         }
     }
 
-    /// The server is a process of its own: in this one, other tests take memory and give it back meanwhile.
+    /// The server runs in a separate process, since other tests in this process allocate and free memory.
     @Test("Malformed requests leave no memory behind")
     func memory() async throws {
         try await ServerProcesses.run(1) { processes in
             let server = processes[0]
             let process = processes.identifiers[0]
             let token = try await Self.prepare(server)
-            // What is allocated once and kept is no leak: the first requests do not count.
+            // The first requests don't count, because of allocations that are made only once.
             try await Self.expectNoFailures(Self.send(3, requestsEach: 250, server, token))
             let before = MalformedMemory.resident(of: process)
             try await Self.expectNoFailures(Self.send(4, requestsEach: 1000, server, token))
@@ -45,7 +45,7 @@ struct MalformedRequestTests {
         }
     }
 
-    /// Half a megabyte of the shortest requests takes ten times as much once it is parsed.
+    /// Half a megabyte of the shortest requests takes ten times as much memory when parsed.
     @Test("Thousands of requests at once on connections that read no answer take little memory")
     func unreadAnswers() async throws {
         try await ServerProcesses.run(1) { processes in
@@ -100,7 +100,7 @@ struct MalformedRequestTests {
         }
     }
 
-    /// Makes the classes and the objects that must not change; gives a valid session token.
+    /// Creates the classes, and the objects that must not change. Returns a valid session token.
     private static func prepare(_ server: TestServer) async throws -> String {
         let fields: JSONObject = [
             "text": "String", "number": "Number", "flag": "Boolean", "moment": "Date", "place": "GeoPoint",
@@ -128,12 +128,12 @@ struct MalformedRequestTests {
         return try await server.signUp("somebody").token
     }
 
-    /// The objects that must not change, as the JSON that the server gives.
+    /// The objects that must not change, as normalized JSON.
     private static func treasures(_ server: TestServer) async throws -> [String] {
         let answer = try await server.send("GET", "/classes/Treasure?limit=1000&order=number", as: .master)
         let objects = answer["results"]?.arrayValue ?? []
         #expect(objects.count == 50)
-        // The order of the members says nothing.
+        // The order of members is not significant.
         return objects.map { object in
             let members = (object.objectValue ?? [:]).sorted { $0.key < $1.key }
             return members.map { "\($0.key): \(String(decoding: $0.value.serialized(), as: UTF8.self))" }
@@ -148,7 +148,6 @@ struct MalformedRequestTests {
         }
     }
 
-    /// Sends malformed requests on several connections.
     private static func send(_ round: Int, requestsEach: Int, _ server: TestServer, _ token: String) async throws
         -> [MalformedWorker.Report]
     {

@@ -1,14 +1,13 @@
 import Foundation
 import TestTools
 
-/// Malformed requests of every route that there is, whichever it is: the list in the documents is the server's own table.
+/// Malformed requests to every route of the server's own route table.
 extension MalformedGenerator {
     struct Place: Sendable {
         let method: String
         let path: [Substring]
     }
 
-    /// The routes of docs/routes.md.
     static let table: [Place] = {
         let text = (try? String(contentsOfFile: Checkout.path("docs/routes.md"), encoding: .utf8)) ?? ""
         return text.split(separator: "\n").compactMap { line in
@@ -18,7 +17,7 @@ extension MalformedGenerator {
         }
     }()
 
-    /// A request of one of these routes, with anything in the places of names, ids and bodies.
+    /// Returns a request to one of these routes, with arbitrary names, ids and bodies.
     mutating func tableRoute() -> (methods: [String], path: String, body: [UInt8]) {
         let place = values.pick(Self.table)
         var path = ""
@@ -73,7 +72,6 @@ extension MalformedGenerator {
         }
     }
 
-    /// The path and the query of an aggregation.
     mutating func aggregate() -> (methods: [String], path: String, body: [UInt8]) {
         let pipeline = values.chance(90) ? values.pipeline() : values.value()
         let name = "/aggregate/" + Self.encoded(values.className())
@@ -88,7 +86,7 @@ extension MalformedGenerator {
 }
 
 extension MalformedValues {
-    /// The stages of an aggregation, each of which is wrong as often as not.
+    /// Returns the stages of an aggregation, about half of them invalid.
     mutating func pipeline() -> [UInt8] {
         let stages = (0..<Int.random(in: 1...4, using: &random)).map { _ in
             let name = pick([

@@ -1,17 +1,15 @@
 import Foundation
 
-/// A blocking connection that sends exactly the bytes that it is given, also wrong ones.
+/// A blocking connection that sends exactly the given bytes, including malformed ones.
 ///
-/// It belongs to a thread of its own: waiting in it must not keep a thread from the server in the same process.
+/// Use it on a separate thread, so that it doesn't block the threads of a server in the same process.
 final class MalformedSocket {
-    /// One answer.
     struct Answer {
         var status: Int
         var headers: [String: String]
         var body: [UInt8]
     }
 
-    /// What went wrong with a connection.
     enum Failure: Error {
         case noConnection
         case connectionEnded
@@ -33,8 +31,8 @@ final class MalformedSocket {
     private var received: [UInt8] = []
 
     /// - Parameters:
-    ///   - timeLimit: How long it waits to send or receive something.
-    ///   - receiveBuffer: How many bytes the system keeps of what the server sends; nil for the usual number.
+    ///   - timeLimit: The time limit for sending and receiving.
+    ///   - receiveBuffer: The size of the receive buffer in bytes, or nil for the default.
     init(port: Int, timeLimit: Duration = .seconds(20), receiveBuffer: Int32? = nil) {
         self.port = port
         self.timeLimit = timeLimit
@@ -43,9 +41,9 @@ final class MalformedSocket {
 
     deinit { disconnect() }
 
-    /// Sends bytes and reads one answer, on a new connection if there is none or the server closed the last one.
+    /// Sends bytes and reads a response. Connects if necessary.
     ///
-    /// - Throws: ``Failure`` when no answer comes in time or before the connection ends.
+    /// - Throws: ``Failure`` on a time-out or if the connection ends.
     func exchange(_ bytes: [UInt8], isHead: Bool) throws -> Answer {
         if descriptor < 0 { try connectNow() }
         try send(bytes)
@@ -54,7 +52,7 @@ final class MalformedSocket {
         return answer
     }
 
-    /// Sends bytes, all of them or as many as the server takes before it closes the connection.
+    /// Sends bytes until the server closes the connection.
     func send(_ bytes: [UInt8]) throws {
         if descriptor < 0 { try connectNow() }
         var sent = 0
@@ -62,16 +60,14 @@ final class MalformedSocket {
             let count = bytes[sent...].withUnsafeBytes {
                 Foundation.send(descriptor, $0.baseAddress, $0.count, Self.sendFlags)
             }
-            // A server that refuses early has answered: what it said can still be read.
+            // A server that rejected the request early has already responded, and the response can still be read.
             guard count > 0 else { return }
             sent += count
         }
     }
 
-    /// Says that nothing more will be sent.
     func finishSending() { shutdown(descriptor, Int32(SHUT_WR)) }
 
-    /// Ends the connection.
     func disconnect() {
         if descriptor >= 0 { close(descriptor) }
         descriptor = -1
@@ -98,7 +94,7 @@ final class MalformedSocket {
         }
     }
 
-    /// Reads one final answer.
+    /// Reads a response, skipping informational ones.
     func receive(isHead: Bool) throws -> Answer {
         while true {
             let end = try readUntil("\r\n\r\n")
@@ -143,7 +139,6 @@ final class MalformedSocket {
         return bytes
     }
 
-    /// Reads until a mark comes, and says where it stands.
     private func readUntil(_ mark: String) throws -> Range<Int> {
         while true {
             if let start = find(mark) { return start..<start + mark.utf8.count }
@@ -151,8 +146,7 @@ final class MalformedSocket {
         }
     }
 
-    /// Where a mark stands in what was received: Foundation's search through arrays takes longer than all the rest of
-    /// a test in a debug build.
+    /// Returns the position of a mark. In debug builds, Foundation's search is slower than the rest of the test.
     private func find(_ mark: String) -> Int? {
         let mark = Array(mark.utf8)
         return received.withUnsafeBytes { bytes in

@@ -1,20 +1,19 @@
 import TestTools
 
-/// Random JSON text that is wrong somewhere: as bytes, because a JSON value could not be as wrong.
+/// Random malformed JSON. Generated as bytes, because a JSON value can't be malformed.
 struct MalformedValues {
     var random: SplitMix64
-    /// Whether the text is JSON that can be read, so that what is wrong gets past the reader.
+    /// Whether the text is valid JSON, so that errors get past the parser.
     var isReadable = false
 
     init(seed: UInt64) { random = SplitMix64(seed: seed) }
 
-    /// Whether something happens that happens in so many of a hundred cases.
+    /// Returns true with a probability in percent.
     mutating func chance(_ percent: Int) -> Bool { Int.random(in: 0..<100, using: &random) < percent }
 
-    /// One of a list.
     mutating func pick<Element>(_ list: [Element]) -> Element { list[Int.random(in: list.indices, using: &random)] }
 
-    /// Any value, with objects that mean something to Parse among them.
+    /// Returns any value, including objects with a meaning in Parse.
     mutating func value(_ depth: Int = 0) -> [UInt8] {
         switch Int.random(in: 0..<(depth > 3 ? 9 : 20), using: &random) {
         case 0...2: number()
@@ -29,7 +28,7 @@ struct MalformedValues {
         }
     }
 
-    /// A number that fits into few types, or is none.
+    /// Returns a number that is out of range for most types, or invalid.
     mutating func number() -> [UInt8] {
         let numbers = [
             "0", "-0", "1", "-1", "0.5", "1e-400", "9223372036854775807", "9223372036854775808",
@@ -44,7 +43,7 @@ struct MalformedValues {
         return Array(pick(numbers).utf8)
     }
 
-    /// A text that a person might paste into SQL, a path, a regular expression or a log.
+    /// Returns a text that could be harmful in SQL, paths, regular expressions or logs.
     mutating func text() -> [UInt8] {
         switch Int.random(in: (isReadable ? 5 : 0)..<40, using: &random) {
         case 0: return [0xFF, 0xFE, 0x41]
@@ -58,7 +57,7 @@ struct MalformedValues {
         }
     }
 
-    /// A text between quotes; mostly escaped as it has to be.
+    /// Returns a text in quotes, mostly with correct escapes.
     mutating func string() -> [UInt8] {
         if !isReadable, chance(5) {
             return Array(pick(["\"\\u0000\"", "\"\\ud800\"", "\"\\udc00x\"", "\"\\x\"", "\"open", "'a'"]).utf8)
@@ -66,13 +65,12 @@ struct MalformedValues {
         return isReadable || chance(95) ? Self.quoted(text()) : [UInt8(ascii: "\"")] + text() + [UInt8(ascii: "\"")]
     }
 
-    /// The name of a field: one of the class's, of Parse's, or of nobody's.
+    /// Returns the name of a field: the class's, a system field's, or an unknown one.
     mutating func key() -> String { chance(60) ? pick(Self.fields) : pick(Self.oddKeys) }
 
-    /// The name of a class.
     mutating func className() -> String { chance(70) ? pick(["Thing", "Other"]) : pick(Self.oddClasses) }
 
-    /// An object with a `__type`, members of which are of the wrong type as often as not.
+    /// Returns an object with a `__type`, whose members have a wrong type about half of the time.
     mutating func typed(_ depth: Int) -> [UInt8] {
         let type = pick([
             "Pointer", "Relation", "Date", "Bytes", "GeoPoint", "Polygon", "File", "Object", "Nonsense", "",
@@ -88,7 +86,6 @@ struct MalformedValues {
         return object(members)
     }
 
-    /// An object with an `__op`.
     mutating func operation(_ depth: Int) -> [UInt8] {
         let name = pick([
             "Increment", "Add", "AddUnique", "Remove", "AddRelation", "RemoveRelation", "Delete", "Batch",
@@ -109,7 +106,6 @@ struct MalformedValues {
         return object(members)
     }
 
-    /// An access list.
     mutating func acl(_ depth: Int) -> [UInt8] {
         let names = ["*", "role:x", "role:", "", "abcdefghij", "'; --", "public"]
         let right: [UInt8] = Array(pick(["true", "false", "null", "1", "\"yes\"", "{}"]).utf8)
@@ -119,7 +115,7 @@ struct MalformedValues {
             })
     }
 
-    /// Many levels of arrays or objects.
+    /// Returns deeply nested arrays or objects.
     mutating func deep() -> [UInt8] {
         let levels = isReadable ? pick([20, 45, 90]) : pick([150, 199, 250, 1000, 5000])
         let open = pick(["[", "{\"a\":", "{\"$or\":[", "{\"$nor\":[", "[{\"b\":"])
@@ -135,7 +131,6 @@ struct MalformedValues {
             })
     }
 
-    /// An object of given members, whose names are escaped.
     func object(_ members: [(String, [UInt8])]) -> [UInt8] {
         var bytes: [UInt8] = [UInt8(ascii: "{")]
         for (index, member) in members.enumerated() {
@@ -145,7 +140,6 @@ struct MalformedValues {
         return bytes + [UInt8(ascii: "}")]
     }
 
-    /// An array of given elements.
     func list(_ elements: [[UInt8]]) -> [UInt8] {
         var bytes = [UInt8(ascii: "[")]
         for (index, element) in elements.enumerated() {
@@ -157,7 +151,6 @@ struct MalformedValues {
 
     static func quoted(_ text: String) -> [UInt8] { quoted(Array(text.utf8)) }
 
-    /// Bytes between quotes, with what JSON wants to be escaped.
     static func quoted(_ bytes: [UInt8]) -> [UInt8] {
         var result: [UInt8] = [UInt8(ascii: "\"")]
         for byte in bytes {

@@ -1,12 +1,11 @@
-/// The words that malformed requests are made of.
+/// The vocabulary of malformed requests.
 extension MalformedValues {
-    /// Fields of the class `Thing`, and those that every class has.
     static let fields = [
         "text", "number", "flag", "moment", "place", "area", "list", "map", "friend", "friends", "picture", "data",
         "objectId", "createdAt", "updatedAt", "ACL",
     ]
 
-    /// Names that are no fields, or mean something to the server.
+    /// Invalid field names, and names with a meaning for the server.
     static let oddKeys = [
         "", " ", "a b", "a.b", "a..b", ".a", "a.", "map.a", "map.a.b", "list.0", "list.-1", "text.x", "friend.text",
         "friend.friend.friend.text", "friends.text", "__proto__", "constructor", "__type", "__op", "_rperm", "_wperm",
@@ -21,7 +20,7 @@ extension MalformedValues {
         "\u{212a}ey", "te\u{301}xt", "text\u{301}", "map.\u{301}a", "\u{1F3B5}", "_p_friend", "_updated_at", "params",
     ]
 
-    /// Classes that do not exist, cannot exist, or are not for everybody.
+    /// Classes that are missing, invalid or protected.
     static let oddClasses = [
         "_User", "_Role", "_Session", "_Installation", "_Product", "_PushStatus", "_JobStatus", "_JobSchedule",
         "_Hooks", "_GlobalConfig", "_GraphQLConfig", "_Audience", "_Idempotency", "_SCHEMA", "_Join:friends:Thing",
@@ -31,7 +30,7 @@ extension MalformedValues {
         String(repeating: "C", count: 200),
     ]
 
-    /// Texts that mean something to other programs.
+    /// Texts with a meaning for other programs.
     static let texts = [
         "", " ", "a", "'", "\"", "\\", "';", "'; DROP TABLE \"Thing\"; --", "\" OR 1=1 --", "$1", "$$", "%", "_", "*",
         "%s%n", "\\'", "\\\\", "a\nb", "a\r\nX-Injected: 1", "\t", "\u{1}", "\u{7F}", "\u{202E}", "\u{FEFF}",
@@ -41,14 +40,14 @@ extension MalformedValues {
         String(repeating: "'", count: 200), String(repeating: "\\", count: 199), String(repeating: "🎵", count: 60),
     ]
 
-    /// Dates, most of which are none.
+    /// Dates, most of them invalid.
     static let dates = [
         "2020-01-01T00:00:00.000Z", "2020-13-45T25:61:61.000Z", "0000-00-00T00:00:00.000Z", "", "now",
         "+275760-09-13T00:00:00.001Z", "-271821-04-20T00:00:00.000Z", "9999-12-31T23:59:59.999Z", "infinity",
         "2020-02-30T00:00:00.000Z", "2020-01-01", "epoch", "294277-01-01T00:00:00.000Z", "-4714-01-01T00:00:00.000Z",
     ]
 
-    /// Regular expressions that are wrong, costly, or of another dialect.
+    /// Regular expressions that are invalid, expensive or in another dialect.
     static let patterns = [
         "((((", "))))", "[", "[z-a]", "a{2,1}", "a{99999}", "*", "+", "?", "\\", "(?<=a)b", "(?<!a)b", "(?=a)", "(?!a)",
         "(?i)a", "(?P<n>a)", "(?<n>a)\\k<n>", "\\1", "(a)\\1", "(a*)*b", "(a|aa)+$", "^\\Qa.b\\E", "\\Q", "\\Qa'\\E",
@@ -56,7 +55,7 @@ extension MalformedValues {
         "***=a", "***:a", "(?", "(?#", "a**", "\\", "[\\", "\\c", "\\xZZ", "\\0", "\\8", "(?:", "a{", "{1}", "a{1",
     ]
 
-    /// The operators of queries, and some that are none.
+    /// Query operators, including unknown ones.
     static let operators = [
         "$eq", "$ne", "$lt", "$lte", "$gt", "$gte", "$in", "$nin", "$all", "$exists", "$regex", "$options", "$text",
         "$nearSphere", "$within", "$geoWithin", "$geoIntersects", "$maxDistance", "$maxDistanceInMiles",
@@ -64,7 +63,6 @@ extension MalformedValues {
         "$containedBy", "$where", "$nonsense", "$", "$or", "$relativeTime",
     ]
 
-    /// Parameters of queries.
     static let parameters = [
         "where", "order", "keys", "include", "limit", "skip", "count", "excludeKeys", "hint", "explain", "includeAll",
         "readPreference", "subqueryReadPreference", "includeReadPreference", "redirectClassNameForKey", "comment",

@@ -1,25 +1,25 @@
 import Foundation
 import JSON
 
-/// Sends a share of the malformed requests and judges the answers, on a thread of its own.
+/// Sends a share of the malformed requests and checks the responses, on a separate thread.
 struct MalformedWorker {
     let port: Int
     let seed: UInt64
     let count: Int
     let sessionToken: String
 
-    /// What was wrong, with the request that showed it.
+    /// The failures, each with its request.
     struct Report: Sendable {
         var failures: [String] = []
         var statuses: [Int: Int] = [:]
     }
 
-    /// Does it all without keeping a thread of the concurrency runtime, which the server in this process needs.
+    /// Runs on a separate thread, because the server in this process needs the concurrency threads.
     func run() async -> Report {
         await onThread { send() }
     }
 
-    /// Sends what is not even HTTP, or breaks off; the server may answer with a refusal, or hang up.
+    /// Sends invalid or incomplete HTTP. The server may respond with an error or close the connection.
     func runBroken() async -> Report {
         await onThread { sendBroken() }
     }
@@ -53,14 +53,14 @@ struct MalformedWorker {
         return report
     }
 
-    /// What is wrong with an answer; nil for nothing.
+    /// Returns what is wrong with a response, or nil if it is valid.
     private static func problem(with answer: MalformedSocket.Answer, to request: MalformedRequest) -> String? {
         let text = "\(answer.status) \(String(decoding: answer.body.prefix(2000), as: UTF8.self))"
         let json = try? JSONValue(parsing: answer.body)
         if answer.status >= 500 {
             return text
         }
-        // A call of a batch that failed in the server hides in an answer of success.
+        // A batch succeeds even if one of its calls fails with a server error.
         if request.target.hasSuffix("/batch"), text.localizedCaseInsensitiveContains("internal server error") {
             return text
         }
@@ -69,7 +69,6 @@ struct MalformedWorker {
         return json?["error"]?.stringValue == nil ? "an error without JSON: \(text)" : nil
     }
 
-    /// Whether the server answers a good request.
     private func isServing(_ socket: MalformedSocket) -> Bool {
         let good = MalformedRequest(
             method: "GET", target: "/parse/classes/Treasure?limit=1",
@@ -100,7 +99,7 @@ struct MalformedWorker {
                     }
                 }
             } catch MalformedSocket.Failure.connectionEnded {
-                // To hang up is an answer, too.
+                // Closing the connection is allowed.
             } catch {
                 report.failures.append(
                     "seed \(seed), broken request \(index): \(error)\n\(String(decoding: bytes, as: UTF8.self))")
@@ -114,7 +113,6 @@ struct MalformedWorker {
         return report
     }
 
-    /// Bytes that are no request, or half of one.
     private static func brokenRequest(_ values: inout MalformedValues) -> (bytes: [UInt8], isHalf: Bool) {
         let fields = "Host: x\r\nX-Parse-Application-Id: testApp\r\nX-Parse-REST-API-Key: testRest\r\n"
         let start = "POST /parse/classes/Thing HTTP/1.1\r\n\(fields)"

@@ -3,31 +3,32 @@
     import TestSupport
     import Testing
 
-    /// Four times as much of anything that a request can hold costs about four times as much, and never sixteen times.
+    /// The cost of a request is at most linear in the size of anything that it can contain.
     @Suite(.serialized) struct RequestGrowthTests {
-        /// Below this nothing is judged: what does not grow counts for more.
+        /// Results below these are ignored, because constant costs dominate them.
         private static let leastTime = Duration.milliseconds(4)
         private static let leastMemory = 3 * 1024 * 1024
 
-        /// What requests of three sizes cost: processor time, and memory beyond what the server held before.
+        /// The costs of requests of three sizes: CPU time, and memory in addition to the server's previous usage.
         private struct Growth: CustomStringConvertible {
             var times = [Duration](repeating: .seconds(1_000), count: 3)
             var peaks = [Int](repeating: .max, count: 3)
 
-            /// Keeps the less of two measurements.
+            /// Records the smaller of two measurements.
             mutating func note(_ place: Int, _ time: Duration, _ peak: Int) {
                 times[place] = min(times[place], max(time, leastTime))
                 peaks[place] = min(peaks[place], max(peak, leastMemory))
             }
 
-            /// Whether both grow less than three times with each doubling, over both together: a single one may meet a
-            /// moment in which others compute. What is linear grows by two, what is quadratic by four.
+            /// Whether time and memory grow less than threefold with each doubling, measured over both doublings,
+            /// because a single one may be disturbed by other processes. Linear costs grow twofold, quadratic ones
+            /// fourfold.
             var isModest: Bool { times[2] < times[0] * 9 && peaks[2] < peaks[0] * 9 }
 
             var description: String { "\(times), \(peaks.map { $0 / 1024 }) KB" }
         }
 
-        /// Puts in place what the requests ask for.
+        /// Creates the data that the requests need.
         private static func fill(_ server: TestServer) async throws {
             _ = try await server.create("Made", ["n": 1])
             _ = try await server.create(
@@ -42,7 +43,6 @@
                 """)
         }
 
-        /// Makes an object that requests change.
         private static func makeNode(_ server: TestServer) async throws -> String {
             try await server.create(
                 "Node",
@@ -65,7 +65,7 @@
                     var growth = Growth()
                     let id = try await Self.makeNode(server)
                     let base = cost.memory
-                    // A first round may pay for what is made once, and a machine is never quite quiet.
+                    // The first round may include one-time costs, and the machine is never idle.
                     for _ in 0..<5 {
                         cost.findBackends()
                         for (place, size) in [1, 2, 4].enumerated() {
@@ -86,10 +86,10 @@
             }
         }
 
-        /// How long a get may take beside the largest requests.
+        /// The maximum duration of a get during the largest requests.
         private static var longest: Duration {
             #if DEBUG
-                // Code that is not optimized is many times slower, and the event loop is that of other gets as well.
+                // Unoptimized code is much slower, and other gets share the event loop.
                 .milliseconds(250)
             #else
                 .milliseconds(50)
@@ -118,13 +118,13 @@
             }
         }
 
-        /// Asks for an object until a request is answered, and gives the longest time that an answer took, without what
-        /// the server had to wait for a processor meanwhile: other tests compute.
+        /// Sends gets until a request completes, and returns the longest duration, minus the time that the server
+        /// waited for a CPU because of other tests.
         private static func slowestGet(
             on server: TestServer, _ cost: ServerCost, beside request: GrowthRequest
         ) async throws -> Duration {
             let delays = cost.delays
-            // On two connections, which belong to two event loops where there are as many.
+            // Two connections use two event loops, if there are as many.
             let gets = try [SteadyGets(of: "Many/m1", on: server), SteadyGets(of: "Many/m1", on: server)]
             async let slowest = (gets[0].slowest(), gets[1].slowest())
             let answer: TestAnswer

@@ -2,23 +2,21 @@
     import Foundation
     import TestSupport
 
-    /// What a server of a test, as a process of its own, has cost: processor time, that of its database's processes
-    /// included, and memory.
+    /// The memory and CPU time of a server process, including the CPU time of its database's processes.
     ///
-    /// Unlike time on the clock, processor time does not count what other tests do meanwhile.
+    /// Unlike elapsed time, CPU time is independent of other tests.
     struct ServerCost {
         private let server: pid_t
         private let database: String
         private var backends: [pid_t] = []
 
-        /// Reads what the server and the processes of its database have cost.
         init(of server: TestServer, process: pid_t) {
             self.server = process
             database = URL(string: server.databaseURI)?.lastPathComponent ?? ""
             findBackends()
         }
 
-        /// Looks for the processes of the database: a new connection has a new one.
+        /// Finds the processes of the database. Each new connection has a new process.
         mutating func findBackends() {
             let processes = (try? FileManager.default.contentsOfDirectory(atPath: "/proc")) ?? []
             backends = processes.compactMap { pid_t($0) }.filter {
@@ -26,12 +24,11 @@
             }
         }
 
-        /// The processor time so far.
         var time: Duration {
             (threads + backends.map { "/proc/\($0)" }).reduce(.zero) { $0 + Self.schedule(of: $1).computed }
         }
 
-        /// How long each thread of the server was ready to compute so far, and had no processor: others had them.
+        /// The time that each thread of the server was runnable but had no CPU.
         var delays: [String: Duration] {
             Dictionary(uniqueKeysWithValues: threads.map { ($0, Self.schedule(of: $0).waited) })
         }
@@ -41,21 +38,20 @@
             return ((try? FileManager.default.contentsOfDirectory(atPath: folder)) ?? []).map { "\(folder)/\($0)" }
         }
 
-        /// What a thread, or the first one of a process, has had of the processors, and how long it waited for one.
+        /// Returns a thread's CPU time and its time waiting for a CPU.
         ///
-        /// - Parameter thread: Its folder in `/proc`.
+        /// - Parameter thread: The thread's folder in `/proc`.
         static func schedule(of thread: String) -> (computed: Duration, waited: Duration) {
             let numbers = text(thread + "/schedstat").split(separator: " ").map { Int64($0) ?? 0 }
             return numbers.count < 2 ? (.zero, .zero) : (.nanoseconds(numbers[0]), .nanoseconds(numbers[1]))
         }
 
-        /// The bytes of memory that the server holds.
+        /// The resident memory in bytes.
         var memory: Int { status("VmRSS:") }
 
-        /// The most bytes of memory that the server held since ``forgetPeak()``.
+        /// The peak memory in bytes since ``forgetPeak()``.
         var peak: Int { status("VmHWM:") }
 
-        /// Makes ``peak`` begin anew.
         func forgetPeak() { try? Data("5".utf8).write(to: URL(fileURLWithPath: "/proc/\(server)/clear_refs")) }
 
         private func status(_ key: String) -> Int {

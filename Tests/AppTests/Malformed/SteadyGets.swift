@@ -4,14 +4,14 @@
     import TestSupport
     import Testing
 
-    /// Gets of one object, one after the other on one connection and a thread of their own: what else this process computes
-    /// does not keep them waiting.
+    /// Sends gets of an object one after the other, on one connection and a separate thread, so that other work of this
+    /// process doesn't delay them.
     final class SteadyGets: Sendable {
         private let port: Int
         private let request: [UInt8]
         private let isOver = Mutex(false)
 
-        /// - Parameter object: The class and the id, with a slash between them.
+        /// - Parameter object: The class and the object id, separated by a slash.
         init(of object: String, on server: TestServer) throws {
             port = try #require(URL(string: server.url)?.port)
             request = Array(
@@ -25,11 +25,11 @@
                 """.utf8)
         }
 
-        /// Ends it with the get that is under way.
+        /// Stops after the current get.
         func stop() { isOver.withLock { $0 = true } }
 
-        /// Asks until ``stop()``, and gives the longest time that an answer took, without what the thread had to wait for a
-        /// processor meanwhile.
+        /// Sends gets until ``stop()``, and returns the longest duration, minus the time that the thread waited for a
+        /// CPU.
         func slowest() async throws -> Duration {
             try await withCheckedThrowingContinuation { continuation in
                 Thread { continuation.resume(with: Result { try self.ask() }) }.start()

@@ -4,19 +4,20 @@
     import TestSupport
     import Testing
 
-    /// What files cost the server in memory, which is a process of its own.
+    /// The memory usage of file transfers. The server runs in a separate process.
     @Suite("Memory of downloads and uploads", .serialized, .timeLimit(.minutes(10)))
     struct UnreadDownloadTests {
         private static let megabyte = 1_048_576
 
         private struct Cost: Sendable {
-            /// The bytes that the server says to keep for transfers.
+            /// The transfer memory in bytes that the server reports.
             var held = 0.0
-            /// The bytes by which its memory grew.
+            /// The growth of the process's memory in bytes.
             var growth = 0
         }
 
-        /// Asks for a file on many connections, reads nothing, and looks at the server until it says to keep so many bytes.
+        /// Requests a file on many connections without reading it, until the server reports the expected transfer
+        /// memory.
         private static func askUnread(
             _ count: Int, path: String, port: Int, metrics: Int, until expected: Double, _ cost: ServerCost
         ) async -> Cost {
@@ -81,7 +82,7 @@
             try await ServerProcesses.run(1, options) { processes in
                 let server = processes.servers[0]
                 let cost = ServerCost(of: server, process: processes.identifiers[0])
-                // What is allocated once and kept does not count.
+                // One-time allocations don't count.
                 #expect(try await server.send("POST", "/files/b.bin", bytes: [1], as: .master).status == 201)
                 cost.forgetPeak()
                 let before = cost.memory

@@ -5,7 +5,7 @@ import ParseModel
 import TestSupport
 import Testing
 
-/// The file of a backup: written, read, and refused when anything of it is not as it was written.
+/// Backup archives: writing, reading, and rejection of damaged ones.
 @Suite struct BackupArchiveTests {
     private static func withFolder(_ body: (String) async throws -> Void) async throws {
         let folder = FileManager.default.temporaryDirectory.path + "/roost-archive-\(UUID().uuidString)"
@@ -16,7 +16,7 @@ import Testing
 
     private static let longName = "files/" + String(repeating: "n", count: 240) + ".bin"
 
-    /// Writes a small archive with all that a header can hold.
+    /// Writes a small archive that uses all header fields.
     private static func write(_ path: String, _ more: (BackupWriter) throws -> Void = { _ in }) throws {
         let writer = try BackupWriter(path)
         let manifest = BackupManifest(appId: "a", created: ParseDate(milliseconds: 1000), postgresVersion: 15)

@@ -6,7 +6,7 @@ import Synchronization
 import TestSupport
 import Testing
 
-/// `roost backup` while the server runs, and `roost restore`, as processes over an embedded PostgreSQL.
+/// `roost backup` of a running server and `roost restore`, as processes with a private PostgreSQL.
 @Suite struct BackupTests {
     private static func roost(_ command: String, _ target: String, _ server: CrashServer) async throws -> (
         status: Int32, output: String
@@ -21,7 +21,7 @@ import Testing
         ]
     }
 
-    /// The ids of objects whose making was answered.
+    /// The ids of objects whose creation was acknowledged.
     private final class Answered: Sendable {
         private let state: Mutex<Set<String>>
 
@@ -42,7 +42,7 @@ import Testing
         return Set((answer.body["results"]?.arrayValue ?? []).compactMap { $0["objectId"]?.stringValue })
     }
 
-    /// What lies beside the folders that a server makes.
+    /// Partial files next to the server's folders.
     private static func leftovers(_ server: CrashServer) throws -> [String] {
         let files = FileManager.default
         return try files.contentsOfDirectory(atPath: server.folder).filter { $0.hasSuffix(".partial") }
@@ -104,7 +104,7 @@ import Testing
                 #expect(try await copy.details(name: "a b.txt").metadata == ["x": 1])
                 let original = try #require(try await storage.open(name: "a b.txt"))
                 #expect(file.modified.seconds == original.modified.seconds)
-                // Files may lie elsewhere.
+                // The files folder can be outside the data folder.
                 let elsewhere = try await ExportFolder.command(
                     [
                         CrashServer.findBinary(), "restore", server.folder + "/b.tar", "--dataDir",
@@ -127,14 +127,14 @@ import Testing
             let storage = DiskStorage(directory: files)
             try await storage.write(name: "a.txt", bytes: [1])
             try FileManager.default.moveItem(atPath: files, toPath: files + "-aside")
-            // Root may list whatever is a folder.
+            // Root can list any folder, so the test uses a file instead.
             try Data([1]).write(to: URL(fileURLWithPath: files))
             let refused = try await Self.roost("backup", server.folder + "/b.tar", server)
             #expect(refused.status == 1)
             #expect(refused.output.contains("cannot be listed"), "\(refused.output)")
             #expect(!FileManager.default.fileExists(atPath: server.folder + "/b.tar"))
             try FileManager.default.removeItem(atPath: files)
-            // Where nothing was uploaded yet, there is no folder.
+            // The folder doesn't exist before the first upload.
             let empty = try await Self.roost("backup", server.folder + "/empty.tar", server)
             #expect(empty.status == 0, "\(empty.output)")
             try FileManager.default.moveItem(atPath: files + "-aside", toPath: files)
@@ -151,7 +151,7 @@ import Testing
         try await CrashServer.run { server in
             try await server.start()
             let id = try await Self.row(server)
-            // PostgreSQL reads them when it starts, and so does not here.
+            // PostgreSQL reads these settings at startup, but not in the restored copy.
             let cluster = server.folder + "/data/postgres/cluster/"
             for (file, text) in [
                 ("postgresql.conf", "include 'more.conf'"), ("postgresql.auto.conf", "archive_mode = on"),
@@ -160,7 +160,7 @@ import Testing
             ] {
                 let old = (try? String(contentsOfFile: cluster + file, encoding: .utf8)) ?? ""
                 try "\(old)\n\(text)\n".write(toFile: cluster + file, atomically: false, encoding: .utf8)
-                // As all files of a cluster, of the user as whom PostgreSQL runs.
+                // All files of a cluster must belong to PostgreSQL's user.
                 let owner = try FileManager.default.attributesOfItem(atPath: cluster + "PG_VERSION")
                 try FileManager.default.setAttributes(
                     owner.filter { [.ownerAccountID, .groupOwnerAccountID].contains($0.key) },
@@ -200,7 +200,7 @@ import Testing
                 return Set(entries.filter { $0.hasPrefix("copy-") })
             }
             for signal in [SIGKILL, SIGTERM] {
-                // The second one finds what the first one left.
+                // The second run finds the leftovers of the first.
                 let left = try copies()
                 let process = try await CrashProcess.start(
                     Self.arguments("backup", target, server), output: server.folder + "/backup.txt")
@@ -213,7 +213,7 @@ import Testing
                 #expect(try await Self.rows(server).contains(id))
             }
             _ = try await server.end(by: SIGTERM)
-            // Without a server the database is started for the time of the backup.
+            // Without a running server, the backup starts the database itself.
             let made = try await Self.roost("backup", target, server)
             #expect(made.status == 0, "\(made.output)")
             #expect(try Self.leftovers(server).isEmpty)

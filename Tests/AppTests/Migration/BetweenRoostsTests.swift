@@ -5,9 +5,9 @@ import TestSupport
 import TestTools
 import Testing
 
-/// `roost export`, then `roost import` of what it wrote: the same rows and the same files.
+/// `roost export` and `roost import` of its output preserve all rows and files.
 @Suite struct BetweenRoostsTests {
-    /// What only SQL can put there.
+    /// Values that only SQL can create.
     private static let oddities = """
         INSERT INTO "Everything" ("objectId", "createdAt", "updatedAt", "n", "_rperm", "_wperm", "d") VALUES
             ('odd0000001', '2020-01-01T00:00:00.001Z', '2020-01-01T00:00:00.002Z', 'NaN', NULL, '{a}', NULL),
@@ -80,7 +80,6 @@ import Testing
         try await server.execute(oddities)
     }
 
-    /// The rows of all classes and relations, by table.
     private static func rows(_ server: TestServer) async throws -> [String: [String]] {
         let tables = try await server.texts(
             """
@@ -100,7 +99,8 @@ import Testing
     private static let bytes = (0..<300_000).map { UInt8(truncatingIfNeeded: $0 &* 17) }
     private static let details = FileDetails(metadata: ["k": "v"], tags: ["t": "1"])
 
-    /// Reads every line as MongoDB's own library does, encodes it as BSON, and writes it again: it must come back as it was.
+    /// Parses every line with MongoDB's own library, encodes it as BSON and converts it back. The result must equal the
+    /// input.
     private static let mongoCheck = """
         import bson, json, sys
         from bson.json_util import CANONICAL_JSON_OPTIONS, DatetimeConversion, dumps, loads
@@ -119,7 +119,6 @@ import Testing
         print(lines)
         """
 
-    /// A folder for `body`, which is removed.
     private static func withFolder(_ body: (String) async throws -> Void) async throws {
         let path = FileManager.default.temporaryDirectory.path + "/roost-between-\(UUID().uuidString)"
         try FileManager.default.createDirectory(atPath: path + "/data", withIntermediateDirectories: true)
@@ -169,7 +168,6 @@ import Testing
         }
     }
 
-    /// Imports an export below a folder.
     private static func bring(
         _ path: String, _ name: String, into target: TestServer, _ further: [String] = []
     ) async throws -> (status: Int32, output: String) {
@@ -209,7 +207,7 @@ import Testing
                 let missing = try await Self.bring(path, "out", into: target)
                 #expect(missing.status == 1 && missing.output.contains("Song.json: it is missing: SHA256SUMS lists it"))
                 #expect(try await target.texts("SELECT relname::text FROM pg_class WHERE relname = 'Song'").isEmpty)
-                // What was changed on purpose has no sums any more.
+                // An export edited on purpose has no checksums.
                 try Data(String(decoding: whole, as: UTF8.self).replacing("\"one\"", with: "\"two\"").utf8).write(
                     to: song)
                 try FileManager.default.removeItem(atPath: path + "/out/SHA256SUMS")

@@ -3,15 +3,14 @@ import JSON
 import TestSupport
 import Testing
 
-/// Scenario 79, the second half: backups that owners make and download, of a server with its embedded PostgreSQL.
+/// Scenario 79, second half: owners create and download backups of a server with its private PostgreSQL.
 @Suite("Backups in the console", .timeLimit(.minutes(10))) struct ConsoleBackupTests {
-    /// A browser that is signed in.
+    /// A signed-in browser.
     private struct Browser {
         let port: Int
         var token = ""
         var cookie = ""
 
-        /// Signs in with a name, or the master key.
         init(_ server: CrashServer, _ ways: JSONValue = ["masterKey": .string(CrashServer.masterKey)]) async throws {
             port = server.port
             let answer = try await send("POST", "session", ways)
@@ -20,7 +19,7 @@ import Testing
             cookie = String(try #require(answer.headers["set-cookie"]).prefix { $0 != ";" })
         }
 
-        /// Calls a route, with the cookie alone where it is an address that works once.
+        /// Calls a route. Requests to single-use URLs contain only the cookie.
         func send(_ method: String, _ path: String, _ body: JSONValue? = nil) async throws -> MalformedSocket.Answer {
             let (port, content) = (port, body?.serialized() ?? [])
             let fields = path.contains("/once/") || token.isEmpty ? "" : "X-Roost-Console: \(token)\r\n"
@@ -43,7 +42,7 @@ import Testing
             }
         }
 
-        /// A browser of an operator that an owner makes.
+        /// Creates an operator and signs in as that operator.
         func other(_ role: String, _ server: CrashServer) async throws -> Browser {
             let made = try await send(
                 "POST", "operators", ["name": .string(role), "password": "long enough", "role": .string(role)])
@@ -51,7 +50,7 @@ import Testing
             return try await Browser(server, ["name": .string(role), "password": "long enough"])
         }
 
-        /// Makes a backup to its end.
+        /// Creates a backup and waits for it.
         func backUp() async throws -> JSONValue {
             let begun = try await send("POST", "backups", [:])
             try #require(begun.status == 202, "\(begun.json.text)")
@@ -65,13 +64,11 @@ import Testing
             return task
         }
 
-        /// The backups that there are.
         func backups() async throws -> [JSONValue] {
             try await send("GET", "backups").json["backups"]?.arrayValue ?? []
         }
     }
 
-    /// Starts a server that makes backups.
     private static func start(_ server: CrashServer, folder: String = "backups") async throws {
         let file = URL(fileURLWithPath: server.folder + "/config.json")
         var values = try JSONValue(parsing: Array(Data(contentsOf: file))).objectValue ?? [:]
@@ -111,7 +108,7 @@ import Testing
                 try #require(answer.status == 201, "\(answer.json.text)")
                 return String(try #require(answer.json["url"]?.stringValue).dropFirst("/console/api/".count))
             }
-            // The cookie of another session is no use, and uses the address up.
+            // Another session's cookie is rejected, and the single-use URL is consumed.
             let second = try await Browser(server)
             let taken = try await address()
             #expect(try await second.send("GET", taken).status == 404)
@@ -147,7 +144,7 @@ import Testing
             }
             let first = try await begin()
             let second = try await owner.send("POST", "backups", [:])
-            // The first may have ended before the second came.
+            // The first backup may have finished before the second request.
             let isRunning = try await owner.send("GET", "backups").json["task"]?["id"] == first["id"]
             #expect(!isRunning || second.status == 409, "\(second.json.text)")
             _ = try await owner.end(of: first)
@@ -157,7 +154,7 @@ import Testing
             let id = try #require(stopped["id"]?.stringValue)
             #expect(try await owner.send("DELETE", "tasks/\(id)").status == 200)
             let end = try await owner.end(of: stopped)
-            // It may have been about to end.
+            // The stopped backup may already have been complete.
             #expect(try await owner.backups().count == before + (end["state"] == "done" ? 1 : 0), "\(end.text)")
             let number = try await owner.backups().count
             _ = try await begin()
@@ -167,7 +164,7 @@ import Testing
             let isThere = try await later.backups().count - number
             #expect(isThere == 0 || isThere == 1)
             for backup in try await later.backups() {
-                // What is listed is whole.
+                // Every listed backup must be complete.
                 try await CrashServer.run { other in
                     let name = backup["name"]?.stringValue ?? ""
                     let restored = try await Self.restore("\(server.folder)/backups/\(name)", other)
@@ -192,7 +189,7 @@ import Testing
             }
         }
         try await CrashServer.run { server in
-            // Clients would download them.
+            // Clients could download the backups from there.
             let started = await Result { try await Self.start(server, folder: "data/files") }
             #expect(throws: CrashServer.Failure.self) { try started.get() }
             #expect(server.output.contains("console.backupFolder"), "\(server.output)")
@@ -201,12 +198,10 @@ import Testing
 }
 
 extension MalformedSocket.Answer {
-    /// The body as JSON; null where it is none.
     fileprivate var json: JSONValue { (try? JSONValue(parsing: body)) ?? .null }
 }
 
 extension Result where Failure == any Error {
-    /// What came of a closure.
     fileprivate init(catching body: () async throws -> Success) async {
         do {
             self = .success(try await body())

@@ -7,7 +7,7 @@ import TestSupport
 import TestTools
 import Testing
 
-/// `roost doctor` as a process, and what only a PostgreSQL of its own can show.
+/// `roost doctor` as a process, including checks that need a separate PostgreSQL.
 @Suite struct DoctorProcessTests {
     private static func doctor(_ arguments: [String]) async throws -> (status: Int32, output: String) {
         try await ExportFolder.command([CrashServer.findBinary(), "doctor"] + arguments, in: "/")
@@ -19,7 +19,7 @@ import Testing
         try await TestServer.run { server in
             _ = try await server.create("Song", ["title": "x"])
             let database = ["--databaseURI", server.databaseURI]
-            // The PostgreSQL of the tests is set for speed, which is amiss.
+            // The tests' PostgreSQL is tuned for speed, which the doctor reports.
             let plain = try await Self.doctor(database)
             #expect(plain.status == 2, "\(plain.output)")
             #expect(plain.output.contains("error   setting  fsync"), "\(plain.output)")
@@ -63,7 +63,7 @@ import Testing
                 return try await ExportFolder.command(
                     ["/usr/bin/env", "python3", script, answers] + command + further, in: "/")
             }
-            // Nothing, the end of the input, and any other word are no.
+            // An empty line, the end of input and any word except yes mean no.
             for answers in [",", "end", "no,yess"] {
                 let kept = try await run(answers)
                 #expect(kept.status == 2, "\(kept.output)")
@@ -119,7 +119,7 @@ import Testing
         try await TestServer.execute("CREATE EXTENSION pg_stat_statements", on: uri)
         try await TestServer.run(on: uri) { server in
             _ = try await server.create("Song", ["title": "x", "plays": 1])
-            // It takes longer than any statement of this size should.
+            // A statement of this size should not take as long.
             let slow = """
                 SELECT "title" FROM "Song" WHERE "title" = 'x' AND "plays" >= 1 AND pg_sleep(0.2) IS NOT NULL
                 """

@@ -11,12 +11,11 @@ import TestSupport
     import SystemPackage
 #endif
 
-/// A folder of a test's own with a data folder and exports of one database.
+/// A temporary folder with a data folder and exports of a database.
 struct ExportFolder: Sendable {
     let path: String
     let databaseURI: String
 
-    /// Makes a folder for `body`, and removes it.
     static func run(_ databaseURI: String, _ body: (ExportFolder) async throws -> Void) async throws {
         let path = FileManager.default.temporaryDirectory.path + "/roost-export-\(UUID().uuidString)"
         try FileManager.default.createDirectory(atPath: path + "/data", withIntermediateDirectories: true)
@@ -24,7 +23,7 @@ struct ExportFolder: Sendable {
         try await body(ExportFolder(path: path, databaseURI: databaseURI))
     }
 
-    /// The configuration as arguments of a command.
+    /// The configuration as command-line arguments.
     var arguments: [String] {
         [
             "--databaseURI", databaseURI, "--dataDir", path + "/data", "--appId", TestServer.applicationID,
@@ -32,7 +31,6 @@ struct ExportFolder: Sendable {
         ]
     }
 
-    /// Exports into a folder below.
     @discardableResult
     func export(
         _ name: String = "out", _ further: [String] = [],
@@ -45,23 +43,20 @@ struct ExportFolder: Sendable {
         return try await Export(deployment, request, logger: TestServer.quietLogger, progress: progress).run()
     }
 
-    /// What stands in a file of an export.
     func json(_ file: String, in name: String = "out") throws -> JSONValue {
         try JSONValue(parsing: Array(try Data(contentsOf: URL(fileURLWithPath: "\(path)/\(name)/\(file)"))))
     }
 
-    /// The objects in a file of an export, by their ids.
     func objects(_ file: String, in name: String = "out") throws -> [String: JSONValue] {
         let list = try json(file, in: name)["results"]?.arrayValue ?? []
         return Dictionary(list.map { ($0["objectId"]?.stringValue ?? "", $0) }) { first, _ in first }
     }
 
-    /// The names of what lies in the folder, hidden ones included.
     func entries(_ name: String = "") throws -> Set<String> {
         Set(try FileManager.default.contentsOfDirectory(atPath: path + "/" + name))
     }
 
-    /// Runs a program to its end, and gives its status and what it printed to both outputs.
+    /// Runs a program to its end, and returns its status and combined output.
     static func command(_ command: [String], in folder: String) async throws -> (status: Int32, output: String) {
         let result = try await Subprocess.run(
             .path(FilePath(command[0])), arguments: Arguments(Array(command.dropFirst())),
@@ -75,7 +70,7 @@ struct ExportFolder: Sendable {
     }
 }
 
-/// A word between tasks that there is enough.
+/// Tells other tasks to stop.
 final class StopSign: Sendable {
     private let state = Mutex(false)
 

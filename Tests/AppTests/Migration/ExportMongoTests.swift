@@ -5,9 +5,8 @@ import ParseStorage
 import TestSupport
 import Testing
 
-/// `roost export --format mongo`: documents as parse-server keeps them on MongoDB.
+/// `roost export --format mongo`: documents as parse-server stores them in MongoDB.
 @Suite struct ExportMongoTests {
-    /// The documents in a file, by `_id`.
     private static func documents(_ file: String, _ folder: ExportFolder) throws -> [String: JSONValue] {
         let text = try String(contentsOfFile: "\(folder.path)/out/\(file)", encoding: .utf8)
         let list = try text.split(separator: "\n").map { try JSONValue(parsing: String($0)) }

@@ -3,7 +3,7 @@ import JSON
 import TestSupport
 import Testing
 
-/// `roost export` as a process: what it prints, its exit status, and what is left of one that was stopped.
+/// `roost export` as a process: its output, its exit status, and the leftovers of an interrupted one.
 @Suite struct ExportProcessTests {
     private static func withRows(_ count: Int, _ body: @escaping @Sendable (ExportFolder) async throws -> Void)
         async throws
@@ -70,7 +70,7 @@ import Testing
                 return (facts?[.size] as? Int ?? 0) > 0 ? facts?[.modificationDate] as? Date : nil
             }
             for signal in [SIGKILL, SIGTERM] {
-                // The second one finds what the first one left.
+                // The second run finds the leftovers of the first.
                 let left = written()
                 let process = try await CrashProcess.start(command, output: folder.path + "/output.txt")
                 let isWriting = try await eventually {

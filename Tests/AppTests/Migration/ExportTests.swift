@@ -7,7 +7,6 @@ import ParseStorage
 import TestSupport
 import Testing
 
-/// `roost export`: what is written of a database.
 @Suite struct ExportTests {
     private static let everything: JSONObject = [
         "s": "text with \"quotes\" and \u{1F984}", "n": 0.1, "m": -12_345_678_901, "b": false,
@@ -110,7 +109,7 @@ import Testing
         }
     }
 
-    /// What no client can make, and an old database may hold.
+    /// Values that clients can't create but old databases may contain.
     private static let oddities = """
         CREATE TABLE "_SCHEMA" ("className" varchar(120) PRIMARY KEY, "schema" jsonb, "isParseClass" bool);
         INSERT INTO "_SCHEMA" VALUES ('Odd', '{"fields": {"n": {"type": "Number"}, "t": {"type": "Number"},
@@ -263,7 +262,7 @@ import Testing
                 try Data().write(to: URL(fileURLWithPath: folder.path + "/file"))
                 await #expect(throws: CommandFailure.self) { try await folder.export("file") }
                 #expect(try folder.entries() == ["data", "full", "file"])
-                // An empty folder is as good as none.
+                // An empty target folder is allowed.
                 try FileManager.default.createDirectory(
                     atPath: folder.path + "/empty", withIntermediateDirectories: true)
                 try await folder.export("empty")

@@ -12,9 +12,9 @@ import Testing
     import SystemPackage
 #endif
 
-/// `roost import` as a process: what it prints, its exit status, and what becomes of one that is killed.
+/// `roost import` as a process: its output, its exit status, and recovery after it was killed.
 @Suite struct ImportProcessTests {
-    /// A folder with a dump, and the command that imports it.
+    /// A folder with a dump to import.
     private struct Stand: Sendable {
         let folder: String
 
@@ -25,9 +25,10 @@ import Testing
             try await body(Stand(folder: folder))
         }
 
-        /// Has MongoDB's own encoder make a dump with so many objects of ten fields.
+        /// Creates a dump with MongoDB's own encoder.
         ///
-        /// - Parameter what: `app` for one with classes of all kinds, files and users beside them.
+        /// - Parameter what: `rows` for objects of ten fields, `app` for an app with all kinds of classes, files and
+        ///   users.
         func makeDump(_ count: Int, _ what: String = "rows") async throws {
             let script = Checkout.path("Tests/MigrationTests/make_dump.py")
             let result = try await Subprocess.run(
@@ -43,7 +44,6 @@ import Testing
             ]
         }
 
-        /// Runs the command to its end.
         func run(_ uri: String, _ arguments: [String] = []) async throws -> (status: CrashProcess.End?, output: String)
         {
             let path = folder + "/output-\(UUID().uuidString)"
@@ -53,7 +53,7 @@ import Testing
         }
     }
 
-    /// The rows of all classes and relations, and what is known of the classes.
+    /// The rows of all classes and relations, and the class definitions.
     private static func contents(_ server: TestServer) async throws -> [String] {
         let tables = try await server.texts(
             """
@@ -70,7 +70,7 @@ import Testing
         return contents
     }
 
-    /// What users see of an app that was imported.
+    /// Checks that an imported app works for its users.
     private static func isAlive(_ server: TestServer, files: String) async throws {
         for name in ["ann", "bob"] {
             let login = try await server.send(
@@ -133,21 +133,21 @@ import Testing
                 let archive = Checkout.path("Tests/MigrationTests/Samples/dump.archive.gz")
                 let further = ["--databaseURI", server.databaseURI, "--dataDir", stand.folder + "/data"]
                 let roost = [try CrashServer.findBinary(), "import", archive] + further
-                // No file may become larger than a few kilobytes, as none may where the disk is full.
+                // Simulates a full disk by limiting the file size to a few kilobytes.
                 let limited = try await ExportFolder.command(
                     ["/bin/sh", "-c", "trap '' XFSZ; ulimit -f 4; exec \"$@\"", "sh"] + roost, in: stand.folder)
                 #expect(limited.status == 1, "\(limited.output)")
                 #expect(limited.output.contains("it cannot be written"), "\(limited.output)")
                 let left = try FileManager.default.contentsOfDirectory(atPath: stand.folder + "/data/import")
                 #expect(left.isEmpty, "\(left)")
-                // The file of rejects is the last that is written: the import is not done without it.
+                // The rejects file is written last. Without it, the import is not complete.
                 let misfits = Checkout.path("Tests/MigrationTests/Samples/misfits")
                 let command = [try CrashServer.findBinary(), "import", misfits] + further
                 let untold = try await ExportFolder.command(
                     ["/bin/sh", "-c", "trap '' XFSZ; ulimit -f 1; exec \"$@\"", "sh"] + command, in: stand.folder)
                 #expect(untold.status == 1, "\(untold.output)")
                 #expect(untold.output.contains("roost-rejects.jsonl: it cannot be written"), "\(untold.output)")
-                // A link stays a link, as a device would stay one.
+                // A link, such as to a device, is not replaced.
                 let link = stand.folder + "/roost-rejects.jsonl"
                 try FileManager.default.removeItem(atPath: link)
                 try FileManager.default.createSymbolicLink(
@@ -171,13 +171,13 @@ import Testing
                 try await Stand.run { stand in
                     try await stand.makeDump(20_000, "app")
                     let whole = try await stand.run(untouched.databaseURI)
-                    // An index of the sample has no counterpart.
+                    // Status 2, because an index of the sample has no equivalent.
                     try #require(whole.status == .exit(status: 2), "\(whole.output)")
                     try FileManager.default.removeItem(atPath: stand.folder + "/data")
                     for number in 0..<10 {
                         let process = try await CrashProcess.start(
                             try stand.command(server.databaseURI), output: stand.folder + "/killed.txt")
-                        // Each gets further than the one before it, and dies somewhere behind that.
+                        // Kills each run at a point further along than the previous one.
                         let isThere = try await eventually {
                             let loaded = try? await server.texts(
                                 "SELECT coalesce(max(\"documents\"), 0)::text FROM \"roost-import\"")
@@ -187,11 +187,11 @@ import Testing
                         try await Task.sleep(for: .milliseconds(Int.random(in: 0...150)))
                         kill(process.identifier, SIGKILL)
                         #expect(try await eventually { !process.isRunning })
-                        // Before the class is made there is nothing to be seen.
+                        // Before the class is created, the table doesn't exist.
                         let count = (try? await server.texts("SELECT count(*)::text FROM \"Game\""))?.first ?? "0"
                         #expect(["0", "20000"].contains(count), "half of a class was seen: \(count)")
                     }
-                    // The connections of those that were killed may end later than they.
+                    // The database connections of killed processes may outlive them.
                     let isDone = try await eventually {
                         let last = try await stand.run(server.databaseURI)
                         return last.status == .exit(status: 2)

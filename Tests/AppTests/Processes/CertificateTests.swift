@@ -3,9 +3,8 @@ import JSON
 import TestSupport
 import Testing
 
-/// TLS in a server that is a process of its own.
 @Suite("The certificate of a process", .timeLimit(.minutes(10))) struct CertificateTests {
-    /// A folder with the files of a certificate, and a process that speaks TLS by them.
+    /// A folder with certificate files, and a server process that uses them.
     private struct Process {
         let authority: TestAuthority
         let folder: String
@@ -65,7 +64,7 @@ import Testing
             kill(running.process.identifier, SIGHUP)
             let isRenewed = try await eventually { await running.get("two.example") == 200 }
             #expect(isRenewed, "\(running.log)")
-            // Only the connection from before can still be to this name.
+            // Only the old connection still has the old certificate.
             #expect(try await open.get("/parse/health", port: running.port).status == 200)
             #expect(await running.get("one.example") == nil)
             await open.shutdown()
@@ -95,7 +94,7 @@ import Testing
             ("key.pem", "key.pem", "key.pem cannot be read: it holds no PEM certificate"),
             ("certificate.pem", "certificate.pem", "certificate.pem cannot be read: it holds no unencrypted PEM key"),
             ("certificate.pem", "other/key.pem", "does not match the certificate"),
-            // The start fails for the want of a database, and the warning comes before.
+            // The start fails without a database, after the warning.
             ("ended/certificate.pem", "ended/key.pem", "ended/certificate.pem ended at"),
         ])
     func unusable(certificate: String, key: String, text: String) async throws {

@@ -3,7 +3,7 @@ import JSON
 import TestSupport
 import Testing
 
-/// The example of a package with cloud code of its own, as the processes that users start.
+/// The example package with cloud code, run as processes.
 @Suite struct CloudExampleTests {
     @Test("Functions, triggers and jobs of the example are called over HTTP, in each of two processes")
     func calls() async throws {
@@ -22,7 +22,7 @@ import Testing
                 let made = try await first.send("POST", "/classes/Review", ["stars": stars])
                 #expect(made["title"] == "Untitled", "\(made.text)")
             }
-            // A class that one process made is known to the others within a second.
+            // Within a second, the other process knows the class that the first one created.
             var average = try await second.send("POST", "/functions/averageStars", [:])
             let isKnown = try await withinOneSecond {
                 average = try await second.send("POST", "/functions/averageStars", [:])
@@ -51,7 +51,7 @@ import Testing
                 VALUES ('dead', 'countReviews', 'x', true, now() - interval '2 minutes');
                 INSERT INTO "_JobSchedule" ("objectId", "jobName", "repeatMinutes") VALUES ('s', 'countReviews', 1440)
                 """)
-            // The schedule, which was due for long, runs in the process that is left, once.
+            // The overdue schedule runs once, in the remaining process.
             let hasRun = try await eventually {
                 try await server.find("_JobStatus", ["where": ["status": "succeeded"]], as: .master).results.count == 1
             }

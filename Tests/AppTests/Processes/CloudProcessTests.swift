@@ -3,7 +3,7 @@ import JSON
 import TestSupport
 import Testing
 
-/// The processes of cloud code beside a server that is a process itself.
+/// Node.js processes of cloud code next to a server process.
 @Suite("Cloud code beside the server", .timeLimit(.minutes(10)))
 struct CloudProcessTests {
     private static let code = """

@@ -10,27 +10,26 @@ import Testing
     import SystemPackage
 #endif
 
-/// One run of the program `roost` to its end.
+/// A complete run of the program `roost`.
 struct CommandLineRun {
-    /// The exit status, or nil if a signal ended it.
+    /// The exit status, or nil if a signal ended the program.
     let status: Int32?
-    /// What it wrote to the standard output and the standard error.
     let output: String
     let errors: String
 
-    /// The lines that it wrote to the standard error, but for those of the log.
+    /// The lines on standard error except log lines.
     var messages: [String] {
         errors.split(separator: "\n").filter { $0.hasPrefix("roost: ") }.map { String($0.dropFirst("roost: ".count)) }
     }
 
-    /// A key in every configuration, which no output has.
+    /// A key in every configuration. It must not appear in any output.
     private static let secret = "Swordfish"
 
-    /// Runs the program in a new folder, and checks that it prints neither keys nor values of Swift and Cocoa.
+    /// Runs the program in a new folder, and checks that it prints neither keys nor Swift and Foundation descriptions.
     ///
     /// - Parameters:
-    ///   - file: The content of roost.json in the folder, or nil for none.
-    ///   - launcher: A program that becomes `roost`, with its arguments.
+    ///   - file: The content of roost.json in the folder, or nil for no file.
+    ///   - launcher: A program that executes `roost`, with its arguments.
     static func roost(
         _ arguments: [String], file: String? = nil, launcher: [String] = [],
         environment: [Environment.Key: String?] = [:],
@@ -60,7 +59,6 @@ struct CommandLineRun {
         return run
     }
 
-    /// A configuration with options beside the usual ones.
     static func configuration(_ options: JSONObject = [:]) throws -> String {
         let usual: JSONObject = [
             "appId": "app", "masterKey": .string(secret), "maintenanceKey": .string(secret + "2"), "host": "127.0.0.1",

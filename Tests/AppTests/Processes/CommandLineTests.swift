@@ -14,7 +14,7 @@ struct CommandLineTests {
         #expect(missing.messages[0].hasSuffix("Name the configuration file, for example roost serve roost.json"))
         let folder = try await CommandLineRun.roost(["serve", "."])
         #expect(folder.messages == [". is a folder. Name the configuration file in it"], "\(folder.errors)")
-        // Root may read all files but this one.
+        // Even root can't read this file.
         let unreadable = try await CommandLineRun.roost(["doctor", "/proc/self/mem"])
         #expect(unreadable.status == 1)
         #expect(unreadable.messages.count == 1, "\(unreadable.errors)")

@@ -8,9 +8,8 @@ import Synchronization
     import SystemPackage
 #endif
 
-/// A program that was started and can be sent signals.
+/// A running program that can receive signals.
 final class CrashProcess: Sendable {
-    /// How a program ended.
     enum End: Equatable {
         case exit(status: Int32)
         case signal(Int32)
@@ -19,10 +18,9 @@ final class CrashProcess: Sendable {
     let identifier: pid_t
     private let outcome = Mutex<End?>(nil)
 
-    /// How it ended; nil while it runs.
+    /// How the program ended, or nil while it runs.
     var end: End? { outcome.withLock { $0 } }
 
-    /// Whether it is still there.
     var isRunning: Bool { end == nil }
 
     private init(identifier: pid_t) { self.identifier = identifier }

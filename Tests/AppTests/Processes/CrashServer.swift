@@ -3,9 +3,8 @@ import JSON
 import TestSupport
 import TestTools
 
-/// A Roost of a test's own as a process, with its embedded PostgreSQL, which can be killed and started again.
+/// A Roost process with its private PostgreSQL, which can be killed and restarted.
 actor CrashServer {
-    /// What kept the server from doing what a test told it.
     struct Failure: Error, CustomStringConvertible {
         let description: String
     }
@@ -15,12 +14,11 @@ actor CrashServer {
     private let binary: String
     private var process: CrashProcess?
 
-    /// Makes the folder and the configuration; nothing is started yet.
     private init(port: Int) throws {
         binary = try Self.findBinary()
         self.port = port
         folder = "/tmp/roost-crash-\(UUID().uuidString.prefix(8).lowercased())"
-        // PostgreSQL runs as another user when the test is root, and must be able to pass.
+        // If the test runs as root, PostgreSQL runs as another user, who must be able to enter the folder.
         try FileManager.default.createDirectory(
             atPath: folder, withIntermediateDirectories: true, attributes: [.posixPermissions: 0o755])
         let configuration: JSONObject = [
@@ -34,7 +32,7 @@ actor CrashServer {
     static let applicationID = "crashApp"
     static let masterKey = "crashMaster"
 
-    /// Makes a server for `body`, and leaves neither processes nor files behind.
+    /// Creates a server for `body`, and removes its processes and files.
     static func run(_ body: @Sendable (CrashServer) async throws -> Void) async throws {
         let server = try CrashServer(port: try await FreePort.find())
         do {
@@ -48,13 +46,12 @@ actor CrashServer {
 
     private nonisolated var postmasterFile: String { folder + "/data/postgres/cluster/postmaster.pid" }
 
-    /// The process id of PostgreSQL; nil when it is stopped.
+    /// The process id of PostgreSQL, or nil if it is stopped.
     nonisolated var postmaster: pid_t? {
         guard let text = try? String(contentsOfFile: postmasterFile, encoding: .utf8) else { return nil }
         return text.split(separator: "\n").first.flatMap { pid_t($0) }
     }
 
-    /// What the server wrote to its standard output and standard error.
     nonisolated var output: String {
         (try? String(contentsOfFile: folder + "/output.txt", encoding: .utf8)) ?? ""
     }
@@ -77,16 +74,13 @@ actor CrashServer {
         throw Failure(description: "Roost does not serve: \(output)")
     }
 
-    /// Whether the server says that it serves.
     nonisolated var isHealthy: Bool {
         get async {
             (try? await send("GET", "/health"))?.status == 200
         }
     }
 
-    /// Sends the server a signal and waits for its end.
-    ///
-    /// - Returns: How it ended.
+    /// Sends a signal to the server and waits for its end.
     @discardableResult
     func end(by signal: Int32) async throws -> CrashProcess.End {
         guard let identifier = process?.identifier else { throw Failure(description: "Roost is not running") }
@@ -101,15 +95,15 @@ actor CrashServer {
         return end
     }
 
-    /// Kills PostgreSQL, so that it has no time to write anything.
+    /// Kills PostgreSQL without a shutdown.
     nonisolated func killPostgres() throws {
         guard let postmaster else { throw Failure(description: "PostgreSQL is not running") }
         guard kill(postmaster, SIGKILL) == 0 else { throw Failure(description: "PostgreSQL cannot be killed") }
     }
 
-    /// Makes a request with the master key, on a connection of its own.
+    /// Sends a request with the master key on a new connection.
     ///
-    /// An HTTP client that waits longer after each refused connection would not see that the server is back.
+    /// Unlike an HTTP client with back-off, this notices immediately that the server is back.
     nonisolated func send(_ method: String, _ path: String, _ body: JSONValue? = nil) async throws -> (
         status: Int, body: JSONValue
     ) {
@@ -121,7 +115,7 @@ actor CrashServer {
             ], body: body?.serialized() ?? [])
         let port = port
         return try await withCheckedThrowingContinuation { continuation in
-            // Not on a thread of the concurrency runtime, because the socket blocks.
+            // The socket blocks, so it must not use a concurrency thread.
             Thread {
                 continuation.resume(
                     with: Result {
@@ -132,14 +126,13 @@ actor CrashServer {
         }
     }
 
-    /// Ends both processes and removes the files.
     private func remove() async {
         if let process, (try? await end(by: SIGTERM)) == nil { kill(process.identifier, SIGKILL) }
         if let postmaster { kill(postmaster, SIGQUIT) }
         try? FileManager.default.removeItem(atPath: folder)
     }
 
-    /// The program beside the bundle of the tests.
+    /// Returns the path of the program next to the test bundle.
     static func findBinary(_ name: String = "roost") throws -> String {
         if let path = Checkout.program(name) { return path }
         throw Failure(description: "there is no program \(name) beside the tests, nor is ROOST_BINARY set")

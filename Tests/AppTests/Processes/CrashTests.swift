@@ -3,7 +3,7 @@ import JSON
 import TestSupport
 import Testing
 
-/// What a client was told is written stays written, whatever dies.
+/// Acknowledged writes survive any crash.
 @Suite("Crashes of Roost and of its PostgreSQL", .serialized, .timeLimit(.minutes(10)))
 struct CrashTests {
     @Test("Every acknowledged row is there exactly once after Roost is killed three times and PostgreSQL once")
@@ -21,7 +21,7 @@ struct CrashTests {
                 try await writers.waitForProgress(rows: 50, within: .seconds(20))
                 let postmaster = server.postmaster
                 try server.killPostgres()
-                // Answers that were already under way may still come; so many can only be new ones.
+                // Responses in transit may still arrive, but not as many as these.
                 try await writers.waitForProgress(rows: 100, within: .seconds(30))
                 #expect(server.postmaster != postmaster)
             }
@@ -70,14 +70,14 @@ struct CrashTests {
                 SELECT state::text FROM pg_stat_activity
                 WHERE datname = current_database() AND state = 'active' AND query LIKE 'CREATE INDEX CONCURRENTLY%'
                 """
-            // PostgreSQL builds when those are done who write to the table.
+            // PostgreSQL builds the index when all writers of the table are done.
             try await server.whileLocked("LOCK TABLE \"Song\" IN ROW EXCLUSIVE MODE") {
                 async let cutOff = try? server.send("PUT", "/schemas/Song", change, as: .master)
                 let builds = try await eventually { try await server.texts(halfBuilt) == ["false"] }
                 #expect(builds)
                 try await processes.killAndStart(0)
                 #expect(await cutOff?.status != 200)
-                // The session does not outlive its process, though what it waits for is still there.
+                // The session ends with its process, although the lock it waits for is still held.
                 let isGivenUp = try await eventually(within: .seconds(60)) { try await server.texts(building) == [] }
                 #expect(isGivenUp)
             }
@@ -95,7 +95,6 @@ struct CrashTests {
         }
     }
 
-    /// Runs `body` while clients write.
     private static func during(
         _ writers: CrashWriters, clients: Int, _ server: CrashServer, _ body: @Sendable () async throws -> Void
     ) async throws {
@@ -111,7 +110,7 @@ struct CrashTests {
         await writing
     }
 
-    /// Checks that the server has every acknowledged row once, none twice, and none that nobody sent.
+    /// Checks that every acknowledged row exists exactly once, and that all rows were sent by a client.
     private static func expectAll(of writers: CrashWriters, on server: CrashServer) async throws {
         let answer = try await server.send("GET", "/classes/\(CrashWriters.className)?limit=1000000&keys=key")
         #expect(answer.status == 200)

@@ -1,20 +1,18 @@
 import Foundation
 import JSON
 
-/// Clients that write rows side by side, and what the server told them about each.
+/// Concurrent clients that write rows and record the responses.
 actor CrashWriters {
-    /// The class of the rows.
     static let className = "CrashRow"
 
-    /// The keys that were answered with 201.
+    /// The keys that were acknowledged with 201.
     private(set) var acknowledged: Set<String> = []
-    /// The keys that were sent, whatever came of them.
+    /// All keys that were sent.
     private(set) var sent: Set<String> = []
-    /// Answers that say the client was wrong, which it was not.
+    /// Responses with a client error, which the clients didn't cause.
     private(set) var refusals: [String] = []
     private var isFinished = false
 
-    /// Lets clients write until ``finish()`` is called.
     func run(clients: Int, server: CrashServer) async {
         await withTaskGroup(of: Void.self) { group in
             for client in 0..<clients {
@@ -23,12 +21,12 @@ actor CrashWriters {
         }
     }
 
-    /// Tells all clients to stop after the request that they wait for.
+    /// Stops all clients after their current request.
     func finish() { isFinished = true }
 
-    /// Waits until more rows are acknowledged than were.
+    /// Waits until this many further rows are acknowledged.
     ///
-    /// - Throws: `CrashServer.Failure` when none is for a while.
+    /// - Throws: `CrashServer.Failure` on a time-out.
     func waitForProgress(rows: Int, within limit: Duration) async throws {
         let goal = acknowledged.count + rows
         let deadline = ContinuousClock.now + limit
@@ -58,7 +56,7 @@ actor CrashWriters {
                 default: refusals.append("\(key): \(answer.status) \(answer.body)")
                 }
             } catch {
-                // No answer: the row may be there or not, and is never sent again.
+                // Without a response, the row may or may not exist, and is not sent again.
                 try? await Task.sleep(for: .milliseconds(20))
             }
         }

@@ -4,7 +4,7 @@
     import TestSupport
     import Testing
 
-    /// Files in the database of a server that is a process of its own.
+    /// Files in the database. The server runs in a separate process.
     @Suite("Files in the database of a process", .serialized, .timeLimit(.minutes(10)))
     struct DatabaseFileTests {
         private static let megabyte = 1_048_576
@@ -24,12 +24,10 @@
             }
         }
 
-        /// A megabyte of a file, by its number.
         private static func block(_ number: Int) -> [UInt8] {
             [UInt8](repeating: UInt8(truncatingIfNeeded: number), count: megabyte)
         }
 
-        /// Begins an upload.
         private static func begin(_ connection: TransportClient.Connection, _ name: String, megabytes: Int) async throws
         {
             try await connection.send(
@@ -47,7 +45,7 @@
             try await Self.run { processes, client, _ in
                 let server = processes[0]
                 _ = try await server.create("Song", ["title": "a"])
-                // What is allocated once and kept does not count.
+                // One-time allocations don't count.
                 let small = try await server.send("POST", "/files/b.bin", bytes: Self.block(1), as: .master)
                 #expect(small.status == 201, "\(small.text)")
                 _ = try await server.send("GET", "/files/\(TestServer.applicationID)/b.bin", as: .nobody)
@@ -105,7 +103,7 @@
                         try await TestServer.metrics(at: metrics)["roost_transfer_memory_bytes"] == 10 * 2 * 262_144
                     }
                     #expect(counts)
-                    // Two connections are all that files have: others are not kept waiting.
+                    // Files use at most two connections, so other requests don't wait.
                     #expect(try await processes[0].send("GET", "/classes/Song").status == 200)
                     let one = try await processes[0].send(
                         "GET", Self.file, as: .nobody, headers: ["Range": "bytes=0-0"])
@@ -146,7 +144,7 @@
                     #expect(try await count("_roost_file") == 1)
                     try await server.execute(
                         "UPDATE \"_roost_file\" SET \"modified\" = \"modified\" - interval '61 minutes'")
-                    // The next start looks for it.
+                    // The next start deletes it.
                 }
                 let isRemoved = try await eventually(within: .seconds(60)) {
                     try await server.texts("SELECT \"name\" FROM \"_roost_file\"").allSatisfy {

@@ -21,12 +21,12 @@ struct DrainProcessTests {
                     try await processes[0].send("GET", "/health", as: .nobody).status == 503
                 }
                 #expect(drains)
-                // Two seconds at least are left: half of the drain.
+                // At least two seconds of the drain are left.
                 _ = try await processes[1].create("Song", ["title": "after"])
                 let event = try await client.next()
                 #expect(event["op"] == "create")
                 #expect(event["object"]?["title"] == "after")
-                // Who comes now is sent away.
+                // New clients are rejected.
                 await #expect(throws: (any Error).self) { try await processes[0].liveQuery { _ in } }
                 #expect(try await client.isClosed())
             }

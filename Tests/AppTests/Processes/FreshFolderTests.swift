@@ -2,7 +2,7 @@ import App
 import Foundation
 import Testing
 
-/// A folder that appears when all of it is there.
+/// Folders that appear only when they are complete.
 @Suite struct FreshFolderTests {
     private static func withFolder(_ body: (String) throws -> Void) throws {
         let folder = FileManager.default.temporaryDirectory.path + "/roost-fresh-\(UUID().uuidString)"
@@ -43,7 +43,7 @@ import Testing
                 #expect(throws: CommandFailure.self) { _ = try FreshFolder(target: folder + "/out") }
                 #expect(FileManager.default.fileExists(atPath: first.path + "/files/inner"))
             }
-            // The first is gone, and left its hidden folder.
+            // The first one was abandoned and left its hidden folder.
             let next = try FreshFolder(target: folder + "/out")
             #expect(try FileManager.default.contentsOfDirectory(atPath: next.path).isEmpty)
             next.abandon()

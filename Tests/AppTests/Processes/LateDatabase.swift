@@ -3,7 +3,7 @@ import NIOCore
 import NIOPosix
 import Testing
 
-/// A port that leads to a database for as long as a test wants.
+/// A port that forwards to a database while a closure runs.
 enum LateDatabase {
     private final class Forwarder: ChannelInboundHandler {
         typealias InboundIn = ByteBuffer
@@ -19,7 +19,6 @@ enum LateDatabase {
         func channelInactive(context: ChannelHandlerContext) { other.close(promise: nil) }
     }
 
-    /// Opens the port, runs `body`, and closes it.
     static func run(at port: Int, before uri: String, _ body: () async throws -> Void) async throws {
         let parts = try #require(URLComponents(string: uri))
         let (host, target) = (parts.host ?? "127.0.0.1", parts.port ?? 5432)

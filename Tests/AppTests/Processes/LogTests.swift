@@ -68,11 +68,11 @@ struct LogTests {
     func unread() async throws {
         let pipe = FileManager.default.temporaryDirectory.path + "/roost-log-\(UUID().uuidString)"
         defer { unlink(pipe) }
-        // The shell holds both ends, so that nobody reads until the test does.
+        // The shell holds both ends of the pipe, so that nobody reads before the test does.
         let launcher = ["/bin/sh", "-c", "mkfifo \(pipe) && exec 9<>\(pipe) && exec \"$@\" 2>&9", "sh"]
         try await ServerProcesses.run(1, ["logLevel": "info"], launcher: launcher) { processes in
             let port = try #require(URL(string: processes[0].url)?.port)
-            // More than the pipe and the list take.
+            // More lines than fit in the pipe and the queue.
             let statuses = try await Self.onThread { try Self.ask(port: port, times: 110, together: 100) }
             #expect(statuses == [404])
             let report = try await Self.onThread { try Self.read(pipe, until: "count=") }
@@ -81,7 +81,7 @@ struct LogTests {
         }
     }
 
-    /// Sends requests in groups, and gives the statuses that came.
+    /// Sends requests in groups, and returns the statuses.
     private static func ask(port: Int, times: Int, together: Int) throws -> Set<Int> {
         let socket = MalformedSocket(port: port)
         let request = Array("GET /other/health HTTP/1.1\r\nHost: localhost\r\n\r\n".utf8)
@@ -94,7 +94,7 @@ struct LogTests {
         return statuses
     }
 
-    /// Reads a pipe until a text comes, for ten seconds at most.
+    /// Reads a pipe until a text appears, for at most ten seconds.
     private static func read(_ pipe: String, until text: String) throws -> String {
         let descriptor = open(pipe, O_RDONLY | O_NONBLOCK)
         defer { close(descriptor) }
@@ -115,7 +115,7 @@ struct LogTests {
         }
     }
 
-    /// Lines are written a moment after the answer.
+    /// Waits for a line, because lines are written shortly after the response.
     private static func line(containing text: String, of processes: ServerProcesses) async throws -> Substring? {
         var line: Substring?
         _ = try await eventually {

@@ -3,7 +3,7 @@ import JSON
 import TestSupport
 import Testing
 
-/// Mails that wait while servers and mail servers come and go.
+/// Queued mails while servers and mail servers start and stop.
 @Suite("Mails of a server that is killed")
 struct MailCrashTests {
     @Test("A mail that waits when its server is killed is sent by another one, once, and no log has its link")
@@ -11,7 +11,7 @@ struct MailCrashTests {
         let port = try await FreePort.find()
         let options = MailCatcher.options(["verifyUserEmails": true], port: port)
         try await ServerProcesses.run(2, options) { processes in
-            // Nobody takes mails yet.
+            // The mail server isn't running yet.
             _ = try await processes[0].signUp("ann", ["email": "ann@m.example"])
             kill(processes.identifiers[0], SIGKILL)
             try await MailCatcher.run(port: port) { catcher in
@@ -48,13 +48,13 @@ struct MailCrashTests {
         }
     }
 
-    /// Another server on the same database leaves a mail alone until it is due, and then sends it once.
+    /// Expects that another server on the same database sends a mail only when it is due, and once.
     private static func expectSentOnce(by server: TestServer) async throws {
         try await MailCatcher.run { catcher in
             try await TestServer.run(on: server.databaseURI, catcher.options(["verifyUserEmails": true])) { _ in
                 try await Task.sleep(for: .milliseconds(1500))
                 #expect(try catcher.mails().isEmpty)
-                // A minute later.
+                // Simulates that a minute has passed.
                 try await server.execute("UPDATE _roost_mail SET due = now()")
                 _ = try await catcher.mail(to: "ann@m.example")
                 try await expectEmptyQueue(of: server)
@@ -63,7 +63,7 @@ struct MailCrashTests {
         }
     }
 
-    /// Waits until no mail is left to send, and for a second copy of one that could be on its way.
+    /// Waits until the queue is empty, and expects no second copy of the mail.
     private static func expectEmptyQueue(of server: TestServer) async throws {
         let isEmpty = try await eventually { try await server.texts("SELECT id::text FROM _roost_mail").isEmpty }
         #expect(isEmpty)

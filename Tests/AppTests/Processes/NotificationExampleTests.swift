@@ -4,10 +4,10 @@ import TestSupport
 import TestTools
 import Testing
 
-/// The notifications of the examples: in Swift, and in JavaScript.
+/// The notification examples in Swift and JavaScript.
 @Suite("Notifications of the examples", .timeLimit(.minutes(5)))
 struct NotificationExampleTests {
-    /// A user of an app with a phone.
+    /// A user with a phone.
     private struct Person {
         let id: String
         let session: TestServer.Identity
@@ -27,7 +27,7 @@ struct NotificationExampleTests {
         }
     }
 
-    /// Follows, likes and writes, and expects a notification of each at the right phone.
+    /// Follows, likes and comments, and expects each notification on the right phone.
     private static func expectNotifications(_ server: TestServer, _ sink: PushSink) async throws {
         let kim = try await Person(server, "kim", token: "aa01")
         let lou = try await Person(server, "lou", token: "aa02")

@@ -1,7 +1,7 @@
 import NIOCore
 import NIOPosix
 
-/// A PostgreSQL that asks for a password, and refuses each.
+/// A fake PostgreSQL that requires a password and rejects every password.
 enum PasswordServer {
     private final class Handler: ChannelInboundHandler {
         typealias InboundIn = ByteBuffer
@@ -14,7 +14,7 @@ enum PasswordServer {
             while let answer = next() { context.writeAndFlush(NIOAny(answer), promise: nil) }
         }
 
-        /// The answer to the next whole message, or nil before there is one.
+        /// Returns the response to the next complete message, or nil if none is complete.
         private func next() -> ByteBuffer? {
             let start = received.readerIndex
             let isPassword = received.getInteger(at: start, as: UInt8.self) == UInt8(ascii: "p")
@@ -23,7 +23,7 @@ enum PasswordServer {
                 let message = received.readSlice(length: offset + Int(length))
             else { return nil }
             if isPassword { return Self.refusal }
-            // Requests for encryption have these numbers in place of the protocol's version.
+            // Encryption requests have these numbers instead of the protocol version.
             let code = message.getInteger(at: message.readerIndex + 4, as: Int32.self)
             return code == 80_877_103 || code == 80_877_104 ? ByteBuffer(string: "N") : Self.question
         }
@@ -46,7 +46,6 @@ enum PasswordServer {
         }()
     }
 
-    /// Runs `body` with the server's port.
     static func run<R>(_ body: (Int) async throws -> R) async throws -> R {
         let listener = try await ServerBootstrap(group: .singletonMultiThreadedEventLoopGroup)
             .childChannelInitializer { channel in

@@ -2,11 +2,11 @@ import Foundation
 import TestSupport
 import Testing
 
-/// Debian's nginx or HAProxy in front of a server, set up as many people do first.
+/// Debian's nginx or HAProxy in front of a server, with a minimal configuration.
 enum PlainProxy: String, CaseIterable, Sendable {
-    /// With `proxy_pass` alone.
+    /// With only `proxy_pass`.
     case nginx
-    /// With `proxy_pass`, and `X-Forwarded-For` as nginx's own documents say.
+    /// With `proxy_pass`, and `X-Forwarded-For` as in nginx's documentation.
     case appendingNginx
     /// With its defaults.
     case haproxy
@@ -48,7 +48,7 @@ enum PlainProxy: String, CaseIterable, Sendable {
         }
     }
 
-    /// Runs `body` with a server as strangers reach it: through the proxy.
+    /// Runs `body` with a server that is reached through the proxy.
     func run(before server: TestServer, _ body: @Sendable (TestServer) async throws -> Void) async throws {
         let folder = FileManager.default.temporaryDirectory.path + "/roost-proxy-\(UUID().uuidString)"
         try FileManager.default.createDirectory(atPath: folder, withIntermediateDirectories: true)

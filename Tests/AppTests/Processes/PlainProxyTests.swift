@@ -3,10 +3,9 @@ import JSON
 import TestSupport
 import Testing
 
-/// What strangers are taken for who reach a server through a proxy on its machine.
+/// Clients of a proxy on the server's machine must not count as local.
 @Suite("Behind a plain proxy on the same machine")
 struct PlainProxyTests {
-    /// A request to the console of a server.
     private static func ask(
         _ method: String, _ path: String, _ body: JSONValue? = nil, at server: TestServer,
         headers: [String: String] = [:]
@@ -21,13 +20,12 @@ struct PlainProxyTests {
         try await ask("POST", "/console/api/session", body, at: server, headers: headers)
     }
 
-    /// With a key of an example, which everybody knows, the server prints a ticket into a log, too.
+    /// The example's key is public, so the server prints a ticket even into a log.
     private static let exampleKey = "music-example-master-key"
     private static let options: JSONObject = [
         "masterKey": .string(exampleKey), "console": ["signIn": "thisMachine"],
     ]
 
-    /// The ticket in the address that the server prints.
     private static func printedTicket(_ processes: ServerProcesses) async throws -> String {
         let isPrinted = try await eventually { processes.log.contains("/console/#ticket=") }
         try #require(isPrinted, "\(processes.log)")
@@ -42,7 +40,7 @@ struct PlainProxyTests {
             let server = processes[0]
             let ticket: JSONValue = ["ticket": .string(try await Self.printedTicket(processes))]
             try await proxy.run(before: server) { proxied in
-                // HAProxy hands on the name that the stranger writes.
+                // HAProxy forwards the host name that the client sends.
                 let names = ["Host": String(server.url.dropFirst("http://".count).prefix { $0 != "/" })]
                 for body: JSONValue in [[:], ["ticket": ""], ["ticket": .string(String(repeating: "0", count: 64))]] {
                     let answer = try await Self.signIn(body, at: proxied, headers: names)
@@ -55,7 +53,7 @@ struct PlainProxyTests {
                 }
                 #expect(try await Self.signIn(["masterKey": "wrong"], at: server).status == 429)
                 let key: JSONValue = ["masterKey": .string(Self.exampleKey)]
-                // The printed ticket is good more than once.
+                // The printed ticket can be used more than once.
                 for secret in [ticket, key, ticket] {
                     let answer = try await Self.signIn(secret, at: server)
                     #expect(answer.status == 200, "\(answer.text)")

@@ -2,16 +2,15 @@ import Foundation
 import TestSupport
 import Testing
 
-/// PgBouncer in front of a database, which lends a session of the server for one transaction at a time, or for as long as
-/// a connection lasts.
+/// PgBouncer in front of a database, in transaction or session mode.
 enum Pooler {
-    /// Runs `body` with the address of a database behind a pooler of its own.
+    /// Runs `body` with the address of a database behind a new pooler.
     ///
     /// - Parameters:
-    ///   - uri: The database, as it is reached directly.
-    ///   - sessions: How many sessions the pooler lends.
-    ///   - mode: For how long it lends one: `transaction` or `session`.
-    ///   - extra: Another line of its settings.
+    ///   - uri: The direct address of the database.
+    ///   - sessions: The size of the pool.
+    ///   - mode: The pool mode, `transaction` or `session`.
+    ///   - extra: A further line of settings.
     static func run<R: Sendable>(
         before uri: String, sessions: Int, mode: String = "transaction", extra: String = "",
         _ body: @Sendable (String) async throws -> R
@@ -37,12 +36,12 @@ enum Pooler {
             """
         let file = folder + "/pooler.ini"
         try Data(settings.utf8).write(to: URL(fileURLWithPath: file))
-        // It does not run as root.
+        // PgBouncer refuses to run as root.
         let path = (ProcessInfo.processInfo.environment["PATH"] ?? "") + ":/usr/sbin"
         let account = getuid() == 0 ? ["runuser", "-u", "postgres", "--"] : []
         let process = try await CrashProcess.start(
             ["/usr/bin/env", "PATH=\(path)"] + account + ["pgbouncer", file], output: folder + "/log")
-        // Not SIGKILL: runuser hands the signal on to the program that it waits for.
+        // `runuser` forwards SIGTERM to PgBouncer. It couldn't forward SIGKILL.
         defer { kill(process.identifier, SIGTERM) }
         let pooled = "postgres://\(user)@127.0.0.1:\(port)\(parts.path)"
         func log() -> String {

@@ -3,7 +3,7 @@ import Postgres
 import TestSupport
 import Testing
 
-/// What holds behind a pooler that lends a session of the server for one transaction at a time.
+/// Behavior behind a pooler in transaction mode.
 @Suite("Behind a pooler of transactions")
 struct PoolerTests {
     private static let options: JSONObject = [
@@ -42,7 +42,7 @@ struct PoolerTests {
                     let batch = try await server.send(
                         "POST", "/batch", ["requests": calls, "transaction": true])
                     #expect(batch.status == 200, "\(batch.text)")
-                    // Another process learns of a field without being told.
+                    // Another process learns of a field without an announcement.
                     try await server.alongside(Self.options) { other in
                         #expect(
                             try await server.send("POST", "/classes/Song", ["extra": 1], as: .master).status == 201)
@@ -77,13 +77,13 @@ struct PoolerTests {
                         let lena = try await server.signUp("lena")
                         #expect(try await eventually { try await Self.isLoggedIn(other, lena.token) })
                         _ = try await server.send("POST", "/logout", [:], as: .session(lena.token)).succeeded()
-                        // Without announcements it would stay so for an hour.
+                        // Without announcements, the session would stay cached for an hour.
                         #expect(try await eventually { try await !Self.isLoggedIn(other, lena.token) })
                         try await Self.expectEvents(from: server, at: other)
                         _ = try await server.send("PUT", "/schemas/Song", Self.index, as: .master).succeeded()
                     }
                 }
-                // What is held as a lock of a session is held nowhere after the end.
+                // The server must not leave session locks behind.
                 let locks =
                     "SELECT count(*)::text FROM pg_locks WHERE locktype = 'advisory' AND database = "
                     + "(SELECT oid FROM pg_database WHERE datname = current_database())"
@@ -98,7 +98,7 @@ struct PoolerTests {
         try await server.send("GET", "/users/me", as: .session(token)).status == 200
     }
 
-    /// Expects that clients of one server get what is saved through another.
+    /// Expects that live-query clients of one server get changes made through another.
     private static func expectEvents(from server: TestServer, at other: TestServer) async throws {
         _ = try await server.create("Song", ["title": "before"])
         try await other.liveQuery { client in
@@ -106,7 +106,7 @@ struct PoolerTests {
             try await client.subscribe(1, "Song")
             _ = try await server.create("Song", ["title": "a"])
             var event = try await client.next()
-            // What was saved before may be told after the subscription.
+            // The event of an earlier save may follow the subscription.
             if event["object"]?["title"] == "before" { event = try await client.next() }
             #expect(event["op"] == "create")
             #expect(event["object"]?["title"] == "a")
@@ -148,7 +148,7 @@ struct PoolerTests {
         }
     }
 
-    /// Makes objects by each of the ways that requests go to the database.
+    /// Creates objects through every code path to the database.
     private static func use(_ server: TestServer, _ name: String, _ number: Int) async throws {
         let song: JSONObject = ["of": .string(name), "n": .number(Double(number))]
         let id = try await server.create("Song", song)
@@ -200,7 +200,7 @@ struct PoolerTests {
                 try await client.start()
                 #expect(try await client.query("SHOW statement_timeout").string(0, 0) == "12345ms")
                 #expect(try await client.query("SHOW search_path").string(0, 0) == "public,pg_catalog")
-                // A script resets its session, and leaves it as it was.
+                // A script resets its session afterwards.
                 try await client.execute(script: "SET search_path = 'nowhere'; SELECT 1")
                 let path = try await client.exclusively { try await $0.query("SHOW search_path").string(0, 0) }
                 #expect(path == "public,pg_catalog")
@@ -215,7 +215,7 @@ struct PoolerTests {
         }
     }
 
-    /// Expects that statements are carried out before which PostgreSQL takes no other.
+    /// Expects success of statements that PostgreSQL accepts only as the first of a transaction.
     private static func expectFirst(_ client: PostgresClient) async throws {
         try await client.execute(script: "CREATE TABLE \"Indexed\" (\"a\" int)")
         try await client.exclusively {

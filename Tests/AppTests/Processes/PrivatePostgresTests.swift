@@ -2,7 +2,6 @@ import Foundation
 import TestSupport
 import Testing
 
-/// The private PostgreSQL of a server that is a process of its own.
 @Suite struct PrivatePostgresTests {
     @Test("PostgreSQL is stopped with a server that gets a signal while it loads cloud code")
     func signalAtStart() async throws {
@@ -36,7 +35,7 @@ import Testing
             let path = ProcessInfo.processInfo.environment["PATH"] ?? ""
             #expect(lines.contains("PATH=\(path)"), "the value is handed on to its byte")
             #expect(!names.contains("PARSE_SERVER_WEBHOOK_KEY") && !names.contains("PGPORT"))
-            // What PostgreSQL, the shell, and the change of the account set by themselves.
+            // Variables set by PostgreSQL, the shell and the change of user.
             let own: Set<String> = [
                 "PATH", "TZ", "LD_LIBRARY_PATH", "PGDATA", "PG_GRANDPARENT_PID", "PG_OOM_ADJUST_FILE", "PGSYSCONFDIR",
                 "PGLOCALEDIR", "PWD", "OLDPWD", "SHLVL", "_", "HOME", "LOGNAME", "USER",

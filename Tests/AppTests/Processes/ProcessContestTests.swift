@@ -2,7 +2,7 @@ import JSON
 import TestSupport
 import Testing
 
-/// Three processes on one database that are asked for the same at once: what one of them answers counts for all.
+/// Three processes on one database that receive conflicting requests concurrently. Exactly one may succeed.
 @Suite("Three processes that are asked at once", .serialized, .timeLimit(.minutes(10)))
 struct ProcessContestTests {
     @Test("A user name that all three are asked for at once is given to one, fifty times")

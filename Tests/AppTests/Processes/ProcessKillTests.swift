@@ -2,14 +2,14 @@ import JSON
 import TestSupport
 import Testing
 
-/// Three processes on one database of which one is killed while clients write through all of them.
+/// Three processes on one database. One is killed while clients write through all of them.
 @Suite("A process of three that is killed", .serialized, .timeLimit(.minutes(10)))
 struct ProcessKillTests {
-    /// What clients sent by way of each process, and what they were answered.
+    /// The rows sent through each process, and the responses.
     private actor Account {
         private(set) var sent: Set<String> = []
         private(set) var stored: [Set<String>]
-        /// What was said by way of processes that were not to fail.
+        /// Errors of processes that were not killed.
         private(set) var failures: [String] = []
         private(set) var isFinished = false
 
@@ -21,7 +21,7 @@ struct ProcessKillTests {
         func finish() { isFinished = true }
     }
 
-    /// Waits until twenty more rows are stored by way of each process.
+    /// Waits until each process has stored twenty further rows.
     private static func waitForProgress(_ account: Account) async throws {
         let goals = await account.stored.map { $0.count + 20 }
         let isReached = try await eventually(within: .seconds(120)) {
@@ -31,7 +31,7 @@ struct ProcessKillTests {
         try #require(isReached)
     }
 
-    /// Writes by way of one process until that is to end.
+    /// Writes through one process until the test ends.
     private static func write(_ client: Int, by number: Int, of processes: ServerProcesses, _ account: Account) async {
         var sequence = 0
         while await !account.isFinished {

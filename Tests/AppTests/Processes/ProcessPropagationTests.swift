@@ -2,7 +2,7 @@ import JSON
 import TestSupport
 import Testing
 
-/// Several processes on one database: what is changed through one counts for all.
+/// Several processes on one database. Changes through one apply to all.
 @Suite("Several processes on one database", .serialized, .timeLimit(.minutes(10)))
 struct ProcessPropagationTests {
     @Test("A class that one process changes, deletes and makes again is so for all within a second", arguments: [2, 4])

@@ -13,7 +13,6 @@ import Testing
 /// `roost push check` and `roost push test`.
 @Suite("Pushes at the command line", .timeLimit(.minutes(10)))
 struct PushCommandTests {
-    /// Runs a command of the program with a configuration, and gives what it said.
     private static func run(_ arguments: [String], _ options: JSONObject) async throws -> (status: Bool, text: String) {
         let file = FileManager.default.temporaryDirectory.path + "/roost-push-\(UUID().uuidString).json"
         defer { try? FileManager.default.removeItem(atPath: file) }
@@ -77,7 +76,7 @@ struct PushCommandTests {
             #expect(!bad.status && bad.text.contains("send a notification: BadDeviceToken"), "\(bad.text)")
             let none = try await Self.run(["test", "android:x"], ["push": push])
             #expect(!none.status && none.text.contains("the option push has no entry for devices of type android"))
-            // A service that is not there is not waited for without an end.
+            // An unreachable service leads to a time-out.
             let away: JSONValue = ["ios": sink.identity.apple("app.one", port: try await FreePort.find())]
             let unreached = try await Self.run(["test", "ios:ab01"], ["push": away])
             #expect(!unreached.status, "\(unreached.text)")

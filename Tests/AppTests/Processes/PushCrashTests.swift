@@ -3,8 +3,8 @@ import JSON
 import TestSupport
 import Testing
 
-/// Pushes of servers that are killed. `scripts/push_crash.sh` runs it with as many devices, and as often, as a release is to
-/// stand.
+/// Pushes of servers that are killed. `scripts/push_crash.sh` runs this with more devices and repetitions before a
+/// release.
 @Suite("Pushes of a server that is killed", .timeLimit(.minutes(30)))
 struct PushCrashTests {
     private static func setting(_ name: String) -> Int? {
@@ -13,7 +13,8 @@ struct PushCrashTests {
 
     private static let devices = setting("ROOST_PUSH_CRASH_DEVICES") ?? 3000
     private static let rounds = setting("ROOST_PUSH_CRASH_ROUNDS") ?? 1
-    /// Whether the time is waited for after which another process takes over; otherwise it is moved.
+    /// Whether to wait for the real time-out after which another process takes over. Otherwise the test changes the
+    /// database.
     private static let waits = setting("ROOST_PUSH_CRASH_DEVICES") != nil
 
     @Test(
@@ -64,7 +65,7 @@ struct PushCrashTests {
         let counts = Dictionary(sink.notifications.map { ($0.token, 1) }, uniquingKeysWith: +)
         let (doubled, missed) = (counts.values.count { $0 > 1 }, devices - counts.count)
         if mayMiss {
-            // What the dead process had taken is not sent again: how much of it left is not known.
+            // The killed process may or may not have sent its range, so the range isn't sent again.
             #expect(doubled == 0 && missed <= failed && failed <= 500, "\(doubled) doubled, \(missed) missed")
         } else {
             #expect(missed == 0 && failed == 0 && doubled <= 500, "\(doubled) doubled, \(missed) missed")
@@ -76,7 +77,7 @@ struct PushCrashTests {
         }
     }
 
-    /// Has the time pass for which the ranges of the dead process are its own, when the other has done all that it can.
+    /// Expires the leases of the killed process once the other process has nothing else to do.
     private static func expireLeases(_ server: TestServer) async throws {
         var before: [String] = []
         let isLeft = try await eventually(within: .seconds(60)) {

@@ -73,7 +73,7 @@ struct ReadinessProcessTests {
             #expect(answer.status == 200)
             let outcome = try await end
             #expect(outcome == .exit(status: 0))
-            // What NIO prints when something is still to be done on a thread that has ended.
+            // NIO prints this if work is scheduled on a stopped thread.
             #expect(!server.output.contains("Cannot schedule tasks"), "\(server.output.suffix(1000))")
         }
     }
@@ -87,7 +87,7 @@ struct ReadinessProcessTests {
             let first = Task { try? await server.end(by: SIGTERM) }
             let isUnready = try await eventually { try await Self.ask("/ready", at: port).status == 503 }
             #expect(isUnready)
-            // The actor is free while it waits for the end, which one of both notes.
+            // The actor is reentrant, so either call may observe the end.
             let second = try? await server.end(by: SIGTERM)
             let end = await first.value ?? second
             #expect(end == .exit(status: 1))
@@ -105,7 +105,7 @@ struct ReadinessProcessTests {
             let isCounted = try await eventually { try await TestServer.metrics(at: port).sum(requests) >= 50 }
             #expect(isCounted)
             let before = try await TestServer.metrics(at: port)
-            // The time has hundredths of a second.
+            // The process's start time has a resolution of 10 ms.
             try await processes.killAndStart(0)
             let isBack = try await eventually(within: .seconds(60)) {
                 (try? await processes[0].send("GET", "/health", as: .nobody))?.status == 200

@@ -4,16 +4,15 @@ import Synchronization
 import TestSupport
 import Testing
 
-/// Several Roosts as processes of their own on one database, and what they know of each other.
+/// Several Roost processes on one database.
 struct ServerProcesses: Sendable {
     let servers: [TestServer]
-    /// Their process ids.
     var identifiers: [pid_t] { running.list.map(\.identifier) }
     private let running: Running
     private let folder: String
     private let command: [String]
 
-    /// The processes, each at its place.
+    /// The processes by index.
     private final class Running: Sendable {
         private let processes = Mutex<[CrashProcess]>([])
         var list: [CrashProcess] { processes.withLock { $0 } }
@@ -21,14 +20,13 @@ struct ServerProcesses: Sendable {
         func replace(_ number: Int, by process: CrashProcess) { processes.withLock { $0[number] = process } }
     }
 
-    /// Starts processes on a new database for `body`, and leaves neither processes nor files behind.
+    /// Starts processes on a new database for `body`, and removes the processes and files.
     ///
-    /// They do not look for themselves in the time of a test, so that only announcements help.
+    /// Their poll intervals exceed the duration of a test, so changes arrive only by announcements.
     ///
     /// - Parameters:
-    ///   - options: Options of the configuration, beside or in the place of the usual ones.
-    ///   - launcher: A program that becomes the server, with its arguments.
-    ///   - program: The server.
+    ///   - options: Options that extend or override the defaults.
+    ///   - launcher: A program that executes the server, with its arguments.
     static func run(
         _ count: Int, _ options: JSONObject = [:], launcher: [String] = [], program: String = "roost",
         _ body: @Sendable (ServerProcesses) async throws -> Void
@@ -88,7 +86,7 @@ struct ServerProcesses: Sendable {
             output: folder + "/\(number).txt")
     }
 
-    /// Ends a process without a moment for anything, and starts it again; returns before it serves.
+    /// Kills a process and restarts it, without waiting until it serves.
     func killAndStart(_ number: Int) async throws {
         let killed = running.list[number]
         kill(killed.identifier, SIGKILL)
@@ -97,7 +95,6 @@ struct ServerProcesses: Sendable {
         running.replace(number, by: try await Self.launch(number, folder, command))
     }
 
-    /// What the first process has written to its log.
     var log: String { Self.output(0, folder) }
 
     private static func output(_ number: Int, _ folder: String) -> String {
@@ -115,12 +112,12 @@ struct ServerProcesses: Sendable {
         }
     }
 
-    /// One of the processes, counted round and round.
+    /// Returns a process by index, modulo their number.
     subscript(turn: Int) -> TestServer { servers[turn % servers.count] }
 
-    /// Makes a change, and expects every process to act on it within a second of the answer, and from then on.
+    /// Makes a change, and expects every process to apply it within a second after the response, and permanently.
     ///
-    /// - Parameter isObeyed: Whether a process acts on the change; none does before it.
+    /// - Parameter isObeyed: Whether a process applies the change. False for all of them before the change.
     func expectObeyed(
         _ what: String, change: () async throws -> Void, isObeyed: @escaping @Sendable (TestServer) async throws -> Bool
     ) async throws {
@@ -132,7 +129,7 @@ struct ServerProcesses: Sendable {
         try await expectObeyed(what, isObeyed: isObeyed)
     }
 
-    /// Expects every process to act on a change within a second from now.
+    /// Expects every process to apply a change within a second.
     func expectObeyed(_ what: String, isObeyed: @escaping @Sendable (TestServer) async throws -> Bool) async throws {
         try await withThrowingTaskGroup(of: Void.self) { tasks in
             for (number, server) in servers.enumerated() {

@@ -5,7 +5,7 @@ import Testing
 
 @Suite("Errors of a server that doesn't start", .timeLimit(.minutes(5)))
 struct StartFailureTests {
-    /// Runs the server with options, and expects it to end with one message.
+    /// Starts the server, and expects it to fail with a single message.
     private static func failure(_ options: JSONObject, _ arguments: [String] = []) async throws -> String {
         let run = try await CommandLineRun.roost(
             ["serve", "roost.json"] + arguments, file: CommandLineRun.configuration(options))

@@ -4,7 +4,7 @@ import LocalPostgres
 import TestSupport
 import Testing
 
-/// What PostgreSQL's own statistics show of the statements of a server.
+/// The statements of a server in PostgreSQL's statistics.
 @Suite("The texts of statements")
 struct StatementTextTests {
     private static func withStatistics(_ body: (_ uri: String) async throws -> Void) async throws {
@@ -32,7 +32,8 @@ struct StatementTextTests {
         try await Self.withStatistics { uri in
             let options: JSONObject = ["tracingTrust": "all"]
             try await TestServer.run(on: uri, options) { server in
-                // In the order of the database, so that a server that reads the class anew has the same statement.
+                // The fields are in the database's order, so that a server that reloads the class sends the same
+                // statement.
                 _ = try await server.create("Song", ["plays": 1, "title": "a"])
                 for number in 0..<100 {
                     let digits = String(format: "%032x", number + 1)
@@ -99,13 +100,13 @@ struct StatementTextTests {
                 }
                 #expect(statements[0][0] > 1)
                 #expect(statements[0] == statements[2])
-                // Unknown names have one count in every case, so the last attempts meet the lock of the ones before.
+                // Unknown names share a count in every case, so the last attempts are already locked out.
                 #expect(statements[3] == Array(statements[1].suffix(2)))
             }
         }
     }
 
-    /// Statements so far that log-ins send.
+    /// The number of statements sent by log-ins so far.
     private static func statements(of uri: String) async throws -> Int {
         let calls = try await TestServer.texts(
             """

@@ -3,10 +3,10 @@ import TestSupport
 import TestTools
 import Testing
 
-/// What systemd hears of a process that it starts.
+/// Notifications to systemd.
 @Suite("Notices to the service manager")
 struct SupervisorTests {
-    /// Listens as the service manager does, and writes what it hears to a file.
+    /// Listens like the service manager, and writes the received messages to a file.
     private static let listener = """
         import socket, sys
         listener = socket.socket(socket.AF_UNIX, socket.SOCK_DGRAM)
@@ -17,7 +17,7 @@ struct SupervisorTests {
                 file.write(text + "\\n")
         """
 
-    /// What was heard, in order, without the words for people.
+    /// The received messages in order, without status texts.
     private static func notices(_ path: String) -> [String] {
         let text = (try? String(contentsOfFile: path + ".heard", encoding: .utf8)) ?? ""
         return text.split(separator: "\n").map(String.init).filter { !$0.hasPrefix("STATUS=") }

@@ -3,9 +3,9 @@ import TestSupport
 import Testing
 
 extension CloudScenario {
-    /// Sign-ups and log-ins. Before a save of users sets `seen` to whether there is a password, and adds 1 to `saves`; a log-in
-    /// is refused with `no` to those whose `nick` is `barred`; after a log-in of those whose `nick` is `late` it fails with
-    /// `too late`.
+    /// Sign-ups and log-ins. The beforeSave trigger of users sets `seen` to whether a password is present, and adds 1
+    /// to `saves`. The beforeLogin trigger rejects users whose `nick` is `barred` with `no`. The afterLogin trigger
+    /// fails with `too late` for users whose `nick` is `late`.
     static let accounts: [CloudScenario] = [
         CloudScenario(48, "_User") { server async throws in
             let user: JSONValue = ["username": "login-eve", "password": "p", "nick": "barred"]
@@ -36,12 +36,12 @@ extension CloudScenario {
                 let device: JSONValue = ["anonymous": ["id": .string("login-\(nick)")]]
                 return try await server.send("POST", "/users", ["authData": device, "nick": .string(nick)])
             }
-            // What is called before saves is not called for a log-in, nor is what is called after log-ins.
+            // A log-in through a sign-up request calls neither beforeSave nor afterLogin triggers.
             #expect(try await logIn("late").status == 201)
             let known = try await logIn("late")
             #expect(known.status == 200)
             #expect(known["saves"] == 1)
-            // What is called before log-ins is.
+            // It does call beforeLogin triggers.
             #expect(try await logIn("barred").status == 201)
             #expect(try await logIn("barred").json == ["code": 141, "error": "no"])
         },

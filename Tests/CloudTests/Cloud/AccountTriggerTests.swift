@@ -2,7 +2,7 @@ import JSON
 import TestSupport
 import Testing
 
-/// Triggers around log-ins, files and the configuration, over webhooks.
+/// Webhook triggers of log-ins, files and config.
 @Suite struct AccountTriggerTests {
     @Test("Triggers see a log-in and a log-out; an error after them is answered, and what happened stays")
     func sessions() async throws {
@@ -84,7 +84,7 @@ import Testing
                 #expect(before["context"] == nil)
                 #expect(hooks.calls.last?["file"] == ["__type": "File", "name": .string(name), "url": .string(url)])
                 #expect(try await server.send("GET", url).text == "hello")
-                // An image of a page has no header fields of ours.
+                // Images in web pages are requested without Parse headers.
                 #expect(try await server.send("GET", url, as: .nobody).text == "hello")
                 let metadata = "/files/\(TestServer.applicationID)/metadata/\(name)"
                 #expect(try await server.send("GET", metadata).status == 200)

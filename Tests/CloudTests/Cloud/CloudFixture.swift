@@ -1,25 +1,25 @@
 import JSON
 import TestSupport
 
-/// Cloud code for ``CloudScenario``s, on one of the hosts.
+/// Cloud code for ``CloudScenario``s on one kind of host.
 ///
-/// A host plays the scenarios that it has a behaviour for: functions and triggers of classes of the names that the scenario
-/// uses, which do what its comment says. Every host is asked the same requests, and must answer the same.
+/// The code has functions and triggers with the names that scenarios use, and does what their comments say. All hosts
+/// receive the same requests and must return the same responses.
 protocol CloudFixture: Sendable {
-    /// The names of the scenarios that it has a behaviour for.
+    /// The names of the scenarios that the code supports.
     var scenarios: Set<String> { get }
 
-    /// Runs a server with all behaviours of the fixture.
+    /// Runs a server with the fixture's cloud code.
     func run(_ body: @escaping @Sendable (TestServer) async throws -> Void) async throws
 }
 
-/// What is asked of a server with cloud code, and what it must answer, whoever hosts the code: a scenario of the table.
+/// Requests to cloud code and the expected responses, independent of the host.
 struct CloudScenario: Sendable {
-    /// The number that the scenario has in the list of those of Parse's cloud code.
+    /// The scenario's number in the list of Parse's cloud-code behaviors, or 0.
     let number: Int
-    /// The name, which is that of its function, or of its class with a capital.
+    /// The scenario's name: that of its function, or of its class if capitalized.
     let name: String
-    /// Asks and expects.
+    /// Sends the requests and checks the responses.
     let play: @Sendable (TestServer) async throws -> Void
 
     init(_ number: Int, _ name: String, _ play: @escaping @Sendable (TestServer) async throws -> Void) {

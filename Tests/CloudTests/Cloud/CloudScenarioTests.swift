@@ -1,13 +1,13 @@
 import Testing
 
-/// Cloud code means the same whoever hosts it: one table, each host.
+/// Runs the same scenarios on each host of cloud code.
 @Suite struct CloudScenarioTests {
-    /// What every host plays.
+    /// Scenarios for all hosts.
     static let all = CloudScenario.functions + CloudScenario.saves + CloudScenario.finds + CloudScenario.accounts
-    /// What code plays that knows objects, in Swift or in JavaScript.
+    /// Scenarios for hosts with Parse objects: Swift and JavaScript.
     static let code = CloudScenario.code + CloudScenario.validators
 
-    /// The scenarios that are no calls of one kind of behaviour, or not of every host: where they are tested.
+    /// Scenarios tested elsewhere, because they need more than one kind of behavior or aren't supported by all hosts.
     private static let elsewhere: [Int: String] = [
         16: "functions as validators: NodeHostTests", 17: "functions as validators: NodeHostTests",
         52: "links in mails: LinkTriggerTests",
@@ -19,7 +19,7 @@ import Testing
         #expect(Set(1...60).subtracting(played).isEmpty)
     }
 
-    /// Plays scenarios on a host, which has a behaviour for each.
+    /// Runs scenarios on a host.
     static func play(_ scenarios: [CloudScenario], _ fixture: some CloudFixture) async throws {
         #expect(Set(scenarios.map(\.name)).subtracting(fixture.scenarios).isEmpty)
         try await fixture.run { server in

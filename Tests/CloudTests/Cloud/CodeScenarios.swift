@@ -3,32 +3,33 @@ import TestSupport
 import Testing
 
 extension CloudScenario {
-    /// What code that knows objects can do, and webhooks cannot.
+    /// Behaviors of code with Parse objects, which webhooks can't have.
     static let code: [CloudScenario] = [
-        // Gives a stored object of the class `Note` with a change that is not saved.
+        // Returns a stored object of the class `Note` with an unsaved change.
         CloudScenario(7, "dirtyOut") { server async throws in
             let object = try await server.send("POST", "/functions/dirtyOut", [:])["result"]
             #expect(object?["__type"] == "Pointer")
             #expect(object?["className"] == "Note")
             #expect(object?.objectValue?.count == 3)
         },
-        // Throws an error whose text is `no`.
+        // Throws an error with the text `no`.
         CloudScenario(12, "failError") { server async throws in
             let answer = try await server.send("POST", "/functions/failError", [:])
             #expect(answer.status == 400)
             #expect(answer.json == ["code": 141, "error": "no"])
         },
-        // Throws what says nothing.
+        // Throws an error without a text.
         CloudScenario(14, "failSilently") { server async throws in
             let answer = try await server.send("POST", "/functions/failSilently", [:])
             #expect(answer.json == ["code": 141, "error": "Script failed."])
         },
-        // Before a save throws what says nothing.
+        // beforeSave: throws an error without a text.
         CloudScenario(15, "FailsSilently") { server async throws in
             let answer = try await server.send("POST", "/classes/FailsSilently", ["a": 1])
             #expect(answer.json == ["code": 141, "error": "Script failed. Unknown error."])
         },
-        // After a save sets `c` to 3, `a` to what it is, `p` to a pointer, and adds 1 to `n`; and before it `b` to 2.
+        // beforeSave: sets `b` to 2. afterSave: sets `c` to 3, `a` to its own value and `p` to a pointer, and adds 1 to
+        // `n`.
         CloudScenario(0, "AfterSets") { server async throws in
             let created = try await server.send("POST", "/classes/AfterSets", ["a": 1, "n": 1])
             #expect(created.status == 201)
@@ -43,7 +44,7 @@ extension CloudScenario {
             let updated = try await server.send("PUT", "/classes/AfterSets/\(id)", ["a": 2])
             #expect(Set(updated.json.objectValue?.keys ?? []) == ["updatedAt", "b", "c", "n"], "\(updated.text)")
         },
-        // After a find adds 1 to `n` of each object, sets `m` to 2 and removes `o`.
+        // afterFind: adds 1 to `n` of each object, sets `m` to 2 and removes `o`.
         CloudScenario(0, "AfterFinds") { server async throws in
             let id = try await server.create("AfterFinds", ["n": 1, "o": 1])
             let found = try await server.find("AfterFinds").results
@@ -54,7 +55,7 @@ extension CloudScenario {
             _ = try await server.create("Holds", ["object": .pointer("AfterFinds", id)])
             #expect(try await server.find("Holds", ["include": "object"]).results.first?["object"]?["n"] == 2)
         },
-        // The job says `working`, and gives `ok`.
+        // The job reports `working` and returns `ok`.
         CloudScenario(60, "work") { server async throws in
             #expect(try await server.send("POST", "/jobs/work", [:]).status == 403)
             let started = try await server.send("POST", "/jobs/work", ["a": 1], as: .master)

@@ -3,9 +3,8 @@ import TestSupport
 import Testing
 
 extension CloudScenario {
-    /// Deletions and finds.
     static let finds: [CloudScenario] = [
-        // Before a deletion refuses objects whose `kept` is true, with `no`.
+        // beforeDelete: rejects objects whose `kept` is true, with `no`.
         CloudScenario(40, "Kept") { server async throws in
             let id = try await server.create("Kept", ["kept": true])
             #expect(try await server.send("DELETE", "/classes/Kept/\(id)").json == ["code": 141, "error": "no"])
@@ -18,7 +17,7 @@ extension CloudScenario {
             #expect(batch.json == ["code": 141, "error": "no"])
             #expect(try await server.send("GET", "/classes/Kept/\(third)").status == 200)
         },
-        // After a deletion fails with `too late`.
+        // afterDelete: fails with `too late`.
         CloudScenario(41, "TooLate") { server async throws in
             let id = try await server.create("TooLate", [:])
             let answer = try await server.send("DELETE", "/classes/TooLate/\(id)")
@@ -36,7 +35,7 @@ extension CloudScenario {
             }
             #expect(try await server.find("TooLate").results.isEmpty)
         },
-        // Before a find refuses with `no`; there is a trigger before deletions, too.
+        // beforeFind and beforeDelete: reject with `no`.
         CloudScenario(42, "NoFinds") { server async throws in
             let id = try await server.create("NoFinds", [:])
             #expect(try await server.send("DELETE", "/classes/NoFinds/\(id)").json == ["code": 141, "error": "no"])
@@ -46,21 +45,21 @@ extension CloudScenario {
                 try await server.send("GET", "/aggregate/NoFinds?distinct=a", as: .master).json
                     == ["code": 141, "error": "no"])
         },
-        // Before a find sets the limit to 1.
+        // beforeFind: sets the limit to 1.
         CloudScenario(43, "LimitOne") { server async throws in
             for _ in 1...3 { _ = try await server.create("LimitOne", [:]) }
             #expect(try await server.find("LimitOne").results.count == 1)
         },
-        // Before a find answers with the objects `{"made": true}`.
+        // beforeFind: returns the objects `{"made": true}`.
         CloudScenario(44, "Made") { server async throws in
             #expect(try await server.find("Made").results == [["made": true]])
         },
-        // After a find answers with none.
+        // afterFind: returns an empty list.
         CloudScenario(45, "Emptied") { server async throws in
             _ = try await server.create("Emptied", [:])
             #expect(try await server.find("Emptied").results.isEmpty)
         },
-        // After a find sets `seen` of each object to true; before it, finds of objects whose `secret` is true are left out.
+        // beforeFind: excludes objects whose `secret` is true. afterFind: sets `seen` of each object to true.
         CloudScenario(46, "Inner") { server async throws in
             let open = try await server.create("Inner", ["secret": false])
             let secret = try await server.create("Inner", ["secret": true])
@@ -75,7 +74,7 @@ extension CloudScenario {
             let found = try await server.find("Outer", ["where": query]).results
             #expect(found.map { $0["inner"]?["objectId"] } == [.string(open)])
         },
-        // Before a find answers `{"counted": whether the client counts}` as its only object.
+        // beforeFind: returns the object `{"counted": …}`, which is true if the client requests a count.
         CloudScenario(47, "Counted") { server async throws in
             #expect(try await server.find("Counted", ["count": 1]).results == [["counted": true]])
             #expect(try await server.find("Counted").results == [["counted": false]])

@@ -2,7 +2,7 @@ import JSON
 import TestSupport
 import Testing
 
-/// Functions that are called by a form (`multipart/form-data`).
+/// Function calls with `multipart/form-data` bodies.
 @Suite struct FunctionFormTests {
     @Test("Texts of a form are texts, files have their name, their type and their bytes; the query string wins")
     func params() async throws {

@@ -3,35 +3,35 @@ import TestSupport
 import Testing
 
 extension CloudScenario {
-    /// Functions: what they are given, and what their results and errors become.
+    /// Parameters, results and errors of functions.
     static let functions: [CloudScenario] = [
-        // Gives its parameters.
+        // Returns its parameters.
         CloudScenario(1, "echo") { server async throws in
             let answer = try await server.send("POST", "/functions/echo", ["a": 1])
             #expect(answer.status == 200)
             #expect(answer.json == ["result": ["a": 1]])
         },
-        // Gives nothing.
+        // Returns no value.
         CloudScenario(2, "nothing") { server async throws in
             let answer = try await server.send("POST", "/functions/nothing", [:])
             #expect(answer.status == 200)
             #expect(answer.json == [:])
         },
-        // Gives null.
+        // Returns null.
         CloudScenario(3, "null") { server async throws in
             #expect(try await server.send("POST", "/functions/null", [:]).json == ["result": .null])
         },
-        // Gives its parameter `d`, a date.
+        // Returns its parameter `d`, a date.
         CloudScenario(4, "date") { server async throws in
             let date = JSONValue.date("2016-05-22T09:00:00.000Z")
             #expect(try await server.send("POST", "/functions/date", ["d": date])["result"] == date)
         },
-        // Gives a date: 2016-05-22T09:00:00.000Z.
+        // Returns the date 2016-05-22T09:00:00.000Z.
         CloudScenario(5, "dateOut") { server async throws in
             let answer = try await server.send("POST", "/functions/dateOut", [:])
             #expect(answer.json == ["result": .date("2016-05-22T09:00:00.000Z")])
         },
-        // Gives an object of the class `Note` that is stored, whose `text` is `x`.
+        // Returns a stored object of the class `Note` whose `text` is `x`.
         CloudScenario(6, "objectOut") { server async throws in
             let object = try await server.send("POST", "/functions/objectOut", [:])["result"]
             #expect(object?["__type"] == "Object")
@@ -49,7 +49,7 @@ extension CloudScenario {
                 #expect(try await server.send("POST", "/functions/\(name)", [:]).code == 141, "\(name)")
             }
         },
-        // Echo again.
+        // `echo` with a query string.
         CloudScenario(10, "echo") { server async throws in
             let answer = try await server.send("POST", "/functions/echo?a=2", ["a": 1, "b": 3])
             #expect(answer["result"]?["a"] == "2")
@@ -61,13 +61,13 @@ extension CloudScenario {
             #expect(answer.status == 400)
             #expect(answer.json == ["code": 141, "error": "no"])
         },
-        // Fails with the number 101 and the text `gone`.
+        // Fails with the code 101 and the text `gone`.
         CloudScenario(13, "failCode") { server async throws in
             let answer = try await server.send("POST", "/functions/failCode", [:])
             #expect(answer.status == 404)
             #expect(answer.json == ["code": 101, "error": "gone"])
         },
-        // Gives `request.context`.
+        // Returns `request.context`.
         CloudScenario(37, "context") { server async throws in
             let header = ["X-Parse-Cloud-Context": "{\"a\":1}"]
             let answer = try await server.send("POST", "/functions/context", [:], headers: header)
@@ -79,8 +79,8 @@ extension CloudScenario {
                 #expect(refused.json == ["code": 107, "error": "Invalid object for context."])
             }
         },
-        // Gives who calls: `{user: username or null, token, master, installationId, ip, header}`, where header is
-        // `x-own-header`.
+        // Returns the caller as `{user: username or null, token, master, installationId, ip, header}`, where `header`
+        // is `x-own-header`.
         CloudScenario(0, "caller") { server async throws in
             let kim = try await server.signUp("caller-kim")
             let answer = try await server.send(
@@ -96,11 +96,11 @@ extension CloudScenario {
             #expect(master["result"]?["master"] == true)
             #expect(master["result"]?["user"] == .null)
         },
-        // The function `dotted.name` gives 2.
+        // The function `dotted.name` returns 2.
         CloudScenario(0, "dotted.name") { server async throws in
             #expect(try await server.send("POST", "/functions/dotted.name", [:])["result"] == 2)
         },
-        // Echo in a batch, beside a function that there is not.
+        // `echo` in a batch together with an unknown function.
         CloudScenario(0, "echo") { server async throws in
             let calls: [JSONValue] = ["echo", "nosuch"].map { name in
                 ["method": "POST", "path": .string("/parse/functions/\(name)"), "body": ["a": 1]]

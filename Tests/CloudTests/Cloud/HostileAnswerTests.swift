@@ -3,11 +3,11 @@ import JSON
 import TestSupport
 import Testing
 
-/// Webhooks whose answers are what no honest one gives: each is an error of Parse's, and leaves nothing half done.
+/// Malicious webhook responses lead to a Parse error and leave no partial changes.
 @Suite struct HostileAnswerTests {
     private static let long = String(repeating: "x", count: 300)
 
-    /// What a webhook before a save gives as the object.
+    /// Objects returned by a beforeSave webhook.
     private static let objects: [JSONValue] = [
         ["ACL": 5], ["ACL": ["*": 5]], ["ACL": ["*": ["read": "x"]]], ["ACL": ["": ["read": true]]], ["ACL": []],
         ["objectId": 5, "a": 1], ["objectId": ["a": 1], "a": 1], ["createdAt": ["__type": "Date"], "a": 1],
@@ -50,7 +50,7 @@ import Testing
         }
     }
 
-    /// What a webhook before a find gives.
+    /// Queries returned by a beforeFind webhook.
     private static let queries: [JSONValue] = [
         ["where": 5], ["where": ["$or": 5]], ["where": ["a": ["$regex": "("]]], ["where": ["a": ["$nosuch": 1]]],
         ["where": ["x\u{0}": 1]], ["where": ["a": "x\u{0}y"]], ["where": ["a\"b": 1]], ["limit": "x"], ["limit": -5],
@@ -83,7 +83,7 @@ import Testing
         }
     }
 
-    /// What is answered as it is, and the text of the error; nil for any of Parse's.
+    /// Raw responses, and the expected error text, or nil for any Parse error.
     private static let texts: [(name: String, text: String)] = [
         ("nested", "{\"success\":" + String(repeating: "[", count: 100_000)),
         ("nested and whole", String(repeating: "[", count: 50_000) + String(repeating: "]", count: 50_000)),

@@ -5,9 +5,8 @@ import Synchronization
 import TestSupport
 import Testing
 
-/// The way back into the server for code in its process.
+/// Requests of in-process cloud code to its own server.
 @Suite struct InternalRequestTests {
-    /// Code that makes the requests of a test.
     private final class Code: CloudHost {
         let kind = CloudHostKind.swift
         private let services = Mutex<CloudServices?>(nil)
@@ -186,7 +185,7 @@ import Testing
             _ = try await server.send("POST", "/functions/f", [:], as: .session(kim.token)).succeeded()
             _ = try await server.send("DELETE", "/classes/Song/\(id)", as: .session(kim.token)).succeeded()
             let ofKim = seen.withLock { $0 }
-            // A deletion is a find before.
+            // A deletion includes a find.
             #expect(ofKim.count == 9, "\(ofKim.map(\.target))")
             for call in ofKim {
                 #expect(call.caller.user?["objectId"] == .string(kim.id))

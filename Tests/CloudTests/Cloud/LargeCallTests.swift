@@ -6,9 +6,9 @@ import Tasks
 import TestSupport
 import Testing
 
-/// What is large in the calls of cloud code is in memory one after the other: whatever has no room yet is not made values of.
+/// Large cloud-code calls are decoded one after the other, so that only one at a time occupies memory.
 @Suite(.serialized) struct LargeCallTests {
-    /// Code that keeps its first call until so many others wait for memory.
+    /// Blocks its first call until a number of others wait for memory.
     private final class Code: CloudHost {
         let kind = CloudHostKind.swift
         private let target: CloudTarget
@@ -20,7 +20,7 @@ import Testing
             self.others = others
         }
 
-        /// How many calls were open at a time at most.
+        /// The maximum number of concurrent calls.
         var most: Int { calls.withLock { $0.most } }
 
         func start(_ services: CloudServices) async throws { services.offer([CloudRegistration(target)]) }
@@ -48,7 +48,7 @@ import Testing
         }
     }
 
-    /// More than half of what one sender's values may take.
+    /// More than half of a sender's memory limit.
     private static let text = JSONValue.string(String(repeating: "x", count: 3_400_000))
 
     @Test("Calls of a user whose record is large carry it one after the other")

@@ -4,7 +4,7 @@ import Postgres
 import TestSupport
 import Testing
 
-/// What becomes of calls whose clients go away, or whose objects others hold.
+/// Calls whose clients disconnect or whose objects are locked.
 @Suite struct LeavingClientTests {
     @Test(
         "A save whose client leaves while its trigger runs is carried out whole, and the place of the call is free again"
@@ -22,7 +22,7 @@ import Testing
                 #expect(try await eventually { hooks.calls.count == 1 })
                 leaving.cancel()
                 await #expect(throws: (any Error).self) { try await leaving.value }
-                // Until the server has heard of it.
+                // Gives the server time to notice.
                 try await Task.sleep(for: .milliseconds(100))
                 hasLeft.open()
                 #expect(try await eventually { try await server.find("Song").results.first?["checked"] == true })
@@ -40,13 +40,13 @@ import Testing
             try await TestServer.run(["webhookConnections": 5, "webhookTimeout": 10_000]) { server in
                 try await hooks.function("slow", on: server) { _ in .silence }
                 try await hooks.function("quick", on: server) { _ in .success(1) }
-                // One sender has at most three quarters of the places, which are four of five.
+                // A sender may use at most three quarters of the slots, so four of five.
                 let clients = (0..<50).map { _ in Task { try await server.send("POST", "/functions/slow", [:]) } }
                 #expect(try await eventually { hooks.calls("slow").count >= 4 })
                 for client in clients { client.cancel() }
                 for client in clients { _ = try? await client.value }
                 #expect(try await eventually { try await server.send("POST", "/functions/quick", [:])["result"] == 1 })
-                // Those that waited went with their clients: a second four may have begun before, no more.
+                // Waiting calls ended with their clients. At most four more may have started before.
                 let leavers = hooks.calls("slow").count
                 #expect(leavers <= 8)
             }
@@ -76,7 +76,7 @@ import Testing
                     #expect(answers.allSatisfy { $0.status != 500 || $0.code == 1 }, "\(answers.map(\.text))")
                 }
                 await other.shutdown()
-                // What was refused was not half done.
+                // A rejected request makes no partial changes.
                 #expect(try await server.send("GET", "/classes/Song/\(id)")["a"] == 1)
                 #expect(hooks.calls("Song.afterSave").count == 1)
                 #expect(try await server.send("PUT", "/classes/Song/\(id)", ["a": 4]).status == 200)

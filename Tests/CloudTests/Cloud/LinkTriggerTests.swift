@@ -2,7 +2,7 @@ import JSON
 import TestSupport
 import Testing
 
-/// Triggers around links in mails, over webhooks.
+/// Webhook triggers of links in mails.
 @Suite struct LinkTriggerTests {
     private static func run(
         _ body: @escaping @Sendable (TestServer, MailCatcher, WebhookServer) async throws -> Void
@@ -15,7 +15,7 @@ import Testing
         }
     }
 
-    /// The link of the next mail to a user that leads to a page.
+    /// Waits for a user's mail and returns its link to a page.
     private static func link(_ part: String, _ catcher: MailCatcher) async throws -> String {
         var link: String?
         let isThere = try await eventually {
@@ -102,7 +102,7 @@ import Testing
             #expect(call["user"] == nil)
             #expect(call["master"] == false)
             #expect(call["context"] == ["a": 1])
-            // That there is no such user is told to nobody.
+            // The response must not reveal that the user doesn't exist.
             hooks.on("_User.beforePasswordResetRequest") { _ in .error(["code": 101, "message": "gone"]) }
             #expect(try await ask("ann@m.example").json == [:])
             #expect(try await ask("nobody@m.example").json == [:])

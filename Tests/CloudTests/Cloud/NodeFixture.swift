@@ -1,9 +1,8 @@
 import JSON
 import TestSupport
 
-/// Cloud code for the scenarios, in JavaScript: a real process of Node.
+/// The scenarios' cloud code in JavaScript, run by a real Node.js process.
 struct NodeFixture: CloudFixture {
-    /// All of the table.
     var scenarios: Set<String> { Set((CloudScenarioTests.all + CloudScenarioTests.code).map(\.name)) }
 
     func run(_ body: @escaping @Sendable (TestServer) async throws -> Void) async throws {

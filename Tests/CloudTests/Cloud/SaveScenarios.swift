@@ -3,9 +3,9 @@ import TestSupport
 import Testing
 
 extension CloudScenario {
-    /// Saves: what triggers change, refuse, and hand on.
+    /// Changes, rejections and context of save triggers.
     static let saves: [CloudScenario] = [
-        // Before a save sets `b` to 2.
+        // beforeSave: sets `b` to 2.
         CloudScenario(27, "SetsB") { server async throws in
             let created = try await server.send("POST", "/classes/SetsB", ["a": 1])
             #expect(created.status == 201)
@@ -16,12 +16,12 @@ extension CloudScenario {
             #expect(stored["a"] == 1)
             #expect(stored["b"] == 2)
         },
-        // Before a save sets `a` to what it is.
+        // beforeSave: sets `a` to its own value.
         CloudScenario(28, "SetsSame") { server async throws in
             let created = try await server.send("POST", "/classes/SetsSame", ["a": 1])
             #expect(Set(created.json.objectValue?.keys ?? []) == ["objectId", "createdAt"])
         },
-        // Before a save removes `a`.
+        // beforeSave: removes `a`.
         CloudScenario(29, "Unsets") { server async throws in
             let created = try await server.send("POST", "/classes/Unsets", ["a": 1, "b": 1])
             #expect(created.status == 201)
@@ -31,7 +31,7 @@ extension CloudScenario {
             #expect(stored["a"] == nil)
             #expect(stored["b"] == 1)
         },
-        // Before a save adds 1 to `n`, atomically.
+        // beforeSave: increments `n` by 1.
         CloudScenario(30, "Increments") { server async throws in
             let id = try await server.create("Increments", ["x": 0])
             try await withThrowingTaskGroup(of: Void.self) { group in
@@ -46,15 +46,15 @@ extension CloudScenario {
             }
             #expect(try await server.send("GET", "/classes/Increments/\(id)")["n"] == 21)
         },
-        // Before a save refuses always, with the text `no`.
+        // beforeSave: rejects every save with the text `no`.
         CloudScenario(0, "Refuses") { server async throws in
             let refused = try await server.send("POST", "/classes/Refuses", ["a": 1, "newField": 2])
             #expect(refused.status == 400)
             #expect(refused.json == ["code": 141, "error": "no"])
-            // Nothing is left, not even the class.
+            // Nothing was created, not even the class.
             #expect(try await server.send("GET", "/schemas/Refuses", as: .master).code == 103)
         },
-        // Before a save refuses objects whose `a` is 1, with the number 1337 and the text `x`.
+        // beforeSave: rejects objects whose `a` is 1, with the code 1337 and the text `x`.
         CloudScenario(55, "RefusesCode") { server async throws in
             let refused = try await server.send("POST", "/classes/RefusesCode", ["a": 1])
             #expect(refused.json == ["code": 1337, "error": "x"])
@@ -67,7 +67,7 @@ extension CloudScenario {
             #expect(batch.code == 1337)
             #expect(try await server.find("RefusesCode", ["where": ["a": 3]]).results.isEmpty)
         },
-        // Before a save refuses everything, with the text `called`: whoever may not save does not get that far.
+        // beforeSave: rejects every save with the text `called`. Saves without permission fail before that.
         CloudScenario(31, "Guarded") { server async throws in
             _ = try await server.send(
                 "POST", "/schemas/Guarded",
@@ -82,7 +82,7 @@ extension CloudScenario {
             #expect(try await server.send("PUT", "/classes/Guarded/abcdefghij", ["a": 1]).code == 119)
             #expect(try await server.send("POST", "/classes/Guarded", ["a": 1], as: .master).error == "called")
         },
-        // Before an update refuses with the text `called`.
+        // beforeSave: rejects updates with the text `called`.
         CloudScenario(32, "Owned") { server async throws in
             let kim = try await server.signUp("owned-kim")
             let id = try await server.create(
@@ -93,7 +93,7 @@ extension CloudScenario {
             let own = try await server.send("PUT", "/classes/Owned/\(id)", ["a": 2], as: .session(kim.token))
             #expect(own.error == "called")
         },
-        // Before a save sets `saw` to whether there is a `d`.
+        // beforeSave: sets `saw` to whether `d` is present.
         CloudScenario(33, "Defaulted") { server async throws in
             let fields: JSONValue = ["d": ["type": "String", "defaultValue": "x"]]
             _ = try await server.send(
@@ -103,32 +103,32 @@ extension CloudScenario {
             #expect(created["saw"] == false)
             #expect(created["d"] == "x")
         },
-        // Before a save does nothing.
+        // beforeSave: does nothing.
         CloudScenario(34, "Typed") { server async throws in
             _ = try await server.create("Typed", ["n": 1])
             let refused = try await server.send("POST", "/classes/Typed", ["n": "text"])
             #expect(refused.code == 111)
         },
-        // Before an update sets `was` to what `a` was, and `is` to what it is to be.
+        // beforeSave: on updates, sets `was` to the old value of `a` and `is` to the new one.
         CloudScenario(35, "Original") { server async throws in
             let id = try await server.create("Original", ["a": 1])
             let answer = try await server.send("PUT", "/classes/Original/\(id)", ["a": 2])
             #expect(answer["was"] == 1)
             #expect(answer["is"] == 2)
         },
-        // Before a save sets `context.k` to 1; after it, the answer is replaced with `{"context": the context}`.
+        // beforeSave: sets `context.k` to 1. afterSave: replaces the response with `{"context": the context}`.
         CloudScenario(36, "Chain") { server async throws in
             let answer = try await server.send(
                 "POST", "/classes/Chain", ["n": 1], headers: ["X-Parse-Cloud-Context": "{\"a\":1}"])
             #expect(answer["context"]?["a"] == 1)
         },
-        // After a save fails.
+        // afterSave: fails.
         CloudScenario(38, "AfterFails") { server async throws in
             let created = try await server.send("POST", "/classes/AfterFails", ["a": 1])
             #expect(created.status == 201)
             #expect(Set(created.json.objectValue?.keys ?? []) == ["objectId", "createdAt"])
         },
-        // After a save replaces the answer with `{"x": 1}`.
+        // afterSave: replaces the response with `{"x": 1}`.
         CloudScenario(39, "AfterReplaces") { server async throws in
             let created = try await server.send("POST", "/classes/AfterReplaces", ["a": 1])
             #expect(created.status == 201)

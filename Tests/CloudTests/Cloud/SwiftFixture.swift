@@ -3,7 +3,7 @@ import Foundation
 import Roost
 import TestSupport
 
-/// Cloud code for the scenarios, in Swift.
+/// The scenarios' cloud code in Swift.
 struct SwiftFixture: CloudFixture {
     private struct Text: Error, CustomStringConvertible {
         let description: String
@@ -131,7 +131,7 @@ struct SwiftFixture: CloudFixture {
         }
     }
 
-    /// Those of the table that need no behaviour are played by every host.
+    /// Includes scenarios that need no code.
     var scenarios: Set<String> {
         [
             "dateOut", "objectOut", "Unsets", "Defaulted", "dirtyOut", "failError", "failSilently", "FailsSilently",

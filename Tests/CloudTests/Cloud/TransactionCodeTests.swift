@@ -2,7 +2,7 @@ import JSON
 import TestSupport
 import Testing
 
-/// Cloud code and transactions: no code is called while a transaction holds its connection and its locks.
+/// Cloud code is not called while a transaction holds its connection and locks.
 @Suite struct TransactionCodeTests {
     private static func batch(_ server: TestServer, _ requests: [JSONValue]) async throws -> TestAnswer {
         try await server.send(
@@ -74,7 +74,7 @@ import Testing
                 #expect(refused.code == 116, "\(refused.text)")
                 #expect(hooks.calls.count == before + 4)
                 #expect(try await server.texts("SELECT a::text FROM \"Song\" GROUP BY a") == ["0"])
-                // Two together, and six with the master key, take no more than may be.
+                // Two requests, or six with the master key, are within the limits.
                 let two: JSONValue = ["requests": .array(Array(requests.prefix(2))), "transaction": true]
                 #expect(try await server.send("POST", "/batch", two).status == 200)
                 #expect(try await Self.batch(server, requests).status == 200)

@@ -5,9 +5,9 @@ import Testing
 extension CloudScenario {
     private static let login = "Validation failed. Please login to continue."
 
-    /// What is checked before functions and triggers of code. The functions give `ran`.
+    /// Validators of functions and triggers. The functions return `ran`.
     static let validators: [CloudScenario] = [
-        // Needs a user.
+        // Requires a user.
         CloudScenario(18, "needsUser") { server async throws in
             try await refuses(server, "needsUser", with: login)
             let kim = try await server.signUp("needs-kim")
@@ -16,12 +16,12 @@ extension CloudScenario {
         CloudScenario(19, "needsUser") { server async throws in
             try await runs(server, "needsUser", as: .master)
         },
-        // Needs `foo`, from the master, too.
+        // Requires the parameter `foo`, also with the master key.
         CloudScenario(20, "needsFoo") { server async throws in
             try await refuses(server, "needsFoo", as: .master, with: "Validation failed. Please specify data for foo.")
             try await runs(server, "needsFoo", ["foo": 1], as: .master)
         },
-        // Needs the role `Admins`.
+        // Requires the role `Admins`.
         CloudScenario(21, "needsRole") { server async throws in
             try await refuses(server, "needsRole", with: login)
             let kim = try await server.signUp("role-kim")
@@ -36,12 +36,12 @@ extension CloudScenario {
                 role[Name(members)] = .operation("AddRelation", [objects])
                 return try await server.create("_Role", role, as: .master)
             }
-            // Whoever is in Owners is in Admins.
+            // Members of `Owners` inherit `Admins`.
             let owners = try await role("Owners", "users", .pointer("_User", kim.id))
             _ = try await role("Admins", "roles", .pointer("_Role", owners))
             try await runs(server, "needsRole", as: .session(kim.token))
         },
-        // The parameter `n` is a number.
+        // Requires the parameter `n` to be a number.
         CloudScenario(23, "needsNumber") { server async throws in
             for wrong: JSONValue in ["1", true, [1], ["a": 1], .null] {
                 try await refuses(
@@ -51,13 +51,13 @@ extension CloudScenario {
             try await runs(server, "needsNumber", ["n": 1])
             try await runs(server, "needsNumber")
         },
-        // The parameter `o` is `a` or `b`.
+        // Requires the parameter `o` to be `a` or `b`.
         CloudScenario(24, "needsOption") { server async throws in
             try await refuses(
                 server, "needsOption", ["o": "c"], with: "Validation failed. Invalid option for o. Expected: a, b")
             try await runs(server, "needsOption", ["o": "b"])
         },
-        // Before a save `x` is constant, with the default 5.
+        // On saves, `x` is constant with the default 5.
         CloudScenario(25, "Constant") { server async throws in
             let created = try await server.send("POST", "/classes/Constant", ["x": 9])
             #expect(created["x"] == 5)
@@ -66,7 +66,7 @@ extension CloudScenario {
             #expect(updated["x"] == 5)
             #expect(try await server.send("GET", "/classes/Constant/\(id)")["x"] == 5)
         },
-        // The user has a `nickname`.
+        // Requires the user to have a `nickname`.
         CloudScenario(26, "needsNickname") { server async throws in
             try await refuses(server, "needsNickname", with: "Please login to make this request.")
             let kim = try await server.signUp("nick-kim")
@@ -74,7 +74,7 @@ extension CloudScenario {
                 server, "needsNickname", as: .session(kim.token),
                 with: "Validation failed. Please set data for nickname on your account.")
         },
-        // Twice in a minute for each address, this machine's own included.
+        // Limited to two calls per minute and address, including this machine's.
         CloudScenario(0, "twice") { server async throws in
             try await runs(server, "twice")
             try await runs(server, "twice", as: .master)
@@ -87,7 +87,7 @@ extension CloudScenario {
             let call: JSONValue = ["method": "POST", "path": "/parse/functions/twice", "body": [:]]
             #expect(try await server.send("POST", "/batch", ["requests": [call]]).status == 429)
         },
-        // Before a save, once in a minute for each address, this machine's own included: `slower`.
+        // Saves are limited to one per minute and address, including this machine's, with the error text `slower`.
         CloudScenario(0, "Once") { server async throws in
             let id = try await server.create("Once", ["a": 1])
             for (method, path) in [
@@ -97,7 +97,7 @@ extension CloudScenario {
                 #expect(refused.status == 429)
                 #expect(refused.json == ["code": 100, "error": "slower"])
             }
-            // What is no save is not counted, however it is sent.
+            // Other requests aren't counted, even if sent as POST.
             #expect(try await server.send("GET", "/classes/Once/\(id)")["a"] == 1)
             #expect(try await server.send("POST", "/classes/Once", ["_method": "GET"]).results.count == 1)
             #expect(try await server.send("POST", "/classes/OnceMore", [:]).status == 201)

@@ -1,7 +1,7 @@
 import JSON
 import TestSupport
 
-/// Cloud code for the scenarios, as webhooks on a server on loopback.
+/// The scenarios' cloud code as webhooks on a loopback server.
 struct WebhookFixture: CloudFixture {
     private typealias Answer = WebhookServer.Answer
 
@@ -32,7 +32,6 @@ struct WebhookFixture: CloudFixture {
         },
     ]
 
-    /// By class and event.
     private static let triggers: [(className: String, event: String, behaviour: WebhookServer.Behaviour)] = [
         ("SetsB", "beforeSave", { .success($0.object(["b": 2])) }),
         ("SetsSame", "beforeSave", { .success($0.object(["a": 1])) }),
@@ -107,7 +106,7 @@ struct WebhookFixture: CloudFixture {
         ("Counted", "beforeFind", { .success([["counted": $0["count"] ?? .null]]) }),
     ]
 
-    /// Those of the table that need no behaviour are played by every host.
+    /// Includes scenarios that need no code.
     var scenarios: Set<String> {
         Set(Self.functions.keys).union(Self.triggers.map { $0.className }).union(["unknown", "names of JavaScript"])
     }
@@ -128,7 +127,7 @@ struct WebhookFixture: CloudFixture {
 }
 
 extension WebhookServer.Call {
-    /// The object with other fields besides.
+    /// The object with further fields.
     fileprivate func object(_ fields: JSONObject) -> JSONValue {
         .object((body["object"]?.objectValue ?? [:]).merging(fields) { $1 })
     }

@@ -4,7 +4,7 @@ import Synchronization
 import TestSupport
 import Testing
 
-/// Hosts of webhooks that are slow, dead or without measure: they hold up nobody but their own callers.
+/// Webhook hosts that are slow, down or send too much affect only their own callers.
 @Suite struct WebhookLimitTests {
     @Test("A host that never answers is given up at the time limit, and holds no connection to the database meanwhile")
     func silence() async throws {
@@ -26,7 +26,7 @@ import Testing
                         }
                     }
                     #expect(try await eventually { hooks.calls.count == 40 })
-                    // All forty wait now.
+                    // All forty calls are waiting.
                     #expect(try await server.send("PUT", "/classes/Quick/\(id)", ["n": 2]).status == 200)
                     let create: JSONValue = ["method": "POST", "path": "/parse/classes/Quick", "body": [:]]
                     let batch = try await server.send(
@@ -55,7 +55,7 @@ import Testing
                         #expect(try await server.send("POST", "/functions/quick", [:])["result"] == 1)
                         return try await group.reduce(into: [:] as [Int: Int]) { $0[$1 ?? 0, default: 0] += 1 }
                     }
-                    // One address has three quarters of the ten that may wait.
+                    // An address may use three quarters of the ten queue slots.
                     #expect(codes == [124: 9, 155: 11])
                     #expect(slow.calls.count < 11)
                 }
@@ -162,7 +162,7 @@ import Testing
                 let calls = (0..<4).map { _ in
                     Task { try await server.send("POST", "/functions/slow", ["text": text]) }
                 }
-                // Large bodies of other tests are read by the same threads.
+                // The same threads also read large bodies of other tests.
                 #expect(try await eventually(within: .seconds(90)) { hooks.calls.count == 4 })
                 #expect(try await server.send("POST", "/classes/Song", ["text": text]).status == 201)
                 for call in calls { call.cancel() }
@@ -224,7 +224,7 @@ import Testing
         try await WebhookServer.run { hooks in
             try await TestServer.run(["webhookTimeout": 30_000]) { server in
                 try await hooks.trigger("beforeSave", "Song", on: server) { call in
-                    // None is answered before all have come.
+                    // No call gets a response before all have arrived.
                     guard try await eventually({ hooks.calls.count == 20 }) else { return .error("alone") }
                     return call["object"]?["n"] == 3 ? .error("no") : .nothing
                 }

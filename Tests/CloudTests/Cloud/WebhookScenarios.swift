@@ -3,24 +3,24 @@ import TestSupport
 import Testing
 
 extension CloudScenario {
-    /// What only webhooks can answer.
+    /// Behaviors that only webhooks can have.
     static let webhooks: [CloudScenario] = [
-        // Gives the key that came with the call.
+        // Returns the webhook key of the call.
         CloudScenario(53, "keyed") { server async throws in
             #expect(try await server.send("POST", "/functions/keyed", [:]).json == ["result": "secret"])
         },
-        // Answers `{"error": "no"}`.
+        // Responds with `{"error": "no"}`.
         CloudScenario(54, "failText") { server async throws in
             let answer = try await server.send("POST", "/functions/failText", [:])
             #expect(answer.status == 400)
             #expect(answer.json == ["code": 141, "error": "no"])
         },
-        // Answers an error with `error` in the place of `message`.
+        // Responds with an error that has `error` instead of `message`.
         CloudScenario(55, "failOldCode") { server async throws in
             let answer = try await server.send("POST", "/functions/failOldCode", [:])
             #expect(answer.json == ["code": 1337, "error": "x"])
         },
-        // Answers the text `hello`.
+        // Responds with the text `hello`.
         CloudScenario(56, "hello") { server async throws in
             let answer = try await server.send("POST", "/functions/hello", [:])
             #expect(answer.json == ["code": 141, "error": "Malformed response"])
@@ -28,21 +28,21 @@ extension CloudScenario {
             #expect(refused.json == ["code": 141, "error": "Malformed response"])
             #expect(try await server.find("Hello").results.isEmpty)
         },
-        // Answers with the status 500.
+        // Responds with the status 500.
         CloudScenario(57, "broken") { server async throws in
             let answer = try await server.send("POST", "/functions/broken", [:])
             #expect(answer.status == 400)
             #expect(answer.json == ["code": 141, "error": "Webhook answered with status 500."])
         },
-        // Before a save answers `{"success": {}}`.
+        // beforeSave: responds with `{"success": {}}`.
         CloudScenario(58, "EmptyBefore") { server async throws in
-            // The answer takes the place of what the client sent, of which nothing is stored.
+            // The response replaces the client's fields, so none of them is stored.
             let id = try await server.create("EmptyBefore", ["a": 1])
             let update = try await server.send("PUT", "/classes/EmptyBefore/\(id)", ["a": 2])
             #expect(update.status == 200 && update["a"] == nil, "\(update.text)")
             #expect(try await server.send("GET", "/classes/EmptyBefore/\(id)")["a"] == nil)
         },
-        // After a save answers `{"success": {}}`.
+        // afterSave: responds with `{"success": {}}`.
         CloudScenario(59, "EmptyAfter") { server async throws in
             let created = try await server.send("POST", "/classes/EmptyAfter", ["a": 1])
             #expect(created.status == 201)

@@ -2,7 +2,7 @@ import JSON
 import TestSupport
 import Testing
 
-/// What webhooks are sent, and what their answers mean.
+/// The format of webhook calls, and the treatment of their responses.
 @Suite struct WebhookTests {
     @Test("A call tells the key, the caller and the client's header fields, and no key that opens the server")
     func members() async throws {
@@ -108,7 +108,7 @@ import Testing
         }
     }
 
-    /// What a webhook answers, and what the caller of its function is answered.
+    /// Responses of a webhook, and the resulting responses of its function.
     private static let answers: [(name: String, answer: WebhookServer.Answer, expected: JSONValue)] = [
         ("a text that is no JSON", .text("hello"), ["code": 141, "error": "Malformed response"]),
         ("half of an object", .text("{\"success\":1"), ["code": 141, "error": "Malformed response"]),
@@ -180,7 +180,7 @@ import Testing
         }
     }
 
-    /// What a webhook before a save answers, and what is stored of `{"a": 1}`.
+    /// Responses of a beforeSave webhook, and the stored fields of `{"a": 1}`.
     private static let writes: [(name: String, answer: WebhookServer.Answer, stored: JSONObject)] = [
         ("an empty object", .success([:]), [:]), ("null", .success(.null), ["a": 1]),
         ("true", .success(true), ["a": 1]), ("a number", .success(5), ["a": 1]),

@@ -2,7 +2,7 @@ import JSON
 import TestSupport
 import Testing
 
-/// Class D of the published advisories, and what else live queries could give away: who is told of what.
+/// Advisories of class D: live queries must not reveal objects or fields without permission.
 @Suite struct LiveQueryAccessTests {
     private static let options: JSONObject = [
         "liveQuery": ["classNames": [".*"]], "startLiveQueryServer": true,
@@ -113,7 +113,7 @@ import Testing
                 try await client.connect()
                 #expect(try await client.subscribe(1, "Note")["code"] == 101)
             }
-            // Objects that point to the caller.
+            // Permission for the user in a pointer field.
             try await permit(permissions(["pointerFields": ["owner"]]))
             try await server.liveQuery { client in
                 try await client.connect()
@@ -130,7 +130,7 @@ import Testing
                 let events = try await client.next(2)
                 #expect(events.map { $0["requestId"] } == [2, 1])
                 #expect(events.map { $0["object"]?["owner"]?["objectId"]?.stringValue } == [bob.id, ann.id])
-                // What was allowed is so no longer.
+                // The permission is revoked.
                 try await permit(permissions([:]))
                 _ = try await server.create("Note", ["a": 1])
                 let ended = try await client.next(2)
@@ -186,7 +186,7 @@ import Testing
                     #expect(event["object"]?["secret"] == nil && event["original"]?["secret"] == nil)
                     #expect(event["object"]?["inside"] == nil && event["original"]?["inside"] == nil)
                 }
-                // The owner sees all.
+                // The owner sees all fields.
                 #expect(seen[2]?.map { $0["object"]?["secret"] } == [2, 2])
                 #expect(seen[2]?.last?["original"]?["inside"] == ["a": 2])
             }
@@ -236,7 +236,7 @@ import Testing
         try await TestServer.run(Self.options) { server in
             let ann = try await server.signUp("ann")
             let user: JSONValue = ["__type": "Pointer", "className": "_User", "objectId": .string(ann.id)]
-            // U+212A KELVIN SIGN is canonically a K.
+            // U+212A KELVIN SIGN is canonically equivalent to K.
             _ = try await server.send(
                 "POST", "/roles",
                 [
@@ -286,7 +286,7 @@ import Testing
                     let answer = try await client.subscribe(1, "Text", ["where": condition])
                     #expect(answer["op"] == "error" && answer["requestId"] == 1, "\(answer.text)")
                 }
-                // A pattern that others choke on is matched in linear time.
+                // Patterns are matched in linear time, even those that cause catastrophic backtracking elsewhere.
                 let catastrophe: JSONValue = ["text": ["$regex": "^(a+)+$"]]
                 #expect(try await client.subscribe(2, "Text", ["where": catastrophe])["op"] == "subscribed")
                 let clock = ContinuousClock()

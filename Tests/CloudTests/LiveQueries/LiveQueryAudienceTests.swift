@@ -4,15 +4,15 @@ import Synchronization
 import TestSupport
 import Testing
 
-/// What a change of a published class costs where nobody listens, and that nothing is missed by those who begin to.
+/// Changes without subscribers cost nothing, and new subscribers miss nothing.
 @Suite struct LiveQueryAudienceTests {
-    /// Keeps the statements that PostgreSQL tells of.
+    /// Records the statements that PostgreSQL reports.
     private final class Statements: Sendable {
         private let texts = Mutex<[String]>([])
 
         func add(_ text: String) { texts.withLock { $0.append(text) } }
 
-        /// Whether objects of the class were read since this was asked last.
+        /// Returns whether objects of the class were read since the last call.
         func takeReads() -> Bool {
             texts.withLock { texts in
                 defer { texts = [] }
@@ -35,7 +35,7 @@ import Testing
         }
     }
 
-    /// Has PostgreSQL tell every statement to the connection that sent it.
+    /// Makes PostgreSQL report every statement to the connection that sent it.
     private static let telling = """
         DO $$ BEGIN
             EXECUTE format('ALTER DATABASE %I SET log_statement = ''all''', current_database());
@@ -64,7 +64,7 @@ import Testing
                 try await server.liveQuery { client in
                     try await client.connect()
                     try await client.subscribe(1, "Note")
-                    // The first change after the subscription began is told.
+                    // The first change after the subscription leads to an event.
                     _ = try await writer.send("PUT", "/classes/Note/\(id)", ["number": 2]).succeeded()
                     let update = try await client.next()
                     #expect(update["op"] == "update" && update["object"]?["number"] == 2, "\(update.text)")
@@ -98,7 +98,7 @@ import Testing
         }
     }
 
-    /// Sends a request that waits for a locked row, runs `body` meanwhile, and lets it go on.
+    /// Sends a request that waits for a locked row, runs `body` meanwhile, and releases the row.
     private static func beginning<Ignored: Sendable>(
         _ method: String, _ id: String, _ body: JSONValue?, _ server: TestServer,
         _ meanwhile: @escaping @Sendable () async throws -> Ignored

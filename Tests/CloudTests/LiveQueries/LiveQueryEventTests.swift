@@ -2,11 +2,10 @@ import JSON
 import TestSupport
 import Testing
 
-/// What clients of live queries are told of changes.
 @Suite struct LiveQueryEventTests {
     private static let options = TestServer.publishing("Song", "Al.*")
 
-    /// What an event is about, in short.
+    /// Summarizes an event: its kind, and a field's new and old values.
     private static func short(_ event: JSONObject, _ field: String = "plays") -> [JSONValue?] {
         [event["op"], event["object"]?[field], event["original"]?[field]]
     }
@@ -194,7 +193,7 @@ import Testing
     func relativeTime() async throws {
         try await TestServer.runLive(Self.options) { server, client in
             let first = try await server.create("Song", ["plays": 1])
-            // A busy machine may take long from a change to its event.
+            // On a busy machine, an event may be late.
             try await server.execute("UPDATE \"Song\" SET \"createdAt\" = now() - interval '58 seconds'")
             let condition: JSONValue = ["createdAt": ["$gt": ["$relativeTime": "1 minute ago"]]]
             try await client.subscribe(1, "Song", ["where": condition])

@@ -2,7 +2,7 @@ import JSON
 import TestSupport
 import Testing
 
-/// What subscriptions with `include` get, and with whose rights.
+/// Subscriptions with `include`, and their permissions.
 @Suite struct LiveQueryIncludeTests {
     private static let options = TestServer.publishing("Song")
     private static let withMaster: JSONObject = [
@@ -22,7 +22,7 @@ import Testing
         ).succeeded()
     }
 
-    /// The song as a find of the caller gives it.
+    /// The song as returned by the caller's find.
     private static func found(
         _ server: TestServer, _ id: String, _ query: JSONObject, as identity: TestServer.Identity = .anonymous
     ) async throws -> JSONObject {
@@ -50,7 +50,7 @@ import Testing
                 ])
             let include: JSONValue = ["author", "guests.band", "author.band.label", "meta.band", "author.inner.label"]
             #expect(try await client.subscribe(1, "Song", ["include": include])["op"] == "subscribed")
-            // A path that no field has includes nothing, as in a find.
+            // As in finds, unknown paths include nothing.
             try await client.subscribe(2, "Song", ["include": "author, nothing.there"])
             let id = try await server.create(
                 "Song",
@@ -189,7 +189,7 @@ import Testing
                 try await client.connect()
                 let refused = try await client.subscribe(1, "Song", ["include": ["band.label"]])
                 #expect(refused["op"] == "error" && refused["code"] == 119 && refused["requestId"] == 1)
-                // A find would be refused for what stands in a list; of an event the pointer stays.
+                // A find would be rejected because of the list. In an event, the pointer remains unresolved.
                 try await client.subscribe(2, "Song", ["include": ["list", "band"]])
                 _ = try await server.create("Song", song)
                 let event = try await client.next()
@@ -197,7 +197,7 @@ import Testing
                 #expect(list?.map { $0["__type"] } == ["Pointer", "Pointer", "Object"], "\(event.text)")
                 #expect(event["object"]?["band"]?["name"] == "Trio")
                 #expect(event["object"]?["band"]?["label"]?["__type"] == "Pointer")
-                // Objects that point to the caller.
+                // Permission for the user in a pointer field.
                 try await Self.permit(server, "Label", ["find": ["*": true], "get": ["pointerFields": ["owner"]]])
                 try await client.subscribe(3, "Song", ["include": ["band.label"]], sessionToken: ann.token)
                 _ = try await server.create("Song", song)
@@ -317,7 +317,7 @@ import Testing
                 try await client.subscribe(2, "Song", ["include": ["author"], "keys": ["author.name"]])
                 let songs: [JSONObject] = [
                     ["author": Self.pointer("Author", large)], ["list": .array(authors)],
-                    // One object many times.
+                    // The same object many times.
                     ["list": .array(Array(repeating: authors[0], count: 5_000))],
                     ["list": .array(Array(authors.dropLast()))],
                 ]
@@ -325,7 +325,7 @@ import Testing
                 let events = try await client.next(8)
                 #expect(events.map { $0["requestId"] } == [1, 2, 1, 2, 1, 2, 1, 2])
                 #expect(events[0]["object"]?["author"] == Self.pointer("Author", large))
-                // What is not wanted of an object does not count.
+                // Fields that weren't requested don't count.
                 #expect(events[1]["object"]?["author"]?["name"] == "Large", "\(events[1].text.prefix(500))")
                 let many = try #require(events[2]["object"]?["list"]?.arrayValue)
                 #expect(many.map { $0["objectId"] } == authors.map { $0["objectId"] })
@@ -353,7 +353,7 @@ import Testing
             _ = try await server.create("Song", song)
             #expect(try await client.next()["object"]?["author"] == Self.pointer("Author", author))
             try await server.execute(#"DROP VIEW "Author"; ALTER TABLE "AuthorRows" RENAME TO "Author""#)
-            // One whose read waits too long keeps its place before the next.
+            // An event whose read times out keeps its position before the next event.
             try await server.whileLocked(#"LOCK TABLE "Author""#) {
                 _ = try await server.create("Song", song)
                 #expect(try await client.next()["object"]?["author"] == Self.pointer("Author", author))

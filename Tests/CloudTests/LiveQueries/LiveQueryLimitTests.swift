@@ -2,7 +2,7 @@ import JSON
 import TestSupport
 import Testing
 
-/// What one client of live queries may cost, and what others feel of it.
+/// Limits on the cost of one live-query client, and its effect on others.
 @Suite struct LiveQueryLimitTests {
     private static let options = TestServer.publishing("Note")
 
@@ -22,7 +22,7 @@ import Testing
             }
             #expect(try await client.subscribe(101, "Note", sessionToken: "r:token101")["code"] == 155)
             #expect(try await client.subscribe(102, "Note", sessionToken: "r:token1")["op"] == "subscribed")
-            // One that takes the place of another leaves room.
+            // Ending a subscription makes room for another.
             try await client.send(["op": "unsubscribe", "requestId": 2])
             #expect(try await client.next()["op"] == "unsubscribed")
             #expect(try await client.subscribe(103, "Note", sessionToken: "r:token101")["op"] == "subscribed")
@@ -62,7 +62,7 @@ import Testing
                 try await slow.send([
                     "op": "subscribe", "requestId": 1, "query": ["className": "Note", "where": [:]],
                 ])
-                // It reads no answer that would say that it is subscribed.
+                // This client doesn't read the confirmation, so the test waits for the metric.
                 let isSubscribed = try await eventually {
                     try await TestServer.metrics(at: port)["roost_live_query_subscriptions"] == 2
                 }
@@ -72,7 +72,7 @@ import Testing
                     _ = try await server.create("Note", ["number": .number(Double(number)), "text": text])
                     #expect(try await client.next()["object"]?["number"] == .number(Double(number)))
                 }
-                // The server has let go of it: what the client sends is refused in the end.
+                // The server has dropped the client, so its messages eventually fail.
                 let isGone = try await eventually(within: .seconds(40)) {
                     do {
                         try await slow.send(["op": "unsubscribe", "requestId": 5])
@@ -118,7 +118,7 @@ import Testing
                 let ended = try await heavy.next(100)
                 #expect(ended.allSatisfy { $0["op"] == "error" && $0["code"] == 124 })
                 #expect(Set(ended.map { $0["requestId"] }).count == 100)
-                // What is left of the client is served.
+                // The client's other subscriptions still work.
                 try await heavy.subscribe(1, "Note", ["where": ["a": 1]])
                 _ = try await server.create("Note", ["a": 1])
                 #expect(try await heavy.next()["object"]?["a"] == 1)
@@ -191,7 +191,7 @@ import Testing
     func repetitions() async throws {
         try await TestServer.runLive(Self.options) { server, client in
             let pattern: JSONValue = ["objectId": ["$regex": "(b{255}){38}"]]
-            // With and without the class.
+            // With and without a readable class.
             for name in ["_User", "Note"] {
                 let refused = try await client.subscribe(
                     0, name, ["where": ["$or": .array(Array(repeating: pattern, count: 4000))]])

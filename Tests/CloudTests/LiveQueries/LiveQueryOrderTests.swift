@@ -2,21 +2,20 @@ import JSON
 import TestSupport
 import Testing
 
-/// What followers are told when several writers change one object at the same time: each change as it was, in the order in
-/// which they were made, and in the end what is stored.
+/// Subscribers of an object with concurrent writers receive each change once, in commit order.
 @Suite struct LiveQueryOrderTests {
     private static let options = TestServer.publishing("Note")
 
-    /// Takes what a client is told, until it is told of the change that is made last.
+    /// Reads events up to that of the last change.
     private static func events(_ client: LiveQueryClient) async throws -> [JSONObject] {
         var events: [JSONObject] = []
         while events.last?["object"]?["isLast"] != true { events.append(try await client.next()) }
         return events
     }
 
-    /// Checks that an object comes in only when it is out, and goes out only when it is in.
+    /// Checks that `enter` and `leave` events alternate.
     ///
-    /// - Returns: Whether it is in at last.
+    /// - Returns: Whether the object matches in the end.
     private static func isIn(after events: ArraySlice<JSONObject>, from isIn: Bool) -> Bool {
         var isIn = isIn
         for event in events {
@@ -33,7 +32,7 @@ import Testing
         return isIn
     }
 
-    /// Has two writers cross, one of which brings an object into the condition of a subscriber and one out of it.
+    /// Lets two writers concurrently move an object into and out of a subscription's condition.
     private static func cross(_ one: TestServer, _ other: TestServer, _ client: LiveQueryClient) async throws {
         try await client.subscribe(1, "Note", ["where": ["side": "in"]])
         let id = try await one.create("Note", ["side": "in", "round": -1])
@@ -99,7 +98,7 @@ import Testing
         try await TestServer.runLive(Self.options) { server, client in
             try await client.subscribe(1, "Note", ["where": ["side": "in"]])
             let id = try await server.create("Note", ["side": "out"])
-            // By another server than this, which no process tells of.
+            // Written by another program, so nothing is announced.
             let leaving = try await server.whileLocked(
                 #"UPDATE "Note" SET "side" = 'in' WHERE "objectId" = '\#(id)'"#, commits: true
             ) {

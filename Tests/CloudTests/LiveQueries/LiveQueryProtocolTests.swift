@@ -2,7 +2,7 @@ import JSON
 import TestSupport
 import Testing
 
-/// What clients of live queries say, and what they are answered.
+/// Messages of live-query clients, and the server's responses.
 @Suite struct LiveQueryProtocolTests {
     private static let options = TestServer.publishing("Song")
 
@@ -29,7 +29,7 @@ import Testing
                 try await client.send(["op": "unsubscribe", "requestId": 1])
                 #expect(try await client.next() == answer("unsubscribed"))
                 _ = try await server.create("Song", ["plays": 2])
-                // What was saved before may be told after it.
+                // Events of earlier saves may follow the subscription.
                 _ = try await client.subscribe(2, "Song", ["where": ["plays": 3]])
                 _ = try await server.create("Song", ["plays": 3])
                 let last = try await client.next()
@@ -68,7 +68,7 @@ import Testing
                 try await error(
                     #"{"op":"subscribe","requestId":1,"query":{"className":"Song","where":{"a":{"$dance":1}}}}"#, 102,
                     false)
-                // Of what no live query has, clients are not told to close the connection, nor to open another.
+                // Errors about unsupported queries neither close the connection nor suggest reconnecting.
                 let subquery = #"{"$inQuery":{"where":{},"className":"Song"}}"#
                 try await error(
                     #"{"op":"subscribe","requestId":1,"query":{"className":"Song","where":{"a":\#(subquery)}}}"#, 102,
@@ -81,7 +81,7 @@ import Testing
                 try await error(
                     #"{"op":"subscribe","requestId":1,"query":{"className":"Song","keys":"a"}}"#, 102, false)
                 try await error(#"{"op":"unsubscribe","requestId":9}"#, 2)
-                // Members of other lines say nothing.
+                // Unknown members are ignored.
                 try await client.send(
                     text: #"{"op":"subscribe","requestId":1,"query":{"className":"Song","where":{},"order":"a"},"x":1}"#
                 )
@@ -104,7 +104,7 @@ import Testing
                 #expect(try await client.next()["op"] == "subscribed")
                 _ = try await server.create("Song", ["plays": 1])
                 _ = try await server.create("Song", ["plays": 1, "last": true])
-                // One event each, however often the subscription was sent.
+                // One event each, although the subscription was sent several times.
                 #expect(try await client.next(2).map { $0["object"]?["last"] } == [nil, true])
             }
         }

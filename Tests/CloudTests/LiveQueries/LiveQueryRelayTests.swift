@@ -2,20 +2,20 @@ import JSON
 import TestSupport
 import Testing
 
-/// Several processes on one database: a client of one is told of the changes that another makes.
+/// Clients of one process receive the changes made through another.
 @Suite struct LiveQueryRelayTests {
     private static let options = TestServer.publishing("Note")
 
     @Test("Changes of another process arrive, small and large, and each once; so does the end of a session")
     func relay() async throws {
         try await TestServer.run(Self.options) { server in
-            // The other takes no connections itself.
+            // The other process accepts no live-query connections.
             try await server.alongside(["liveQuery": ["classNames": ["Note"]]]) { other in
                 let ann = try await server.signUp("ann")
                 try await server.liveQuery { client in
                     try await client.connect(sessionToken: ann.token)
                     try await client.subscribe(1, "Note", ["where": ["done": ["$exists": false]]])
-                    // The other process listens to nobody; this one does as soon as it is told of something.
+                    // The other process needs a moment to learn that somebody listens.
                     var (made, seen) = (0.0, 0.0)
                     let isConnected = try await eventually {
                         made += 1
@@ -25,7 +25,7 @@ import Testing
                         return seen > 0
                     }
                     #expect(isConnected)
-                    // From then on all come.
+                    // From then on, no event is lost.
                     while seen < made { seen = try await client.next()["object"]?["probe"]?.numberValue ?? made }
                     let text = String(repeating: "é€𝄞\u{301} ", count: 20_000)
                     let id = try await other.create("Note", ["number": 1, "text": .string(text)])

@@ -2,11 +2,10 @@ import JSON
 import TestSupport
 import Testing
 
-/// What becomes of live queries when the sessions behind them end (GHSA-2xm2-xj2q-qgpj).
+/// Live queries whose sessions end (GHSA-2xm2-xj2q-qgpj).
 @Suite struct LiveQuerySessionTests {
     private static let options = TestServer.publishing("Note")
 
-    /// Ways in which a session ends.
     enum Ending: String, CaseIterable {
         case logout, passwordChange, passwordReset, deletedSession, deletedUser
 
@@ -14,7 +13,7 @@ import Testing
             switch self {
             case .logout: _ = try await server.send("POST", "/logout", as: .session(token)).succeeded()
             case .passwordChange:
-                // By another device of the user.
+                // From another device of the user.
                 let other = try await server.send("POST", "/login", ["username": "ann", "password": "secret"])
                     .succeeded()
                 let answer = try await server.send(
@@ -80,7 +79,8 @@ import Testing
                 #expect(try await bobs.next()["object"]?["a"] == 1)
             }
             #expect(try await server.send("GET", "/users/me", as: .session(ann.token)).code == 209)
-            // Who comes again with the token is let in, since clients come again at once, and is told of nothing.
+            // A client that reconnects with the token is accepted, since clients reconnect immediately, but receives no
+            // events.
             try await server.liveQuery { client in
                 try await client.connect(sessionToken: ann.token)
                 let refused = try await client.subscribe(1, "Note")
@@ -118,7 +118,7 @@ import Testing
                     try await client.connect(sessionToken: token)
                     try await client.subscribe(1, "Note", sessionToken: token)
                     _ = try await server.send("POST", "/logout", as: .session(token)).succeeded()
-                    // What has been sent needs no more than the way through the socket.
+                    // An event that was already sent only has to pass through the socket.
                     #expect(try await client.next()["code"] == 209)
                 }
             }
@@ -134,7 +134,7 @@ import Testing
             try await server.liveQuery { client in
                 try await client.connect(sessionToken: ann.token)
                 try await client.subscribe(1, "Note", sessionToken: bob.token)
-                // Has the connection look at its sessions.
+                // Makes the connection check its sessions.
                 _ = try await server.send("PUT", "/users/\(bob.id)", ["color": "red"], as: .session(bob.token))
                     .succeeded()
                 _ = try await server.create("Note", ["a": 1, "ACL": .object([Name(bob.id): ["read": true]])])
@@ -167,7 +167,7 @@ import Testing
                 try await client.connect(sessionToken: ann.token)
                 try await client.subscribe(1, "Note")
                 try await write(1)
-                // Rights are those of the moment in which a change is told: the one before is told of first.
+                // Events use the permissions at the time of delivery, so the test waits for the previous event.
                 _ = try await server.create("Note", ["a": 0])
                 #expect(try await client.next()["object"]?["a"] == 0)
                 try await members("AddRelation")
@@ -178,7 +178,7 @@ import Testing
                 _ = try await server.create("Note", ["a": 4])
                 #expect(try await client.next()["object"]?["a"] == 4)
                 try await server.execute("UPDATE \"_Session\" SET \"expiresAt\" = now() - interval '1 minute'")
-                // Changes of the table itself count when the cached session is too old.
+                // Direct changes of the table apply when the cached session expires.
                 var event: JSONObject = [:]
                 let isOver = try await eventually {
                     _ = try await server.create("Note", ["a": 5])

@@ -2,7 +2,7 @@ import JSON
 import TestSupport
 import Testing
 
-/// Webhooks in the life of live queries: what they are told, and that they refuse.
+/// Webhooks of live-query triggers: their calls, and rejections.
 @Suite struct LiveQueryWebhookTests {
     private static let options = TestServer.publishing("Note")
 

@@ -4,15 +4,14 @@ import JSON
 import TestSupport
 import Testing
 
-/// Web push over TLS, to a stand-in for its hosts.
+/// Web push over TLS to stand-ins for the browsers' push services.
 @Suite struct BrowserPushTests {
-    /// A browser that has subscribed.
+    /// A subscribed browser.
     private struct Browser: Sendable {
         let key = P256.KeyAgreement.PrivateKey()
         let secret = SymmetricKey(size: .bits128).withUnsafeBytes { Array($0) }
         let path: String
 
-        /// The token of its installation.
         var token: String {
             let subscription: JSONValue = [
                 "endpoint": .string("https://updates.push.services.mozilla.com\(path)"),
@@ -24,7 +23,7 @@ import Testing
             return subscription.text
         }
 
-        /// Reads a record of RFC 8188 as RFC 8291 says; nil for what is none.
+        /// Decrypts a record (RFC 8188, RFC 8291), or returns nil if it is invalid.
         func decrypt(_ record: [UInt8]) throws -> JSONValue {
             let salt = record[..<16]
             let length = Int(record[20])
@@ -59,7 +58,7 @@ import Testing
         return Data(base64Encoded: String(plain))
     }
 
-    /// The claims of a VAPID token that the key has signed; nil for another.
+    /// Returns the claims of a VAPID token signed by the key, or nil.
     private static func claims(_ authorization: String?, _ key: P256.Signing.PublicKey) throws -> JSONValue? {
         guard let authorization, authorization.hasPrefix("vapid t="),
             authorization.hasSuffix(", k=\(text(Array(key.x963Representation)))")
@@ -116,14 +115,14 @@ import Testing
                 }
                 let left = try await PushFixture.tokens(server)
                 #expect(left.count == 7 && !left.contains(browsers[2].token))
-                // One that has subscribed for another key is refused, and no other for it.
+                // A subscription for another key is rejected, without affecting others.
                 try await PushFixture.device(server, Browser(path: "/foreign").token, "web")
                 for (id, topic) in [("a_b-1", "a_b-1"), ("a:b", nil)] as [(String, String?)] {
                     let row = try await PushFixture.push(
                         server, ["where": [:], "data": ["alert": "x"], "collapse_id": .string(id)])
                     #expect(row["numSent"] == 2, "\(row.text)")
                     #expect(try await PushFixture.failures(server, row).values.contains("status 403"))
-                    // What is no topic would have every browser's service refuse the notification.
+                    // With an invalid topic, every push service would reject the notification.
                     let request = try #require(standIn.requests.last { $0.path == "/one" })
                     #expect(request.headers["topic"] == topic)
                 }
@@ -169,7 +168,7 @@ import Testing
                 #expect(isSent, "\(requests("web.push.apple.com").count)")
                 let busy = requests("updates.push.services.mozilla.com").map(\.path)
                 #expect(Set(busy).count == busy.count && busy.count < 80)
-                // Some of the first ones may be signed for at the same time.
+                // Some of the first tokens may be signed concurrently.
                 let signed = Set(requests("web.push.apple.com").map { $0.headers["authorization"] ?? "" })
                 #expect(signed.count < 70, "\(signed.count)")
             }

@@ -4,7 +4,7 @@ import Synchronization
 import TestSupport
 import Testing
 
-/// Pushes by Expo's service, to a stand-in for it.
+/// Pushes through a stand-in for Expo's service.
 @Suite struct ExpoPushTests {
     @Test("Expo gets a hundred at a time; a device that it does not know is cleared, and a busy Expo is asked again")
     func expo() async throws {
@@ -30,7 +30,7 @@ import Testing
                 let left = try await PushFixture.tokens(server)
                 #expect(left.count == 249 && !left.contains("t3"))
                 let calls = expo.calls("--/api/v2/push/send")
-                // On a busy machine what is read late comes in a call of its own.
+                // On a busy machine, devices that are read late are sent in a separate call.
                 #expect(calls.count >= 4 && calls.allSatisfy { $0.headers["authorization"] == "Bearer secret" })
                 #expect(calls.allSatisfy { ($0.body.arrayValue ?? []).count <= 100 })
                 let message = try #require(calls[1].body.arrayValue?.first)
@@ -49,7 +49,7 @@ import Testing
                 let answer = try await server.send(
                     "POST", "/push", ["where": [:], "data": ["alert": "x"], "expiration_interval": 3600], as: .master)
                 let id = try #require(answer.headers["x-parse-push-status-id"])
-                // As it is when what came before it took too long.
+                // Simulates a push that expired while it waited for others.
                 try await server.execute(
                     """
                     INSERT INTO "_roost_push_range" ("pushId", "offset", "route", "number", "devices")
@@ -103,7 +103,7 @@ import Testing
     }
 }
 
-/// Says yes once.
+/// Returns true once.
 private final class Once: Sendable {
     private let isTaken = Mutex(false)
 

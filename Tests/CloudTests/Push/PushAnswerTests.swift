@@ -3,17 +3,17 @@ import JSON
 import TestSupport
 import Testing
 
-/// What becomes of devices by the answers of services.
+/// The effect of push services' responses on devices.
 @Suite struct PushAnswerTests {
-    /// A device, how its service answers, and what comes of it.
+    /// A device, its service's responses, and the outcome.
     struct Scenario: Sendable {
         var token: String
         var script: [PushSink.Reply]
-        /// How many requests there are.
+        /// The expected number of requests.
         var requests: Int
-        /// Why it is not reached; nil where it is.
+        /// The reason of the failure, or nil on success.
         var reason: String?
-        /// Whether its token is removed.
+        /// Whether the device's token is removed.
         var isCleared = false
     }
 
@@ -86,11 +86,11 @@ import Testing
         Scenario(
             token: "g8", script: [.answer(.init(status: 502, body: "<html>Bad Gateway</html>")), .good], requests: 2),
         Scenario(token: "g9", script: [.reset, .reset, .good], requests: 3),
-        // A token of a browser or of an Apple device that calls itself one of Android's.
+        // A token of a browser or an Apple device with the type `android`.
         Scenario(
             token: "ga", script: [.failure(401, "THIRD_PARTY_AUTH_ERROR")], requests: 1,
             reason: "THIRD_PARTY_AUTH_ERROR"),
-        // A project that there is not: its tokens are none the worse.
+        // An unknown project doesn't invalidate tokens.
         Scenario(token: "gb", script: [.failure(404, "NOT_FOUND")], requests: 1, reason: "NOT_FOUND"),
         Scenario(token: "ü", script: [], requests: 0, reason: "InvalidRegistration"),
     ]
@@ -101,12 +101,12 @@ import Testing
         for scenario in Self.google { manners.scripts[scenario.token] = scenario.script }
         try await PushFixture.run(manners) { server, sink in
             try await Self.expect(Self.google, "android", server, sink, others: 0)
-            // A device that was reached twice knows the notification again.
+            // A device that received the notification twice can recognize the duplicate.
             let ids = sink.notifications.filter { $0.token == "g9" }.map { notification in
                 notification.body["message"]?["android"]?["data"]?["push_id"]
             }
             #expect(Set(ids).count == 1)
-            // None of the answers keeps others from the next push.
+            // None of the failures prevents the next push to other devices.
             let row = try await PushFixture.push(
                 server, ["where": ["deviceToken": ["$in": ["g0", "g9"]]], "data": ["alert": "x"]])
             #expect(row["numSent"] == 2, "\(row.text)")
@@ -199,7 +199,7 @@ import Testing
         var manners = PushSink.Manners()
         manners.scripts = ["ab": [.failure(429, "TooManyRequests", retryAfter: 20)]]
         try await PushFixture.run(manners, ["queueOptions": ["batchSize": 40]]) { server, sink in
-            // One in each of the ranges of ten that are taken first.
+            // One device in each of the first ranges of ten.
             try await server.execute(
                 """
                 INSERT INTO "_Installation" ("objectId", "createdAt", "updatedAt", "deviceType", "deviceToken",
@@ -230,7 +230,7 @@ import Testing
             try await PushFixture.device(server, "ac01")
             let row = try await PushFixture.push(server, ["where": [:], "data": ["alert": "x"]])
             #expect(row["numSent"] == 21 && row["numFailed"] == 1, "\(row.text)")
-            // What another device waits for is not waited for.
+            // A retry of one device doesn't delay the others.
             let sent = sink.notifications
             #expect(sent.last?.token == "ab01" && sent.count { $0.token == "ac01" } == 2)
             let tries = sent.filter { $0.token == "ab01" }.map(\.at)

@@ -4,9 +4,9 @@ import Subprocess
 import TestSupport
 import Testing
 
-/// Certificates by which the server says to Apple who it is.
+/// Client certificates for Apple's push service.
 @Suite struct PushCertificateTests {
-    /// Makes a PKCS#12 file of a certificate, as the programs of Apple's export it.
+    /// Creates a PKCS#12 file like those exported by Apple's tools.
     private static func archive(_ pair: (certificate: String, key: String), password: String) async throws -> String {
         let folder = FileManager.default.temporaryDirectory.path + "/roost-p12-\(UUID().uuidString)"
         defer { try? FileManager.default.removeItem(atPath: folder) }

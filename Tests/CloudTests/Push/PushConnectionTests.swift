@@ -3,7 +3,7 @@ import JSON
 import TestSupport
 import Testing
 
-/// Connections to push services: as HTTP/2 has them, and as they break.
+/// HTTP/2 connections to push services, and their failures.
 @Suite struct PushConnectionTests {
     @Test(
         "A connection that refuses streams, has one only or says GOAWAY neither doubles a notification nor loses one",
@@ -142,7 +142,7 @@ import Testing
             let counts = Dictionary(sink.tokens.map { ($0, 1) }, uniquingKeysWith: +)
             #expect(counts.count == 41 && counts["cc01"] == 2)
             #expect(counts.values.allSatisfy { $0 <= 2 })
-            // What was sent twice is known to be the same by its id.
+            // Duplicates have the same id.
             for token in counts.keys {
                 let ids = Set(sink.notifications.filter { $0.token == token }.map { $0.headers["apns-id"] })
                 #expect(ids.count == 1 && ids.first.map { $0 != nil } == true)

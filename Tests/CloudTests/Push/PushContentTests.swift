@@ -3,7 +3,7 @@ import JSON
 import TestSupport
 import Testing
 
-/// What services are sent, as it comes to a sink.
+/// The notifications that push services receive.
 @Suite struct PushContentTests {
     @Test(
         "Data become the payload of Apple's devices as parse-server makes it, and what Apple reads inside of aps goes there"

@@ -4,9 +4,8 @@ import Logging
 import TestSupport
 import Testing
 
-/// What tests of pushes have in common: a server with a sink, devices, and pushes with the rows that come of them.
+/// A server with a push sink, devices and pushes.
 enum PushFixture {
-    /// Runs a server with a sink for Apple's and Google's devices.
     static func run(
         _ manners: PushSink.Manners = PushSink.Manners(), _ changes: JSONObject = [:], options: JSONObject = [:],
         logger: Logger = TestServer.quietLogger,
@@ -28,7 +27,7 @@ enum PushFixture {
         }
     }
 
-    /// Makes an installation and gives its id.
+    /// Creates an installation and returns its id.
     @discardableResult
     static func device(
         _ server: TestServer, _ token: String, _ type: String = "ios", _ fields: JSONObject = [:]
@@ -43,7 +42,7 @@ enum PushFixture {
             .string("objectId")
     }
 
-    /// Sends a push and waits for the end of its row.
+    /// Sends a push, waits for its end and returns its `_PushStatus` row.
     static func push(_ server: TestServer, _ body: JSONValue) async throws -> JSONValue {
         let answer = try await server.send("POST", "/push", body, as: .master).succeeded()
         #expect(answer["result"] == true)
@@ -61,7 +60,6 @@ enum PushFixture {
         return row
     }
 
-    /// Makes many installations at once.
     static func fill(_ server: TestServer, _ count: Int, prefix: String = "aa") async throws {
         for start in stride(from: 0, to: count, by: 50) {
             let requests = (start..<min(start + 50, count)).map { number -> JSONValue in
@@ -79,17 +77,15 @@ enum PushFixture {
         }
     }
 
-    /// The id of an object.
     static func id(_ object: JSONValue) -> String { object["objectId"]?.stringValue ?? "" }
 
-    /// The installations that have a token.
     static func tokens(_ server: TestServer) async throws -> Set<String> {
         let found = try await server.find(
             "_Installation", ["where": ["deviceToken": ["$exists": true]], "limit": 1000], as: .master)
         return Set(found.results.compactMap { $0["deviceToken"]?.stringValue })
     }
 
-    /// The reasons for which devices of a push were not reached, by their tokens.
+    /// The failure reasons of a push by device token.
     static func failures(_ server: TestServer, _ row: JSONValue) async throws -> [String: String] {
         let answer = try await server.send("GET", "/push/\(id(row))/failures", as: .master)
         var reasons: [String: String] = [:]

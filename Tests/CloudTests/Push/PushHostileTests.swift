@@ -3,11 +3,11 @@ import JSON
 import TestSupport
 import Testing
 
-/// Installations as hostile clients write them: they keep nobody else from what a push is for.
+/// Installations of malicious clients must not prevent pushes to others.
 @Suite struct PushHostileTests {
-    /// Writes many installations into the table.
+    /// Inserts many installations into the table.
     ///
-    /// - Parameter columns: Columns of each, and their values; `n` is its number.
+    /// - Parameter columns: The columns and their SQL values, which may contain the installation's number `n`.
     private static func fill(_ server: TestServer, _ count: Int, _ columns: [(name: String, value: String)])
         async throws
     {
@@ -53,7 +53,7 @@ import Testing
     @Test("Texts of many megabytes in installations keep nobody from a push")
     func longTexts() async throws {
         try await PushFixture.run { server, sink in
-            // More than a result may have.
+            // More than fit in one result.
             try await Self.fill(
                 server, 14,
                 [

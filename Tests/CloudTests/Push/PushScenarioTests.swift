@@ -4,9 +4,9 @@ import Logging
 import TestSupport
 import Testing
 
-/// What reaches devices of what a push says: audiences, times, badges, header fields, and the forms of each service.
+/// The delivery of each part of a push: audience, time, badge, headers, and each service's format.
 @Suite struct PushScenarioTests {
-    /// The one notification that a push of data to one iPhone makes.
+    /// Returns the notification of a push to a single iPhone.
     private static func notification(
         _ body: JSONObject, _ device: JSONObject = [:], logger: Logger = TestServer.quietLogger
     ) async throws -> (PushSink.Notification, JSONValue) {
@@ -144,7 +144,7 @@ import Testing
         let address = "https://oauth2.googleapis.com/token"
         try await PushSink.run { sink in
             let answer: IdentityStandIn.Answer = { request in
-                // Slow, so that all that begins meanwhile waits for the same answer.
+                // Slow, so that concurrent requests wait for the same response.
                 try? await Task.sleep(for: .milliseconds(300))
                 let form = URLComponents(string: "?\(request.body)")?.queryItems ?? []
                 let claims = sink.claims(ofAssertion: form.first { $0.name == "assertion" }?.value ?? "")

@@ -3,12 +3,12 @@ import JSON
 import TestSupport
 import Testing
 
-/// Pushes that wait for their time, and those that another process takes over.
+/// Scheduled pushes, and pushes that another process takes over.
 @Suite struct PushScheduleTests {
     @Test("A scheduled push is sent at its time, not before, once, and not at all when its row is removed")
     func scheduled() async throws {
         try await PushFixture.run { server, sink in
-            // Of two servers one sends it.
+            // One of the two servers sends the push.
             try await server.alongside(["push": ["ios": sink.apple("app.one")]]) { _ in
                 try await Self.expectScheduled(server, sink)
             }
@@ -18,7 +18,7 @@ import Testing
     private static func expectScheduled(_ server: TestServer, _ sink: PushSink) async throws {
         try await PushFixture.device(server, "ab01", "ios", ["badge": 1])
         let asked = ContinuousClock.now
-        // Whole seconds: it is 2 to 3 of them.
+        // Rounded down to whole seconds, so due in 2 to 3 seconds.
         let soon = Date.now.addingTimeInterval(3).ISO8601Format()
         let far = "2126-01-01T10:00:00Z"
         let answers = try await [soon, far, far].asyncMap { time in
@@ -34,7 +34,7 @@ import Testing
         #expect(sink.notifications.map { $0.body["aps"]?["badge"] } == [.number(2)])
         let at = try #require(sink.notifications.first).at
         #expect(at - asked >= .seconds(2) && at - asked < .seconds(5.5))
-        // Moved to now, the other one is sent as well.
+        // The second push is moved to the past, so it is sent, too.
         _ = try await server.send(
             "PUT", "/classes/_PushStatus/\(answers[2])", ["pushTime": "2020-01-01T10:00:00.000Z"], as: .master
         ).succeeded()
@@ -65,7 +65,7 @@ import Testing
             let answer = try await server.send(
                 "POST", "/push", ["where": [:], "data": ["badge": "Increment"]], as: .master)
             let id = try #require(answer.headers["x-parse-push-status-id"])
-            // As a process leaves it that ends after it has changed the badges.
+            // The state after a process died between changing badges and sending.
             try await server.execute(
                 """
                 INSERT INTO "_roost_push_range" ("pushId", "offset", "route", "number", "devices", "owner",
@@ -152,7 +152,7 @@ import Testing
                 let id = try #require(answer.headers["x-parse-push-status-id"])
                 let isSent = try await eventually { sink.tokens == ["ab01"] }
                 #expect(isSent)
-                // As it is left where the process did not learn that it has the range, or could not settle it.
+                // The state after a process failed to record that it owns or completed the range.
                 try await server.execute(
                     """
                     INSERT INTO "_roost_push_range" ("pushId", "offset", "route", "number", "devices", "owner",
@@ -216,7 +216,7 @@ import Testing
         try await PushFixture.run { server, sink in
             try await PushFixture.device(server, "ab01", "ios", ["timeZone": "Europe/London"])
             try await PushFixture.device(server, "ac01", "ios", ["timeZone": "Nowhere/Land"])
-            // That time has begun in Kiritimati, and comes to London in hours.
+            // That local time has passed in Kiritimati, and is hours away in London.
             let text = String(Date.now.addingTimeInterval(10 * 3600).ISO8601Format().dropLast())
             let answer = try await server.send(
                 "POST", "/push", ["where": [:], "push_time": .string(text), "data": ["alert": "x"]], as: .master)

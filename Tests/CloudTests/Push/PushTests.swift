@@ -4,7 +4,7 @@ import Postgres
 import TestSupport
 import Testing
 
-/// Pushes, from the request to the services: real HTTP/2 with TLS, real signatures, a real database.
+/// Pushes from request to delivery, with real HTTP/2, TLS, signatures and database.
 @Suite struct PushTests {
     @Test("A push reaches each device of its audience once, and its row counts them by type")
     func plain() async throws {
@@ -132,7 +132,7 @@ import Testing
                 let device = try await server.send("GET", "/installations/\(id)", as: .master)
                 #expect(device["badge"] == .number(badge))
             }
-            // Those that had a badge when they were chosen are sent to, whatever becomes of it.
+            // Devices selected by their badge receive the push, even if it changes the badge.
             sink.forget()
             _ = try await PushFixture.push(
                 server, ["where": ["badge": 5], "data": ["badge": ["__op": "increment", "amount": -2]]])
@@ -160,7 +160,7 @@ import Testing
                 let device = try await server.send("GET", "/installations/\(id)", as: .master)
                 #expect(device["badge"] == .number(badge))
             }
-            // What was left as it was is done by the next push.
+            // The next push updates the badges that could not be changed before.
             _ = try await PushFixture.push(server, ["where": [:], "data": ["badge": "Increment"]])
             for (id, badge) in [(locked, 5.0), (free, 9)] {
                 let device = try await server.send("GET", "/installations/\(id)", as: .master)

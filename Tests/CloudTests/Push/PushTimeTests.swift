@@ -3,7 +3,7 @@ import JSON
 import TestSupport
 import Testing
 
-/// When pushes are sent: moments, times of devices, and what keeps servers from sending in time.
+/// Push times: absolute times, device-local times, and delays.
 @Suite struct PushTimeTests {
     @Test(
         "A time is that of the zone that it names, or where a device is; what is past is sent at once",
@@ -50,13 +50,13 @@ import Testing
             }
             try await PushFixture.device(server, "ae")
             try await PushFixture.device(server, "af", "ios", ["timeZone": "Nowhere/Land"])
-            // In an hour it is that time in Kiritimati, first of all zones.
+            // In an hour, it is that local time in Kiritimati, the first of all zones.
             let wanted = Date.now.addingTimeInterval(3600 + 14 * 3600)
             let text = String(wanted.ISO8601Format().dropLast())
             let answer = try await server.send(
                 "POST", "/push", ["where": [:], "push_time": .string(text), "data": ["alert": "x"]], as: .master)
             let id = try #require(answer.headers["x-parse-push-status-id"])
-            // The devices are sorted by their zones, and then that moment comes.
+            // The devices are grouped by time zone, and then the first group is due.
             try await server.execute("UPDATE \"_roost_push_part\" SET \"due\" = now()")
             let isSorted = try await eventually {
                 try await server.texts("SELECT \"offset\" FROM \"_roost_push_part\"").count == 3
@@ -72,7 +72,7 @@ import Testing
                 return row["sentPerUTCOffset"] == ["14": 1]
             }
             #expect(isCounted && row["status"] == "running", "\(row.text)")
-            // The other zones' moments come.
+            // The other zones are due.
             try await server.execute("UPDATE \"_roost_push_part\" SET \"due\" = now()")
             row = try await PushFixture.row(server, id)
             #expect(row["numSent"] == 3 && row["status"] == "succeeded", "\(row.text)")

@@ -3,7 +3,7 @@ import JSON
 import TestSupport
 import Testing
 
-/// Trial runs, and what keeps pushes within bounds.
+/// Dry runs, and limits on pushes.
 @Suite struct PushTrialRunTests {
     @Test("A trial run counts and renders, contacts nobody, and changes no badge")
     func dryRun() async throws {
@@ -66,7 +66,7 @@ import Testing
             let body: JSONValue = ["where": [:], "data": ["alert": "x"]]
             let refused = try await server.send("POST", "/push", body, as: .master)
             #expect(refused["code"] == 115 && refused["error"] == "100 pushes are waiting to be sent already")
-            // Scheduled ones do not count.
+            // Scheduled pushes don't count towards the limit.
             try await server.execute("UPDATE \"_roost_push_part\" SET \"due\" = now() + interval '1 day'")
             _ = try await server.send("POST", "/push", body, as: .master).succeeded()
         }
@@ -78,7 +78,7 @@ import Testing
             let device = try await PushFixture.device(server, "dead01")
             let row = try await PushFixture.push(server, ["where": [:], "data": ["alert": "x"]])
             #expect(try await PushFixture.tokens(server) == [])
-            // As docs/push.md says.
+            // The statement in docs/push.md.
             try await server.execute(
                 """
                 UPDATE "_Installation" AS device SET "deviceToken" = dead."token", "updatedAt" = now()

@@ -1,9 +1,8 @@
 import Crypto
 import NIOCore
 
-/// Megabytes, each filled with its number, so that a long file takes no memory of a test.
+/// A sequence of 1 MB blocks, each filled with its index, so that a long file takes little memory.
 struct Blocks: AsyncSequence, Sendable {
-    /// How many there are.
     let count: Int
 
     static let size = 1024 * 1024
@@ -12,14 +11,14 @@ struct Blocks: AsyncSequence, Sendable {
         ByteBuffer(repeating: UInt8(truncatingIfNeeded: number), count: size)
     }
 
-    /// The sum of all bytes.
+    /// The hash of all blocks.
     var digest: SHA256.Digest {
         var sum = Sum()
         for number in 0..<count { sum.add(Self.block(number)) }
         return sum.digest
     }
 
-    /// A sum that grows with what is read.
+    /// An incremental hash.
     struct Sum {
         private var hash = SHA256()
         var digest: SHA256.Digest { hash.finalize() }

@@ -2,12 +2,12 @@ import Foundation
 import JSON
 import TestTools
 
-/// Amazon's own library for Python, which `scripts/test_libraries.sh` installs: a second opinion on signatures, keys and what
-/// lies in a bucket.
+/// Amazon's Python library, installed by `scripts/test_libraries.sh`. Verifies signatures, keys and bucket contents
+/// independently.
 enum Botocore {
     struct Failure: Error { let output: String }
 
-    /// Asks it for something; `s3_client.py` has the words.
+    /// Runs a command of `s3_client.py`.
     static func ask(_ arguments: [String], input: JSONValue = .null) async throws -> JSONValue {
         let script = Checkout.path("Tests/FileStoresTests/Support/s3_client.py")
         let outcome = try await Program.run(
@@ -17,6 +17,5 @@ enum Botocore {
         return try JSONValue(parsing: Array(outcome.output.utf8))
     }
 
-    /// The key and the secret of a store of tests.
     static let keys = ["test:tester", "testing"]
 }

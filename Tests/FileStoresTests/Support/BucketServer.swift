@@ -15,9 +15,8 @@ import TestTools
     import SystemPackage
 #endif
 
-/// A store that speaks S3, checks signatures and is not ours: Swift's of OpenStack. One serves all tests.
+/// OpenStack Swift, a third-party S3-compatible store that checks signatures. All tests share one server.
 enum BucketServer {
-    /// Whether it can be had here.
     static let isInstalled = FileManager.default.fileExists(atPath: "/usr/bin/swift-proxy-server")
 
     private static let started = Task {
@@ -42,10 +41,9 @@ enum BucketServer {
 
     struct Unavailable: Error { let reason: String }
 
-    /// The port that it listens on.
     static var port: Int { get async throws { try await started.value } }
 
-    /// The options of the adapter for a bucket in which a test is alone.
+    /// The adapter options for a bucket prefix that only this test uses.
     static func options(_ others: JSONObject? = nil, endpointPort: Int? = nil) async throws -> JSONObject {
         let port = if let endpointPort { endpointPort } else { try await port }
         var overrides: JSONObject = [
@@ -66,13 +64,11 @@ enum BucketServer {
         return options
     }
 
-    /// The adapter for a bucket in which a test is alone.
     static func adapter(_ others: JSONObject? = nil, endpointPort: Int? = nil) async throws -> JSONObject {
         let options = try await options(others, endpointPort: endpointPort)
         return ["filesAdapter": ["module": "@parse/s3-files-adapter", "options": .object(options)]]
     }
 
-    /// Runs `body` with a storage in a bucket.
     @discardableResult
     static func withStorage<R>(
         _ others: JSONObject? = nil, endpointPort: Int? = nil, logger: Logger = TestServer.quietLogger,
@@ -99,7 +95,7 @@ enum BucketServer {
 }
 
 extension S3Storage {
-    /// The number of uploads that were begun and have not ended.
+    /// The number of unfinished multipart uploads.
     func openUploads() async throws -> Int {
         let prefix = client.bucket.prefix.replacing("/", with: "%2F")
         let (_, body) = try await client.exchange(S3Request("GET", nil, query: ["uploads=", "prefix=\(prefix)"]))
@@ -108,7 +104,6 @@ extension S3Storage {
 }
 
 extension FileStorage {
-    /// All bytes of a file, or of a part of it; nil if there is none.
     func read(_ name: String, _ range: Range<Int64>? = nil) async throws -> [UInt8]? {
         guard let file = try await open(name: name) else { return nil }
         var bytes: [UInt8] = []
@@ -116,7 +111,6 @@ extension FileStorage {
         return bytes
     }
 
-    /// The names of all files.
     func names(prefix: String = "") async throws -> [String] {
         var names: [String] = []
         try await visit(prefix: prefix) { names.append($0.name) }
@@ -124,7 +118,7 @@ extension FileStorage {
     }
 }
 
-/// Bytes that come in chunks, and may end in an error.
+/// Bytes in chunks, optionally followed by an error.
 struct Chunks: AsyncSequence, Sendable {
     struct Broken: Error {}
 

@@ -1,7 +1,6 @@
 import Foundation
 
-/// A port to which no connection can be made, and that does not say so: its queue is full, and the system drops what comes, as
-/// the firewall of a network does.
+/// A port whose connection attempts are dropped, like by a firewall. Its accept queue is full.
 final class FullPort: Sendable {
     let port: Int
     private let descriptors: [Int32]
@@ -26,7 +25,7 @@ final class FullPort: Sendable {
             }
         }
         guard isOpen else { throw Failure() }
-        // The first is let into the queue, which has room for no other.
+        // The first connection fills the queue.
         let visitors = (0..<4).map { _ in
             let visitor = socket(AF_INET, Self.streamType, 0)
             _ = fcntl(visitor, F_SETFL, O_NONBLOCK)

@@ -3,7 +3,7 @@ import JSON
 import TestSupport
 import TestTools
 
-/// What Google adds to a store, before the bucket server: service accounts, tokens, names of header fields.
+/// A proxy in front of the bucket server that adds Google's service accounts, tokens and header names.
 struct GoogleStore: Sendable {
     let folder: String
     let port: Int
@@ -11,7 +11,7 @@ struct GoogleStore: Sendable {
     var address: String { "http://127.0.0.1:\(port)" }
     var accountFile: String { folder + "/account.json" }
 
-    /// The options of the adapter for a bucket in which a test is alone.
+    /// The adapter options for a bucket prefix that only this test uses.
     func options(_ others: JSONObject = [:]) -> JSONObject {
         var options: JSONObject = [
             "projectId": "songs", "keyFilename": .string(accountFile), "bucket": "files",
@@ -21,31 +21,26 @@ struct GoogleStore: Sendable {
         return options
     }
 
-    /// The adapter.
     func adapter(_ others: JSONObject = [:]) -> JSONObject {
         ["filesAdapter": ["module": "@parse/gcs-files-adapter", "options": .object(options(others))]]
     }
 
-    /// The requests that came.
     var requests: [JSONValue] {
         let text = (try? String(contentsOfFile: folder + "/requests", encoding: .utf8)) ?? ""
         return text.split(separator: "\n").compactMap { try? JSONValue(parsing: Array($0.utf8)) }
     }
 
-    /// How many tokens were asked for.
     var tokenRequests: Int { requests.count { $0["path"] == "/token" } }
 
-    /// Refuses all tokens of before.
+    /// Revokes all tokens.
     func revoke() throws { try write("", "revoke") }
 
-    /// Gives tokens for so many seconds.
     func setLifetime(_ seconds: Double) throws { try write("\(seconds)", "lifetime") }
 
     private func write(_ text: String, _ name: String) throws {
         try text.write(toFile: "\(folder)/\(name)", atomically: true, encoding: .utf8)
     }
 
-    /// Starts one, runs `body`, and stops it.
     static func run<R: Sendable>(_ body: @Sendable @escaping (GoogleStore) async throws -> R) async throws -> R {
         let folder = FileManager.default.temporaryDirectory.path + "/roost-google-\(UUID().uuidString)"
         try FileManager.default.createDirectory(atPath: folder, withIntermediateDirectories: true)

@@ -4,16 +4,16 @@ import JSON
 import NIOCore
 import Testing
 
-/// What every store of files must do. Each check needs a store without files.
+/// Requirements of every file store. Each check needs an empty store.
 enum StorageContract {
-    /// Names that uploads give and stores must keep byte for byte.
+    /// File names that stores must preserve byte for byte.
     static let names = [
         "a b.txt", "caf\u{E9}.txt", "cafe\u{301}.txt", "%41.txt", "x'()*!.txt", "🎵.mp3", "dir/sub/a.txt",
     ]
 
-    /// Expects files of the given sizes to come back byte for byte, the last one in parts, too.
+    /// Expects that files of the given sizes are stored unchanged. Reads the last one in ranges, too.
     ///
-    /// - Parameter body: Runs while a file is stored, with its contents.
+    /// - Parameter body: Runs with the contents while a file is stored.
     static func expectRoundTrips(
         _ storage: any FileStorage, sizes: [Int], _ body: (Chunks) async throws -> Void = { _ in }
     ) async throws {
@@ -41,7 +41,7 @@ enum StorageContract {
         }
     }
 
-    /// Expects files to keep their names byte for byte: stored, listed, described, read and deleted.
+    /// Expects that file names are preserved byte for byte by all operations.
     ///
     /// - Parameter body: Runs while all files are stored.
     static func expectNames(
@@ -68,7 +68,7 @@ enum StorageContract {
         }
     }
 
-    /// Expects an upload that breaks off to leave nothing, or the file that was there before.
+    /// Expects that an aborted upload leaves nothing, or the previous file.
     static func expectNothing(ofBrokenUploadOf size: Int, in storage: any FileStorage) async throws {
         func breakOff() async {
             await #expect(throws: Chunks.Broken.self) {

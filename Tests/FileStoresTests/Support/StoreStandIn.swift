@@ -4,12 +4,11 @@ import NIOHTTP1
 import NIOPosix
 import Synchronization
 
-/// A store that answers as a test says: faults that no real one has on demand.
+/// A fake store whose responses each test defines, for faults that real stores don't have on demand.
 final class StoreStandIn: Sendable {
-    /// A request that came.
     struct Call: Sendable {
         var method: String
-        /// The path with its query.
+        /// The path and the query.
         var target: String
         var headers: [String: String]
         var body: [UInt8]
@@ -17,18 +16,18 @@ final class StoreStandIn: Sendable {
         func has(_ parameter: String) -> Bool { target.contains(parameter) }
     }
 
-    /// What is answered.
+    /// A response to a request.
     enum Answer: Sendable {
         case reply(Int, headers: [(String, String)] = [], body: String = "")
-        /// Nothing: the connection is closed.
+        /// Closes the connection without a response.
         case close
-        /// Nothing, and the connection stays open.
+        /// Keeps the connection open without a response.
         case silence
-        /// A body that is shorter than announced.
+        /// Sends a body shorter than its Content-Length.
         case cut(String, length: Int)
-        /// A body of which no more comes, while the connection stays open.
+        /// Sends a part of the body and keeps the connection open.
         case stall(String, length: Int)
-        /// A body whose length is not announced.
+        /// Sends a body without a Content-Length.
         case unmeasured(String)
 
         static func error(_ status: Int, _ code: String, headers: [(String, String)] = []) -> Answer {
@@ -36,7 +35,7 @@ final class StoreStandIn: Sendable {
         }
     }
 
-    /// Gives the answer to a request and its number, from 1.
+    /// Returns the response to a request. The second argument is the request's number, from 1.
     typealias Behaviour = @Sendable (Call, Int) -> Answer
 
     private let state = Mutex<(calls: [Call], port: Int, connections: Int)>(([], 0, 0))
@@ -46,7 +45,6 @@ final class StoreStandIn: Sendable {
 
     var port: Int { state.withLock { $0.port } }
     var calls: [Call] { state.withLock { $0.calls } }
-    /// How many connections are open.
     var connections: Int { state.withLock { $0.connections } }
 
     fileprivate func count(_ change: Int) { state.withLock { $0.connections += change } }
@@ -59,9 +57,6 @@ final class StoreStandIn: Sendable {
         return behaviour(call, number)
     }
 
-    /// Starts a store, runs `body`, and stops it.
-    ///
-    /// - Parameter behaviour: Gives the answer to a request and its number, from 1.
     static func run<R>(
         port: Int = 0, _ behaviour: @escaping Behaviour, _ body: (StoreStandIn) async throws -> R
     ) async throws -> R {

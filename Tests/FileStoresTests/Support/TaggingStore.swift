@@ -2,10 +2,9 @@ import Foundation
 import TestSupport
 import TestTools
 
-/// A store with tags, permissions and encryption of objects, which is not ours: moto's, that `scripts/test_libraries.sh`
-/// installs. It checks no signature.
+/// moto, a third-party store with object tags, ACLs and encryption, installed by `scripts/test_libraries.sh`. It
+/// doesn't check signatures.
 enum TaggingStore {
-    /// Starts one, runs `body` with its port, and stops it.
     static func run<R: Sendable>(_ body: @Sendable @escaping (Int) async throws -> R) async throws -> R {
         let folder = FileManager.default.temporaryDirectory.path + "/roost-tags-\(UUID().uuidString)"
         try FileManager.default.createDirectory(atPath: folder, withIntermediateDirectories: true)

@@ -9,7 +9,7 @@ import Testing
 
 @Suite("The drain before the end")
 struct DrainTests {
-    /// A server that is told to end while clients go on asking.
+    /// Runs a server that is shut down while clients send requests.
     private static func run(
         drain: Duration, firstRequest: Duration = .seconds(2), handler: EchoHandler = EchoHandler(),
         _ body: @Sendable (TransportClient, ServiceGroup) async throws -> Void
@@ -17,7 +17,7 @@ struct DrainTests {
         var limits = HTTPServer.Limits()
         limits.drain = drain
         limits.firstRequest = firstRequest
-        // A machine that stands still for a while ends nothing that is under way.
+        // A stalled machine must not abort requests in progress.
         limits.shutdown = .seconds(120)
         let logger = Logger(label: "test") { _ in SwiftLogNoOpLogHandler() }
         let configuration = try TransportServer.configuration()
@@ -38,7 +38,6 @@ struct DrainTests {
         try outcome.get()
     }
 
-    /// What clients saw.
     private final class Log: Sendable {
         struct State {
             var answers = 0
@@ -49,7 +48,7 @@ struct DrainTests {
         let state = Mutex(State())
     }
 
-    /// Asks on one connection until the server ends it; an answer that does not come, or is no success, is a failure.
+    /// Sends requests on a connection until the server closes it. Missing and unsuccessful responses are failures.
     private static func ask(_ client: TransportClient, _ log: Log) async throws {
         try await client.connect { connection in
             while !log.state.withLock({ $0.isTakenOut }) {
@@ -123,7 +122,7 @@ struct DrainTests {
     func lastConnection() async throws {
         try await Self.run(drain: .seconds(3), firstRequest: .seconds(60)) { client, group in
             try await client.connect { connection in
-                // The server has long accepted the connection when the drain ends.
+                // The server has accepted the connection long before the drain ends.
                 await group.triggerGracefulShutdown()
                 let isClosed = try await eventually { (try? await client.request("GET", "/parse/health")) == nil }
                 #expect(isClosed)

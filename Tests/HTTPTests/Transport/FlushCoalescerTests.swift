@@ -6,7 +6,7 @@ import Testing
 
 @Suite("When answers are sent")
 struct FlushCoalescerTests {
-    /// Connections of one event loop, whose turns end when it is told so.
+    /// Connections of an event loop whose turns the test ends.
     private struct Connections {
         let eventLoop = EmbeddedEventLoop()
         let channels: [EmbeddedChannel]
@@ -18,7 +18,7 @@ struct FlushCoalescerTests {
             connections = channels.map { HTTPConnection($0, flushCoalescer: flushCoalescer) }
         }
 
-        /// What has left on a connection.
+        /// The text sent on a connection.
         func sent(_ index: Int) throws -> String {
             var text = ""
             while let buffer = try channels[index].readOutbound(as: ByteBuffer.self) { text += String(buffer: buffer) }

@@ -5,23 +5,22 @@ import Testing
 
 @Suite("How much of what a client sends is passed on")
 struct ReadPacerTests {
-    /// Asks for more only when it is told to, and keeps what it gets.
+    /// Reads only when the test allows it, and records the data.
     private final class Reader: ChannelDuplexHandler {
         typealias InboundIn = ByteBuffer
         typealias OutboundIn = ByteBuffer
 
         private(set) var received: [String] = []
         private(set) var hasEnd = false
-        /// How long it takes for a piece.
+        /// The time needed per chunk.
         var time = Duration.zero
         private(set) var knowsOfEnd = false
-        /// The bytes of a body that are to come, and what comes after them.
+        /// The number of body bytes to expect, and what follows them.
         var bodyToCome = 0
         var expected = ReadPacer.Expected.head
-        /// How often it may ask.
         private var allowance = 0
 
-        /// Takes so many pieces more.
+        /// Allows a number of further chunks.
         func take(_ count: Int, of channel: EmbeddedChannel) {
             allowance += count
             channel.read()
@@ -54,7 +53,7 @@ struct ReadPacerTests {
     private let input: HeldInput
     private let turns = Turns()
 
-    /// Turns that come at once, or when they are told to.
+    /// Runs turns immediately, or when the test says so.
     private final class Turns {
         var isHeld = false
         var isLate = false
@@ -83,7 +82,7 @@ struct ReadPacerTests {
         try channel.connect(to: SocketAddress(ipAddress: "127.0.0.1", port: 1)).wait()
     }
 
-    /// Text of so many bytes, no two slices of which are the same.
+    /// A text of the given size without repeated slices.
     private static func text(_ size: Int) -> String {
         String((0..<size / 10 + 1).map { "\(1_000_000_000 + $0)" }.joined().prefix(size))
     }
@@ -151,13 +150,13 @@ struct ReadPacerTests {
         #expect(reader.received == Array(repeating: Self.head, count: 3))
         reader.take(17, of: channel)
         #expect(reader.received.count == 20)
-        // What looks like heads inside of a body is none.
+        // A body is not split, even if it contains what looks like heads.
         let body = String(repeating: "\r\n\r\n", count: 100)
         reader.bodyToCome = body.utf8.count
         try send(body + String(repeating: Self.head, count: 2))
         reader.take(2, of: channel)
         #expect(reader.received.suffix(2) == [body, Self.head])
-        // One that fits is cut as well.
+        // Input that fits is split, too.
         reader.take(2, of: channel)
         try send(String(repeating: Self.head, count: 2))
         #expect(reader.received.suffix(3) == [Self.head, Self.head, Self.head])
@@ -227,7 +226,7 @@ struct ReadPacerTests {
         reader.take(100, of: channel)
         #expect(reader.received.map(\.utf8.count).reduce(0, +) == HeldInput.uncounted + 100_000)
         #expect(input.takePassed() == HeldInput.uncounted + 100_000)
-        // Whoever takes them counts them off.
+        // The receiver subtracts the bytes that it takes.
         input.remove(50_000)
         #expect(transferTimeout.heldBytes == HeldInput.uncounted + 50_000)
         input.remove(50_000)
@@ -241,7 +240,7 @@ struct ReadPacerTests {
         #expect(transferTimeout.hold(other, bytes: 1024 * 1024))
         transferTimeout.rest(other)
         try send(Self.text(HeldInput.uncounted + 1))
-        // What comes before it is closed would follow nothing.
+        // Bytes received before the connection is closed are discarded, because earlier ones are missing.
         reader.take(1, of: channel)
         try send("a")
         #expect(reader.received.isEmpty)

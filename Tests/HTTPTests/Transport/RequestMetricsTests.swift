@@ -3,7 +3,7 @@ import MetricsTestKit
 import TestSupport
 import Testing
 
-/// What a deployment that keeps figures learns of requests.
+/// Request metrics.
 @Suite struct RequestMetricsTests {
     @Test("The time of each request is kept by method and status")
     func durations() async throws {

@@ -106,7 +106,7 @@ struct RequestPartsTests {
         let late = turn.isOver(hasRequest: true, at: now + .milliseconds(1))
         #expect(!inTime)
         #expect(late)
-        // One that waits for its client begins anew.
+        // A connection that waits for its client starts a new turn.
         turn = AnswerTurn(at: now)
         for _ in 0..<20 {
             let last = turn.isOver(hasRequest: false, at: now + .seconds(1))
@@ -123,7 +123,7 @@ struct RequestPartsTests {
             let turns = try #require(LoopQueue.of(loop))
             for number in 0..<3 { turns.later(of: senders[0]) { order.append("a\(number)") } }
             turns.later(of: senders[1]) { order.append("b") }
-            // All that is added to the loop at once comes before, since it is no turn.
+            // Tasks of the event loop run first, because they don't take turns.
             loop.execute { loop.execute { order.append("loop") } }
         }.get()
         let isDone = try await eventually { order.all.count == 5 }

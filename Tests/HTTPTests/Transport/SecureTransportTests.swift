@@ -5,7 +5,7 @@ import ServerConfiguration
 import TestSupport
 import Testing
 
-/// TLS in the server, as clients meet it.
+/// TLS from the clients' point of view.
 @Suite("TLS", .timeLimit(.minutes(10))) struct SecureTransportTests {
     private static func run(
         limits: HTTPServer.Limits = HTTPServer.Limits(),
@@ -116,11 +116,11 @@ import Testing
                     if !text.isEmpty { try await connection.send(text) }
                     while try await connection.receive() != nil {}
                 }
-                // Who is only idle has sixty seconds.
+                // An idle connection would have sixty seconds.
                 #expect(ContinuousClock.now - start < .seconds(50))
             }
         }
-        // Who finished it has the time that others have. A busy machine takes a while for a handshake, too.
+        // After the handshake, the usual time limits apply. On a busy machine, a handshake takes long, too.
         limits.handshake = .seconds(8)
         try await Self.run(limits: limits) { security, plain in
             try await security.client(plain).connect { connection in
@@ -142,7 +142,7 @@ import Testing
                 + "X-Parse-REST-API-Key: rest\r\n\r\n"
             try await security.client(plain).connect { connection in
                 try await connection.send(get)
-                // Until it cannot be spoken to any more, nothing is read.
+                // Nothing is read until the connection can't be written to any more.
                 var sent = 0
                 while sent < 4000, (try? await connection.send(" ")) != nil {
                     sent += 1
@@ -186,7 +186,7 @@ import Testing
                 }
                 try good.write(toFile: path, atomically: true, encoding: .utf8)
             }
-            // A key of another certificate.
+            // The key of a different certificate.
             try security.authority.certificate(for: "x").key.write(
                 toFile: security.folder + "/key.pem", atomically: true, encoding: .utf8)
             #expect(throws: ServerCertificate.Unusable.self) { try security.certificate.reload() }

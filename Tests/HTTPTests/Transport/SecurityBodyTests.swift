@@ -8,7 +8,7 @@ import Testing
 struct SecurityBodyTests {
     private typealias Server = TransportServer
 
-    /// A JSON object of more than so many bytes.
+    /// A JSON object larger than the given size.
     private static func object(_ size: Int, with members: String = "") -> String {
         "{\"a\":\"" + String(repeating: "x", count: size) + "\"" + members + "}"
     }
@@ -22,7 +22,7 @@ struct SecurityBodyTests {
     func keysFirst(fields: String) async throws {
         try await Server.run { client in
             let answer = try await client.connect { connection in
-                // Nothing of the body is ever sent.
+                // The body is never sent.
                 try await connection.send(
                     "POST /parse/x HTTP/1.1\r\nHost: x\r\n\(fields)\r\nContent-Length: 90000\r\n\r\n")
                 return try await connection.receive()
@@ -42,7 +42,7 @@ struct SecurityBodyTests {
         ])
     func namesFirst(path: String, members: String, status: Int) async throws {
         try await Server.run { client in
-            // What is no JSON would be 400 if it was read.
+            // Invalid JSON would lead to 400 if it were read.
             let text = Self.object(80_000, with: members) + (members.isEmpty ? "}" : "")
             let answer = try await client.request("POST", "/parse/\(path)", text: text)
             #expect(answer.status == status, "\(answer.text.prefix(100))")

@@ -9,7 +9,7 @@ struct SecurityConnectionTests {
 
     private static let keys = "Host: x\r\nX-Parse-Application-Id: app\r\nX-Parse-REST-API-Key: rest\r\n"
 
-    /// A head of 50 KB without its end.
+    /// An unfinished head of 50 KB.
     private static let largeHead =
         "GET /parse/stuck HTTP/1.1\r\n\(keys)"
         + (0..<240).map { "x-\($0): \(String(repeating: "y", count: 200))\r\n" }.joined()
@@ -20,9 +20,9 @@ struct SecurityConnectionTests {
         return limits
     }
 
-    /// Opens so many connections, says some first words on each, and keeps them open while `body` runs.
+    /// Opens connections, sends a text on each, and keeps them open while `body` runs.
     ///
-    /// - Returns: How many of them the server closed, or refused a request of, meanwhile.
+    /// - Returns: The number of connections that the server closed or whose request it rejected.
     private func occupy(
         _ count: Int, of client: TransportClient, saying text: String = "", untilClosed wanted: Int = 0,
         while body: () async throws -> Void
@@ -49,8 +49,8 @@ struct SecurityConnectionTests {
         return closed.all.count
     }
 
-    /// Expects that a request is answered. A connection that is closed before it could say anything counts as idle, and
-    /// the request is sent again, as every client does.
+    /// Expects a response. If the connection is closed before it sent anything, it counted as idle, and the request is
+    /// retried, as clients do.
     private func expectAnswer(from client: TransportClient) async {
         var answer = try? await client.request("GET", "/parse/x", headers: Server.client)
         for _ in 0..<4 where answer == nil {
@@ -88,7 +88,8 @@ struct SecurityConnectionTests {
     @Test(
         "What is small on each of many connections counts together, and the slowest are closed",
         arguments: [
-            // A body that does not end, a large head behind a request, one that is answered slowly, and one without an end.
+            // An unfinished body, a large head after a request, a large head of a slow request, and an unfinished large
+            // head.
             "POST /parse/x HTTP/1.1\r\n\(keys)Content-Length: 60000\r\n\r\n" + String(repeating: " ", count: 50_000),
             "GET /parse/stuck HTTP/1.1\r\n\(keys)\r\n" + largeHead + "\r\n",
             largeHead + "\r\n", largeHead,
@@ -99,7 +100,7 @@ struct SecurityConnectionTests {
             $0.grace = .milliseconds(100)
         }
         try await Server.run(limits: limits) { client in
-            // A third has room.
+            // A third of the connections fit.
             let closed = try await occupy(60, of: client, saying: text, untilClosed: 20) {
                 await expectAnswer(from: client)
             }
@@ -172,14 +173,15 @@ struct SecurityConnectionTests {
                         }
                     }
                 }
-                // One that asks once another has read finds room again.
+                // A request succeeds after another client has read its response.
                 while handler.arrivals.all.count < 8 { try await Task.sleep(for: .milliseconds(10)) }
                 let isServed = try await eventuallyServed(client)
                 #expect(isServed)
                 gate.append("open")
                 var statuses: [Int?] = []
                 for try await status in group { statuses.append(status) }
-                // Two answers fit beside each other; the others were refused, or cut off for those who read.
+                // Two responses fit at the same time. The others were rejected, or cut off in favor of clients that
+                // read.
                 #expect(statuses.filter { $0 == 200 }.count <= 2, "\(statuses)")
             }
         }

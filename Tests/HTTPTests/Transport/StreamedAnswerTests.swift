@@ -6,7 +6,7 @@ import Testing
 
 @Suite("Answers in pieces")
 struct StreamedAnswerTests {
-    /// Sends a piece, pauses, and sends another.
+    /// Sends a chunk, pauses, and sends another.
     private struct Handler: HTTPHandler {
         let pause: Duration
         var overloaded: Reply { Reply(status: 503, body: .empty) }

@@ -43,7 +43,7 @@ struct TransferTimeoutTests {
         let late = transferTimeout.begin(.answer, on: EmbeddedChannel())
         #expect(transferTimeout.hold(late, bytes: 40))
         #expect(transferTimeout.heldBytes == 100)
-        // The third is gone, the first and the second are not: nothing more fits.
+        // The third one ended, the first two haven't, so nothing more fits.
         transferTimeout.end(tickets[2])
         #expect(transferTimeout.heldBytes == 100)
         transferTimeout.rest(late)
@@ -51,7 +51,7 @@ struct TransferTimeoutTests {
         #expect(!transferTimeout.hold(last, bytes: 1))
     }
 
-    /// Bodies that wait for memory, and those that have it, in the order in which they got it.
+    /// Bodies that wait for memory, and those that got it, in order.
     private final class Waiting: Sendable {
         let transferTimeout: TransferTimeout
         private let results = Mutex<[(name: Int, hasRoom: Bool)]>([])
@@ -87,7 +87,7 @@ struct TransferTimeoutTests {
         }
         #expect(waiting.names == [0, 1])
         #expect(transferTimeout.heldBytes == 300)
-        // What is not reserved has the rest.
+        // The unreserved rest is available.
         let other = transferTimeout.begin(.answer, on: EmbeddedChannel())
         #expect(transferTimeout.hold(other, bytes: 100))
         transferTimeout.end(tickets[0])
@@ -118,7 +118,7 @@ struct TransferTimeoutTests {
         await waiting.reserve(7, tickets[7], 50, of: "198.51.100.1").value
         await waiting.reserve(8, tickets[8], 50, of: "203.0.113.1").value
         #expect(transferTimeout.heldBytes == 300)
-        // A third network waits for the next that is free, whatever waited before.
+        // A third network gets the next free memory, ahead of earlier requests of others.
         let third = waiting.reserve(9, tickets[9], 50, of: "198.51.100.2")
         #expect(try await eventually { transferTimeout.waiting == 4 })
         transferTimeout.end(tickets[0])
@@ -238,7 +238,7 @@ struct TransferTimeoutTests {
         let watch = Task { await transferTimeout.run() }
         transferTimeout.hurry(tickets[0])
         #expect(try await eventually { transferTimeout.heldBytes == 10 })
-        // The other one may stand still for longer.
+        // The other one may stall for longer.
         #expect(transferTimeout.hold(tickets[1], bytes: 10))
         watch.cancel()
     }

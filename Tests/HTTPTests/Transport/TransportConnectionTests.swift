@@ -35,7 +35,7 @@ struct TransportConnectionTests {
                         try await connection.send("GET /parse/x HTTP/1.1\r\n\(Self.keys)\r\n")
                         #expect(try await connection.receive()?.status == 200)
                     }
-                    // It is looked after every 1.5 s.
+                    // The server checks connections every 1.5 s.
                     try await Task.sleep(for: .seconds(3.5))
                 }
             }
@@ -187,7 +187,7 @@ struct TransportConnectionTests {
 
     @Test("A request may take longer than a connection may be idle")
     func longRequest() async throws {
-        // Long enough for the request to be sent before, also where all tests share two processors.
+        // Long enough for the request to be sent first, even if all tests share two CPUs.
         try await Server.run(limits: Self.impatient(.seconds(10))) { client in
             let answer = try await client.request("GET", "/parse/seconds/12", headers: Server.client)
             #expect(answer.status == 200)
@@ -307,7 +307,7 @@ struct TransportConnectionTests {
     func boundedShutdown() async throws {
         let (answer, duration) = try await shutDown(path: "/parse/stuck", limit: .milliseconds(300))
         #expect(answer == nil)
-        // The request would never end. Nothing shorter can be asked for where all tests share two processors.
+        // The request would never end. A lower limit isn't possible if all tests share two CPUs.
         #expect(duration < .seconds(60))
     }
 
@@ -392,7 +392,7 @@ struct TransportConnectionTests {
                 return try await connection.receive()
             }
             #expect(answer?.header("Connection") == "close", "\(request)")
-            // Far more than the parser may keep: the connection ends, and nothing waits for what nobody reads.
+            // Much more than the parser may buffer, so the connection is closed, and the client doesn't wait forever.
             await #expect(throws: (any Error).self) {
                 try await client.connect { connection in
                     try await connection.send(request)

@@ -188,7 +188,7 @@ struct TransportTests {
             let answer = try await client.request("GET", "/parse/x", headers: headers)
             #expect(answer.json["mountURL"] == .string("http://127.0.0.1:\(client.port)/parse"))
             #expect(answer.json["address"] == .string("127.0.0.1"))
-            // Each client's own, also after another one's.
+            // Each client gets its own URL, also after requests of other clients.
             for (host, url) in [
                 ("a.example", "http://a.example/parse"), ("b.example:8080", "http://b.example:8080/parse"),
                 ("a.example", "http://a.example/parse"), ("<a>", "http://localhost:1337/parse"),

@@ -10,7 +10,7 @@ import Testing
 
 @Suite("Turns of event loops and threads")
 struct WorkTurnTests {
-    /// Counts requests. The first one has the count taken when others have had a turn.
+    /// Counts requests. The first one records the count after other requests had their turns.
     private struct Counting: HTTPHandler {
         let requests = Lines()
         let atTurn = Lines()
@@ -49,7 +49,7 @@ struct WorkTurnTests {
         #expect((1...AnswerTurn.mostRequests).contains(count))
     }
 
-    /// Keeps a thread busy until it is told to stop.
+    /// Keeps a thread busy until stopped.
     private final class Hog: Sendable {
         private let isOver = Atomic(false)
         private let begun = Atomic(0)

@@ -7,13 +7,13 @@ import Testing
 
 @Suite("Frames as an attacker sends them")
 struct MessageAssemblerTests {
-    /// Takes messages, as many as it asks for.
+    /// Reads a limited number of messages.
     private final class Taker: ChannelDuplexHandler {
         typealias InboundIn = WebSocketFrame
         typealias OutboundIn = WebSocketFrame
 
         private(set) var texts: [String] = []
-        /// How many it asks for.
+        /// The maximum number of messages.
         var wanted = Int.max
 
         func read(context: ChannelHandlerContext) { if texts.count < wanted { context.read() } }
@@ -23,7 +23,7 @@ struct MessageAssemblerTests {
         }
     }
 
-    /// What leaves, in place of bytes.
+    /// Records outgoing frames.
     private final class Sent: ChannelOutboundHandler {
         typealias OutboundIn = WebSocketFrame
 
@@ -36,7 +36,7 @@ struct MessageAssemblerTests {
 
         var pongs: [String] { frames.filter { $0.opcode == .pong }.map { String(buffer: $0.data) } }
 
-        /// The codes of closing frames.
+        /// The codes of close frames.
         var codes: [WebSocketErrorCode?] {
             frames.filter { $0.opcode == .connectionClose }.map { frame in
                 var data = frame.data
@@ -163,7 +163,7 @@ struct MessageAssemblerTests {
         try Self.set(up: second, client, transferTimeout, [frames], [Taker()], Turns())
         try second.writeInbound(ByteBuffer(bytes: header + Array(repeating: 0x61, count: 10_000)))
         #expect(frames.codes == [WebSocketErrorCode(codeNumber: 1013)])
-        // Another network has its own.
+        // Another network has a separate limit.
         let (third, others) = (EmbeddedChannel(), Sent())
         let other = WebSocketClient(sender: Sender(address: "192.0.2.2"), isKnown: true)
         try Self.set(up: third, other, transferTimeout, [others], [Taker()], Turns())

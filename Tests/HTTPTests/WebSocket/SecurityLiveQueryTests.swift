@@ -1,8 +1,8 @@
 import TestSupport
 import Testing
 
-/// Class D of the published advisories: what live queries gave away. A server without them has no door to them; for one
-/// with them, see `LiveQueryAccessTests`.
+/// Advisories of class D for a server without live queries, which has no endpoint for them. `LiveQueryAccessTests`
+/// tests servers with live queries.
 @Suite struct SecurityLiveQueryTests {
     private typealias Server = TransportServer
 

@@ -5,9 +5,9 @@ import Tasks
 import TestSupport
 import Testing
 
-/// A WebSocket handler that a deployment adds by one type and one line.
+/// WebSocket handlers added by a deployment.
 @Suite struct WebSocketTests {
-    /// Sends back what it gets below `/socket`; ends at "end", fails at "fail". It believes what proxies say of addresses.
+    /// Echoes messages at `/socket`, ends at "end" and fails at "fail". Trusts proxies' addresses.
     private struct Echo: WebSocketHandler {
         struct Failure: Error {}
 
@@ -24,7 +24,7 @@ import Testing
         }
     }
 
-    /// Sends back what it gets; knows a client that sends "hello", and sends texts without an end at "flood".
+    /// Echoes messages, authenticates clients that send "hello", and sends endless texts at "flood".
     private struct Strict: WebSocketHandler {
         let ended = Lines()
 
@@ -63,7 +63,7 @@ import Testing
             + "Sec-WebSocket-Version: \(version)\r\nSec-WebSocket-Key: dGhlIHNhbXBsZSBub25jZQ==\r\n\(fields)\r\n"
     }
 
-    /// A frame as clients send it; `mask` of nil is what they must not send.
+    /// A client frame. Without a mask it violates the protocol.
     private static func frame(
         _ opcode: UInt8, _ data: [UInt8], isLast: Bool = true, reserved: UInt8 = 0, mask: [UInt8]? = [1, 2, 3, 4]
     ) -> [UInt8] {
@@ -79,7 +79,7 @@ import Testing
         return bytes
     }
 
-    /// A frame as the server sends it, of fewer than 126 bytes.
+    /// A server frame of fewer than 126 bytes.
     private static func answer(_ opcode: UInt8, _ data: [UInt8]) -> [UInt8] {
         [0x80 | opcode, UInt8(data.count)] + data
     }
@@ -116,7 +116,7 @@ import Testing
                 try await connection.send(Self.frame(0, Array("e".utf8)))
                 #expect(try await connection.receive(bytes: 3) == Self.answer(10, [7]))
                 #expect(try await connection.receive(bytes: 5) == Self.answer(1, Array("one".utf8)))
-                // The client closes.
+                // The client sends a close frame.
                 try await connection.send(Self.frame(8, [3, 232]))
                 #expect(try await connection.receive(bytes: 4) == Self.answer(8, [3, 232]))
             }
@@ -162,7 +162,7 @@ import Testing
 
     private static func from(_ address: String) -> String { "X-Forwarded-For: \(address)\r\n" }
 
-    /// Opens so many connections from an address, and leaves them open for the time of `body`.
+    /// Keeps connections from an address open while `body` runs.
     private static func holding(
         _ count: Int, from address: String, _ client: TransportClient, _ body: () async throws -> Void
     ) async throws {
@@ -172,7 +172,7 @@ import Testing
         }
     }
 
-    /// The status of the answer to one more connection.
+    /// The response status of a further connection.
     private static func status(from address: String, _ client: TransportClient) async throws -> Int? {
         try await client.connect { connection in
             try await connection.send(opening(fields: from(address)))
@@ -196,7 +196,7 @@ import Testing
                     }
                 }
             }
-            // Those that ended made room.
+            // Closed connections make room for new ones.
             let hasRoom = try await eventually { try await Self.status(from: "10.0.0.1", client) == 101 }
             #expect(hasRoom)
         }
@@ -215,7 +215,7 @@ import Testing
                         #expect((try? await stranger.receive(bytes: 1))?.isEmpty != false)
                         try await other.send(Self.frame(1, Array("hello".utf8)))
                         #expect(try await other.receive(bytes: 7) == Self.answer(1, Array("hello".utf8)))
-                        // Nobody is left who makes room.
+                        // No connection is left to evict.
                         let refused = try await client.connect { connection in
                             try await connection.send(Self.opening())
                             return try await connection.receive()
@@ -241,7 +241,7 @@ import Testing
             }
             try await Self.open(client) { connection in
                 try await connection.send(Self.frame(1, [0x61], isLast: false))
-                // What comes amid a message gives it no more time, whether it is answered before the end or not.
+                // Control frames within a message don't extend its time limit, whether they get a response or not.
                 try await connection.send(Self.frame(9, [7]))
                 let received = try await connection.receive(bytes: 7)
                 #expect([Self.answer(10, [7]), []].map { $0 + Self.answer(8, [3, 240]) }.contains(received))

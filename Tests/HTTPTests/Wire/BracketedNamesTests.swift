@@ -3,7 +3,7 @@ import JSON
 import REST
 import Testing
 
-/// The rules of the library `qs` for names in brackets.
+/// Parameter names in brackets, by the rules of the library `qs`.
 @Suite struct BracketedNamesTests {
     @Test(
         "Names in brackets make objects and lists",

@@ -7,7 +7,7 @@ import Testing
 struct MultipartFormTests {
     private static let type = "multipart/form-data; boundary=limit"
 
-    /// Reads a body whose lines end with `\r\n`.
+    /// Parses a body whose lines end with `\r\n`.
     private static func read(_ lines: [String], type: String = type) throws -> MultipartForm {
         try MultipartForm(Array(lines.joined(separator: "\r\n").utf8), contentType: type)
     }

@@ -14,7 +14,7 @@ struct RequestFieldsTests {
         ])
     func path(target: String, path: String) {
         let fields = RequestFields(id: RequestID(1), method: "GET", target: target, status: 200, duration: .zero)
-        // What is kept in memory is looked at, and not only what is written.
+        // Checks the fields in memory, too, not only the output.
         #expect(
             Mirror(reflecting: fields).children.compactMap { $0.value as? String }.sorted() == ["GET", path].sorted())
         #expect(fields.fields.first { $0.name == "path" }?.value == path)

@@ -2,7 +2,6 @@ import JSON
 import TestSupport
 import Testing
 
-/// The configuration that clients read.
 @Suite struct ConfigTests {
     @Test("A server without a configuration has empty parameters")
     func empty() async throws {

@@ -2,9 +2,9 @@ import JSON
 import TestSupport
 import Testing
 
-/// The calls of Parse Dashboard, in the form in which its JavaScript SDK sends them.
+/// Parse Dashboard's calls, in the format of its JavaScript SDK.
 @Suite struct DashboardTests {
-    /// Sends as the Dashboard's browser does: a POST of plain text, method and keys in the body.
+    /// Sends a request like a browser: a POST of plain text with method and keys in the body.
     private static func call(_ server: TestServer, _ method: String, _ path: String, _ parameters: JSONObject = [:])
         async throws -> TestAnswer
     {
@@ -24,7 +24,6 @@ import Testing
         let path: String
         let parameters: JSONObject
         let status: Int
-        /// What is asked of the answer.
         let holds: @Sendable (TestAnswer) -> Bool
 
         init(

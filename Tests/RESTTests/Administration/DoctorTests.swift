@@ -4,17 +4,16 @@ import Postgres
 import TestSupport
 import Testing
 
-/// `roost doctor`: each fault is made in a database, found, and put right where that does no harm.
+/// `roost doctor` finds each fault, and repairs it if that is harmless.
 @Suite struct DoctorTests {
-    /// A fault and how it is found.
     struct Fault: CustomTestStringConvertible, Sendable {
         let name: String
-        /// What makes the fault, after the classes below were made.
+        /// The statements that create the fault.
         let sql: String
         let kind: Finding.Kind
         let severity: Finding.Severity
         let subject: String
-        /// What must stand in the words.
+        /// Words that the finding must contain.
         var words = ""
         var examples: [String] = []
         var isFixable = false
@@ -135,7 +134,6 @@ import Testing
             severity: .note, subject: "_Audience", words: "makes the table"),
     ]
 
-    /// Classes with objects, in which nothing is amiss.
     private static func prepare(_ server: TestServer) async throws {
         let fields: JSONValue = [
             "className": "Song",
@@ -171,7 +169,7 @@ import Testing
         }
     }
 
-    /// What is found besides the settings of the tests' PostgreSQL.
+    /// The findings except those about settings of the tests' PostgreSQL.
     private static func findings(_ report: Doctor.Report) -> [Finding] {
         report.findings.filter { $0.kind != .setting || $0.remedy != nil }
     }
@@ -180,7 +178,7 @@ import Testing
     func healthy() async throws {
         try await TestServer.run { server in
             try await Self.prepare(server)
-            // A statement that writes would be refused.
+            // The session is read-only, so a writing statement would fail.
             let reading = server.databaseURI + "?options=-c%20default_transaction_read_only%3Don"
             try await Self.withDoctor(reading) { doctor in
                 let report = try await doctor.examine()
@@ -224,7 +222,7 @@ import Testing
                 #expect((found.remedy != nil) == fault.isFixable)
                 guard fault.isFixable else { return }
                 var left = findings
-                // What leads to objects of a table that was missing is seen once there is one.
+                // Dangling references into a missing table are found only after the table has been created.
                 for _ in 1...2 {
                     for finding in left { if let remedy = finding.remedy { try await doctor.apply(remedy) } }
                     left = Self.findings(try await doctor.examine())
@@ -266,7 +264,7 @@ import Testing
                 #expect(!found.contains { $0.kind == .startChange && $0.subject.hasPrefix("_J") }, "\(found)")
             }
             try await TestServer.run(on: uri) { _ in
-                // Indexes by date are built beside other work.
+                // The server builds its date indexes in the background.
                 try await Self.withDoctor(uri) { doctor in
                     let isMade = try await eventually {
                         let found = Self.findings(try await doctor.examine())

@@ -9,9 +9,9 @@ import Synchronization
 import TestSupport
 import Testing
 
-/// What a deployment adds by one type and one line.
+/// Extensions of the server by a deployment.
 @Suite struct ExtensionTests {
-    /// Writes titles in capitals, refuses one, and counts what was saved and deleted.
+    /// Uppercases titles, rejects one of them, and records saves and deletions.
     private final class Capitals: TriggerSet {
         let saved = Atomic(0)
         let deleted = Mutex<[JSONObject]>([])
@@ -64,7 +64,7 @@ import Testing
             let updated = try await server.send("PUT", "/classes/Song/\(id)", ["title": "two", "plays": 1])
             #expect(updated["title"] == "TWO")
             #expect(try await server.send("GET", "/classes/Song/\(id)")["title"] == "TWO")
-            // What the trigger does not change is not told.
+            // Responses contain only fields that the trigger changed.
             #expect(try await server.send("PUT", "/classes/Song/\(id)", ["plays": 2])["plays"] == nil)
             for isTransaction in [false, true] {
                 let create: JSONValue = ["method": "POST", "path": "/parse/classes/Song", "body": ["title": "three"]]
@@ -117,7 +117,7 @@ import Testing
         }
     }
 
-    /// Lets finds see what is not hidden, and answers titles in small letters.
+    /// Hides some objects from finds, and lowercases titles in their results.
     private struct Curtain: TriggerSet {
         func trigger(for event: TriggerEvent, of className: Name) -> Trigger? { nil }
 
@@ -170,7 +170,7 @@ import Testing
         }
     }
 
-    /// Answers every find by itself, and counts.
+    /// Answers every find itself, and counts finds.
     private final class Oracle: TriggerSet {
         let calls = Atomic(0)
 
@@ -199,7 +199,7 @@ import Testing
         }
     }
 
-    /// Lets nobody log in who is called eve, and takes note of what happens.
+    /// Rejects log-ins of `eve`, and records events.
     private final class Doorkeeper: TriggerSet {
         let events = Mutex<[String]>([])
 
@@ -236,7 +236,6 @@ import Testing
         }
     }
 
-    /// Takes note of changes.
     private final class Notes: ChangeObserver {
         let changes = Mutex<[Change]>([])
         func observes(_ className: Name) -> Bool { ["Song", "_User", "_Installation"].contains(className) }
@@ -281,7 +280,6 @@ import Testing
         }
     }
 
-    /// Keeps files in memory.
     private final class Memory: FileStorage {
         private let files = Mutex<[Name: (FileInMemory, FileDetails)]>([:])
 
@@ -333,7 +331,7 @@ import Testing
         }
     }
 
-    /// Knows users by the length of what they say.
+    /// Authenticates users whose proof has a given length.
     private struct Lengths: AuthProvider {
         func validate(_ data: JSONObject, _ options: JSONObject) async throws {
             guard data["proof"]?.stringValue?.count == Int(options["length"]?.numberValue ?? 0) else {

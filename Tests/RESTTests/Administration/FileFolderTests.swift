@@ -34,7 +34,7 @@ struct FileFolderTests {
         let storage = DiskStorage(directory: folder)
         try await storage.write(name: "old.txt", details: FileDetails(metadata: ["a": 1]), bytes: [1])
         for name in ["old.txt", "new.txt"] {
-            // No file takes the place of a folder.
+            // A file can't replace a folder, so writing the metadata fails.
             try? FileManager.default.removeItem(atPath: "\(folder)/.metadata/\(name)")
             try FileManager.default.createDirectory(
                 atPath: "\(folder)/.metadata/\(name)/x", withIntermediateDirectories: true)

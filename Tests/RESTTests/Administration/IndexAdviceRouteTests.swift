@@ -34,7 +34,7 @@ struct IndexAdviceRouteTests {
             let shape = #"{"table":"Track","equal":["plays"],"limited":true}"#
             #expect(written.contains(shape), "\(written)")
 
-            // As if the machine were slower.
+            // Simulates a slower machine.
             try await server.execute("UPDATE \"_roost_advice\" SET \"calls\" = 12, \"total\" = 12 * 290")
             let advice = try await server.send("GET", "/index_advice", as: .master)
             let first = try #require(advice["results"]?.arrayValue?.first, "\(advice.json.text)")

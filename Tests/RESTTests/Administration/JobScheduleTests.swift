@@ -4,7 +4,7 @@ import ParseModel
 import TestSupport
 import Testing
 
-/// Schedules of jobs: `_JobSchedule`, as Parse Dashboard edits it, and what the server makes of it.
+/// `_JobSchedule` rows, which Parse Dashboard edits, and the jobs that they start.
 @Suite struct JobScheduleTests {
     private static let options: JSONObject = ["jobSchedules": true]
 
@@ -12,7 +12,6 @@ import Testing
         try await server.find("_JobStatus", ["limit": 1000], as: .master).results
     }
 
-    /// Whether so many runs come to be.
     private static func hasRuns(_ server: TestServer, _ count: Int) async throws -> Bool {
         try await eventually { try await runs(server).count == count }
     }
@@ -68,7 +67,7 @@ import Testing
                 VALUES ('s', now(), now(), 'echo', '{"a":1}', '2026-03-01T00:00:00.000Z', '[1,1,1,1,1,1,1]',
                     '08:00:00.000Z', 1)
                 """)
-            // Yesterday's last time was missed: it is made up for once.
+            // The run that was due yesterday was missed. It is made up for once.
             #expect(try await Self.hasRuns(first, 1))
             clock.advance(minutes: 1)
             for restart in 0..<3 {
@@ -82,7 +81,7 @@ import Testing
                     }
                 }
             }
-            // Hours that nobody was there for count as one time.
+            // All runs missed while no server was running are made up for by a single run.
             clock.advance(minutes: 200)
             #expect(try await Self.hasRuns(first, 17))
             try await Task.sleep(for: .milliseconds(200))

@@ -3,7 +3,6 @@ import Operations
 import TestSupport
 import Testing
 
-/// Jobs: started by administrators, told of by rows of `_JobStatus`.
 @Suite struct JobTests {
     @Test("A job's start is answered at once with the id of its row, which tells how the job goes and how it ended")
     func life() async throws {
@@ -20,7 +19,7 @@ import Testing
             #expect(running["source"] == "api")
             #expect(running["createdAt"] != nil)
             #expect(running["finishedAt"] == nil)
-            // What a job is started with may be a secret.
+            // Parameters of a job may be secret, so its row doesn't contain them.
             #expect(running["params"] == nil)
             #expect(running["updatedAt"] == nil)
             #expect(running["ACL"] == [:])

@@ -10,7 +10,6 @@ struct KeyAuditTests {
         "audit": ["events": ["write", "schema", "config", "hooks", "role", "file"]],
     ]
 
-    /// The entries, the first one first.
     private static func rows(_ server: TestServer, _ query: String = "") async throws -> [JSONValue] {
         let answer = try await server.send("GET", "/audit\(query)", as: .master)
         #expect(answer.status == 200, "\(answer.text)")

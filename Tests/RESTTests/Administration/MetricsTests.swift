@@ -21,7 +21,7 @@ struct MetricsTests {
                             case 1: _ = try await server.send("GET", "/classes/Song/nothing\(client)")
                             case 2: _ = try await server.find("Song")
                             case 3: _ = try await server.send("GET", "/health", as: .nobody)
-                            // The metrics have a port of their own here.
+                            // This server has a separate metrics port.
                             case 4 where request % 2 == 0: _ = try await server.send("GET", "/metrics")
                             default: _ = try await server.send("GET", "/unheard/of/\(request)")
                             }
@@ -30,7 +30,7 @@ struct MetricsTests {
                 }
                 try await group.waitForAll()
             }
-            // A request counts when its answer has been sent, which its client may see a little earlier.
+            // A request is counted after its response was sent, so the client may see the response first.
             let get = #"http_request_method="GET","#
             let isCounted = try await eventually {
                 let samples = try await TestServer.metrics(at: port)
@@ -135,7 +135,7 @@ struct MetricsTests {
                 _ = try await server.send("POST", "/classes/Song", ["_method": .string("M\(number)")])
             }
             let after = try await TestServer.metrics(at: port)
-            // Three rows of requests at most, with 17 series each, and the same of the database.
+            // At most three new label sets with 17 series each for requests, and as many for database operations.
             #expect(after.count - before.count <= 80, "\(after.count - before.count)")
             #expect(!after.text.contains("C299") && !after.text.contains("M299"))
         }
@@ -158,7 +158,7 @@ struct MetricsTests {
                 return statuses
             }
             var statuses: [Int: Int] = [:]
-            // Two meet only where there are two processors.
+            // Concurrent hashing requires more than one processor.
             let isShared = ProcessInfo.processInfo.activeProcessorCount > 1
             let areSentAway = try await eventually(within: .seconds(120)) {
                 let answers = try await concurrently(50) { _ in
@@ -178,7 +178,7 @@ struct MetricsTests {
         }
     }
 
-    /// How many connections of a pool are used, how many requests wait for one, and how many have in vain.
+    /// The used connections of a pool, and the numbers of waiting and timed-out requests.
     private static func lent(_ pool: String, at port: Int) async throws -> (used: Int, pending: Int, timeouts: Int) {
         let samples = try await TestServer.metrics(at: port)
         func value(_ name: String, _ more: String = "") -> Int {
@@ -261,7 +261,7 @@ struct MetricsTests {
                     #expect(main.status == 200)
                 }
             }
-            // Requests that do ask it show that the figure comes, a second or a few late.
+            // These finds prove that finds are counted, with a delay of a few seconds at most.
             let end = ContinuousClock.now
             var (asked, found) = (0, 0)
             let isCounted = try await eventually(within: .seconds(60)) {

@@ -28,7 +28,6 @@ struct ObservabilityExampleTests {
         }
     }
 
-    /// The panels of the dashboard, and the expressions in them.
     private static func panels() throws -> [JSONValue] {
         let bytes = Array(try Data(contentsOf: URL(fileURLWithPath: path("dashboard.json"))))
         return try JSONValue(parsing: bytes)["panels"]?.arrayValue ?? []
@@ -114,7 +113,7 @@ struct ObservabilityExampleTests {
         }
     }
 
-    /// Does something of everything.
+    /// Uses every kind of route at least once.
     private static func use(_ server: TestServer) async throws {
         let song = try await server.create("Song", ["n": 1])
         _ = try await server.send("GET", "/classes/Song/\(song)")
@@ -125,18 +124,16 @@ struct ObservabilityExampleTests {
     }
 }
 
-/// Prometheus as Debian has it, with the folder of a test.
 private struct Prometheus {
     let port: Int
 
-    /// Whether a question of the dashboard has an answer that is not empty.
+    /// Whether a dashboard query has a non-empty result.
     func answers(_ expression: String) async throws -> Bool {
         var text = expression.replacingOccurrences(of: "$__rate_interval", with: "10s")
         for name in ["$job", "$instance"] { text = text.replacingOccurrences(of: name, with: ".*") }
         return try await value(text)?.isEmpty == false
     }
 
-    /// The value of the first series of an answer; nil for none.
     func value(_ expression: String) async throws -> String? {
         let outcome = try await Promtool.run(["query", "instant", "http://127.0.0.1:\(port)", expression])
         #expect(outcome.status == 0, "\(expression): \(outcome.output)")
@@ -146,9 +143,9 @@ private struct Prometheus {
         return line[arrow.upperBound...].split(separator: " ").first.map(String.init)
     }
 
-    /// Runs Prometheus for the time of a closure.
+    /// Runs Prometheus while a closure runs.
     ///
-    /// - Parameter more: What its configuration says besides of how the target is asked.
+    /// - Parameter more: Further settings of the scrape job.
     static func run(
         scraping target: Int, _ more: String = "", _ body: @escaping @Sendable (Prometheus) async throws -> Void
     ) async throws {

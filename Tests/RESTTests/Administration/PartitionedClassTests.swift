@@ -4,9 +4,9 @@ import Postgres
 import TestSupport
 import Testing
 
-/// A class whose table an operator divided into partitions.
+/// Classes whose table an operator has partitioned.
 @Suite struct PartitionedClassTests {
-    /// Makes the class `Reading` in two partitions by the hash of its ids.
+    /// Creates the class `Reading` with two hash partitions by object id.
     private static func divide(_ server: TestServer) async throws {
         _ = try await server.send(
             "POST", "/schemas/Reading",

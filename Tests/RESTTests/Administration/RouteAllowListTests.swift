@@ -2,7 +2,6 @@ import JSON
 import TestSupport
 import Testing
 
-/// The option `routeAllowList`: routes that clients may use.
 @Suite struct RouteAllowListTests {
     private static func expectRefusal(_ answer: TestAnswer, _ what: String = "") {
         #expect(answer.status == 400, "\(what) \(answer.text)")
@@ -22,7 +21,7 @@ import Testing
             #expect(try await server.send("GET", "/classes/PublicSong/").results.count == 1)
             let user = try await server.signUp("anna")
             #expect(try await server.send("GET", "/users/me", as: .session(user.token)).status == 200)
-            // A listed route has its own rules besides.
+            // A listed route still applies its own rules.
             #expect(try await server.send("GET", "/serverInfo").status == 403)
             let refused = [
                 ("GET", "/classes/Song"), ("GET", "/classes/Publi"), ("GET", "/xclasses/PublicSong"),
@@ -32,7 +31,7 @@ import Testing
             for (method, path) in refused {
                 Self.expectRefusal(try await server.send(method, path, as: .session(user.token)), path)
             }
-            // Who calls is not looked at before.
+            // The session token isn't checked before the list.
             Self.expectRefusal(try await server.send("GET", "/classes/Song", as: .session("nobody's")))
             for identity in [TestServer.Identity.master, .maintenance] {
                 #expect(try await server.send("GET", "/classes/Song", as: identity).status == 200)

@@ -2,7 +2,7 @@ import JSON
 import TestSupport
 import Testing
 
-/// Routes that keep things of their own: purges, audiences, hooks, schedules of jobs, parameters for the master key.
+/// Routes with their own storage: purges, audiences, hooks, job schedules and config.
 @Suite struct RouteStorageTests {
     @Test("A purge removes all objects of a class, keeps the class, and is nothing for a class that is not there")
     func purge() async throws {
@@ -71,7 +71,7 @@ import Testing
         }
     }
 
-    /// Calls of the hooks' routes in their order: method, path below `/hooks`, body, the status or number, the answer.
+    /// Calls of the hooks' routes in order: method, path below `/hooks`, body, status or error code, response.
     private static let hooks: [(String, String, JSONValue?, Int, JSONValue?)] = [
         ("GET", "/functions", nil, 200, []), ("GET", "/triggers", nil, 200, []),
         (
@@ -153,7 +153,7 @@ import Testing
     @Test("A parameter's flag follows each write, and what is hidden is hidden with its flag")
     func parameters() async throws {
         try await TestServer.run { server in
-            // What is written, what clients see, and all flags that are kept.
+            // The body, the parameters that clients see, and all `masterKeyOnly` flags.
             let steps: [(JSONValue, JSONValue, JSONValue)] = [
                 (["params": ["a": 1, "b": 2], "masterKeyOnly": ["b": true]], ["a": 1], ["a": false, "b": true]),
                 (["params": ["b": 3]], ["a": 1, "b": 3], ["a": false, "b": false]),

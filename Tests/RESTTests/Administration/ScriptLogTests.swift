@@ -3,14 +3,13 @@ import JSON
 import TestSupport
 import Testing
 
-/// `/scriptlog`: the latest log lines.
 @Suite struct ScriptLogTests {
     private static func log(_ server: TestServer, _ query: String = "") async throws -> [JSONValue] {
         let answer = try await server.send("GET", "/scriptlog\(query)", as: .master).succeeded()
         return answer.json.arrayValue ?? []
     }
 
-    /// A server whose log holds the making of three classes, in this order.
+    /// Runs a server whose log reports the creation of three classes, in this order.
     private static func withLines(_ body: @escaping @Sendable (TestServer) async throws -> Void) async throws {
         try await TestServer.run(logger: UnwrittenLog.logger()) { server in
             for name in ["A", "B", "C"] { _ = try await server.create(name, ["n": 1]) }
@@ -111,7 +110,7 @@ import Testing
                 _ = try await server.send(
                     "GET", "/classes/Song", as: .master, headers: ["X-Parse-Client-Version": version])
             }
-            // Lines are written a moment after the answer.
+            // Log lines may follow the response.
             var ofClient: [JSONValue] = []
             let isThere = try await eventually {
                 ofClient = try await Self.log(server, "?text=js9.8.7")

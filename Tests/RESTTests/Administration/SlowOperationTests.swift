@@ -4,7 +4,7 @@ import Testing
 
 @Suite("Operations of the database that take long")
 struct SlowOperationTests {
-    /// Makes finds of a class wait for a tenth of a second.
+    /// Delays finds of a class by 100 ms.
     private static func slowDown(_ server: TestServer) async throws {
         try await server.execute(
             """
@@ -25,7 +25,7 @@ struct SlowOperationTests {
                 let answer = try await server.find("Song", ["where": ["title": .string(title)]])
                 #expect(answer.status == 200)
             }
-            // Where the machine is busy, there are others.
+            // On a busy machine, other operations may be slow, too.
             let slow = lines.all.filter { line in
                 ["slow query", "class=Song", "operation=find"].allSatisfy { line.contains($0) }
             }
@@ -50,7 +50,7 @@ struct SlowOperationTests {
         }
     }
 
-    /// The lines about slow operations, and how many of these they say that they leave out.
+    /// The slow-query lines, and the number of operations that they report as left out.
     private static func said(_ lines: LogLines) -> (lines: Int, unsaid: Int) {
         let slow = lines.all.filter { $0.contains("slow query") }
         let unsaid = slow.flatMap { $0.split(separator: " ") }.filter { $0.hasPrefix("unsaid=") }
@@ -58,7 +58,6 @@ struct SlowOperationTests {
         return (slow.count, unsaid.reduce(0, +))
     }
 
-    /// How many operations were slow, by the table of their shapes.
     private static func operations(_ server: TestServer) async throws -> Int {
         let answer = try await server.send("GET", "/slow_queries", as: .master)
         let shapes = answer["results"]?.arrayValue ?? []
@@ -72,7 +71,7 @@ struct SlowOperationTests {
         try await TestServer.run(["slowQueryThreshold": 50], logger: lines.logger) { server in
             _ = try await server.create("Song", ["n": 1])
             try await Self.slowDown(server)
-            // On a machine that is busy, there may not be so many within a second.
+            // A busy machine may not complete enough finds within a second.
             let areMany = try await eventually(within: .seconds(120)) {
                 let answers = try await concurrently(100) { _ in try await server.find("Song") }
                 #expect(answers.allSatisfy { $0.status == 200 })
@@ -80,7 +79,7 @@ struct SlowOperationTests {
                 return Self.said(lines).lines < operations
             }
             #expect(areMany)
-            // The next line within another second counts them: none is lost.
+            // The next line counts the operations left out in the last second, so none is lost.
             let areCounted = try await eventually(within: .seconds(60)) {
                 let answer = try await server.find("Song")
                 #expect(answer.status == 200)

@@ -3,7 +3,7 @@ import ParseModel
 import Synchronization
 import Testing
 
-/// A clock that stands until it is moved.
+/// A clock that advances only when a test moves it.
 final class StandingClock: Sendable {
     private let time: Mutex<ParseDate>
 
@@ -11,9 +11,7 @@ final class StandingClock: Sendable {
 
     func advance(minutes: Int64) { time.withLock { $0.milliseconds += minutes * 60_000 } }
 
-    /// Where it stands.
     var now: ParseDate { time.withLock { $0 } }
 
-    /// The clock for a server.
     var clock: WallClock { WallClock { self.now } }
 }

@@ -5,11 +5,10 @@ import ParseModel
 import Synchronization
 import TestSupport
 
-/// Jobs of a test, by their names, and what they were told.
+/// Test jobs that record their calls.
 final class StandingJobs: JobSet {
-    /// What every job was started with, in the order in which they began.
     let calls = Mutex<[JobCall]>([])
-    /// Until when the job `waiting` waits.
+    /// Lets the job `waiting` finish.
     let isOpen = Atomic(false)
 
     private static let offered: [Name] = [
@@ -45,7 +44,6 @@ final class StandingJobs: JobSet {
         var description: String { "it broke" }
     }
 
-    /// A server's extensions with these jobs.
     func extensions(_ clock: WallClock = .system, pause: Duration = .seconds(5)) -> ServerExtensions {
         var extensions = ServerExtensions()
         extensions.backend.jobs = self
@@ -56,7 +54,6 @@ final class StandingJobs: JobSet {
 }
 
 extension TestServer {
-    /// Starts a job and gives the id of its row.
     func startJob(_ name: String, _ parameters: JSONObject = [:]) async throws -> String {
         let answer = try await send("POST", "/jobs/\(name)", .object(parameters), as: .master)
         guard answer.status == 200, let id = answer.headers["x-parse-job-status-id"] else {
@@ -65,12 +62,11 @@ extension TestServer {
         return id
     }
 
-    /// The row of a job's run.
     func jobStatus(_ id: String) async throws -> JSONObject {
         try await send("GET", "/classes/_JobStatus/\(id)", as: .master).json.objectValue ?? [:]
     }
 
-    /// The row of a job's run once it has a status.
+    /// Waits until a run has a status and returns its row, or nil on a time-out.
     func jobStatus(_ id: String, when status: JSONValue) async throws -> JSONObject? {
         let hasCome = try await eventually { try await jobStatus(id)["status"] == status }
         return hasCome ? try await jobStatus(id) : nil

@@ -2,16 +2,15 @@ import JSON
 import TestSupport
 import Testing
 
-/// `$size` and `$elemMatch` in the `$match` of an aggregation, which a `where` does not have.
+/// `$size` and `$elemMatch` in `$match`. A `where` supports neither.
 @Suite struct AggregateArrayMatchTests {
-    /// Conditions, and the names of the rows that fulfil them.
     private static let conditions: [(JSONValue, Set<String>)] = [
         (["list": ["$size": 2]], ["two", "objects"]), (["list": ["$size": 0]], ["none"]),
         (["meta.list": ["$size": 1]], ["two"]), (["name": ["$size": 3]], []), (["nosuch": ["$size": 0]], []),
         (["list": ["$elemMatch": ["$gte": 5, "$lt": 8]]], ["two"]), (["list": ["$elemMatch": ["$gt": 8]]], ["mixed"]),
         (["list": ["$elemMatch": ["$ne": 1]]], ["two", "mixed", "objects"]),
         (["list": ["$elemMatch": ["$in": ["a", 7]]]], ["two", "mixed"]),
-        // One object fulfils all of the condition, which two objects together do not.
+        // No single object matches the whole condition. Two objects together would.
         (["list": ["$elemMatch": ["kind": "song", "plays": ["$gt": 5]]]], []),
         (["list": ["$elemMatch": ["kind": "song", "plays": ["$lt": 5]]]], ["objects"]),
         (["list": ["$elemMatch": ["$or": [["kind": "video"], ["plays": 99]]]]], ["objects"]),
@@ -37,7 +36,7 @@ import Testing
             ]
             for row in rows { _ = try await server.create("Case", row) }
             for (condition, expected) in Self.conditions {
-                // A stage before has the condition ask documents, not columns.
+                // After another stage, the condition reads documents instead of columns.
                 let before: [JSONValue] = asDocuments ? [["$addFields": ["extra": 1]]] : []
                 let answer = try await Sales.aggregate(server, .array(before + [["$match": condition]]), "Case")
                 let names = Set(answer.results.compactMap { $0["name"]?.stringValue })

@@ -2,9 +2,8 @@ import JSON
 import TestSupport
 import Testing
 
-/// Expressions of aggregations over HTTP.
 @Suite struct AggregateExpressionTests {
-    /// Expressions on the sale of apples, and their values; null for what has none.
+    /// Expressions on the sale of apples, and their values, or null if undefined.
     private static let expressions: [(JSONValue, JSONValue)] = [
         (["$add": ["$price", 1, 2]], 5), (["$subtract": ["$count", "$price"]], 8),
         (["$multiply": ["$price", "$count"]], 20),

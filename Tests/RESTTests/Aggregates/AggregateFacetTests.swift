@@ -2,7 +2,6 @@ import JSON
 import TestSupport
 import Testing
 
-/// Stages that count, divide and share documents.
 @Suite("Facets, buckets and counts of aggregations") struct AggregateFacetTests {
     private static func make(_ server: TestServer) async throws {
         for price: JSONValue in [1, 4.9, 5, 10, .null] {
@@ -108,7 +107,7 @@ import Testing
                     server, .array([sorted] + (pipeline.arrayValue ?? [])), "Item")
                 #expect(answer.status == 200 && same(.array(answer.results), expected), "\(pipeline): \(answer.text)")
             }
-            // Relation markers are for objects.
+            // Relations appear only in objects.
             let id = try #require(try await server.find("Item", as: .master).results.first?["objectId"]?.stringValue)
             _ = try await server.send(
                 "PUT", "/classes/Item/\(id)",
@@ -147,7 +146,7 @@ import Testing
         }
     }
 
-    /// Stages that are refused, and what the error names.
+    /// Rejected stages, and the words that the error must contain.
     private static let refused: [(JSONValue, String)] = [
         (bucket(without: "groupBy"), "groupBy"), (bucket(["groupBy": "price"]), "groupBy"),
         (bucket(["groupBy": 1]), "groupBy"), (bucket(["boundaries": [1]]), "boundaries"),

@@ -2,7 +2,6 @@ import JSON
 import TestSupport
 import Testing
 
-/// What makes the groups of a `$group`, in the forms that MongoDB's users write.
 @Suite struct AggregateGroupKeyTests {
     @Test("What names nothing makes one group, whose id is null", arguments: [7, 9])
     func oneGroup(preset: Int) async throws {
@@ -95,7 +94,7 @@ import Testing
                 let matched = try await Sales.aggregate(server, [["$match": condition]])
                 #expect(matched.status == 200 && matched.results.count == count, "\(condition): \(matched.text)")
             }
-            // A text that looks like such a name stays a text in a condition.
+            // In a condition, such a text is an ordinary value.
             _ = try await server.create("Sale", ["item": "$_p_shop"])
             let found = try await Sales.aggregate(server, [["$match": ["item": "$_p_shop"]]])
             #expect(found.results.count == 1)

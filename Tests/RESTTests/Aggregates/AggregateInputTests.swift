@@ -2,9 +2,8 @@ import JSON
 import TestSupport
 import Testing
 
-/// Stages that read columns, beside the same stages when they read documents.
+/// Stages must have the same results whether they read columns or documents.
 @Suite("Aggregations of rows and of documents") struct AggregateInputTests {
-    /// Values of every type, and places without one.
     private static func make(_ server: TestServer) async throws {
         let shops = try await [server.create("Shop", ["city": "Bonn"]), server.create("Shop", ["city": "Ulm"])]
         let rows: [JSONObject] = [
@@ -33,7 +32,6 @@ import Testing
         "shop.objectId", "nosuch", "tags.0", "at.iso",
     ]
 
-    /// Groups by every field, and by what is made of fields, with everything that is counted in groups.
     private static let groups: [JSONValue] = {
         let made: [JSONValue] = [
             .null, 1, "text", ["a": "$item", "b": "$ok"], ["y": ["$year": "$at"], "m": ["$month": "$at"]],
@@ -92,7 +90,7 @@ import Testing
             for pipeline in Self.pipelines {
                 let columns = try await Sales.aggregate(server, pipeline, "Thing")
                 #expect(columns.status == 200, "\(pipeline): \(columns.text)")
-                // No stage after this one can read columns, and it changes nothing.
+                // A stage that changes nothing, after which stages read documents.
                 let documents = try await Sales.aggregate(
                     server, .array([["$unset": "nosuch"]] + (pipeline.arrayValue ?? [])), "Thing")
                 #expect(
@@ -129,8 +127,8 @@ import Testing
                 let answer = try await Sales.aggregate(server, pipeline, "Thing")
                 #expect(answer.results.first?["n"]?.numberValue ?? 0 == Double(count), "\(local) \(foreign)")
             }
-            // The other way: shops with the things that point at them; and numbers with equal numbers. A missing field
-            // equals another missing one: 4 and 2 times 4, 7 and 1, 3 and 3 times 3, 8 and 2 times 2.
+            // Lookups from the shops, and by numbers. Missing fields equal each other: 4 and 2 times 4, 7 and 1, 3 and
+            // 3 times 3, 8 and 2 times 2.
             let others: [(String, String, String, Double)] = [
                 ("objectId", "shop", "Shop", 3), ("grouped", "s", "Thing", 12), ("item", "item", "Thing", 8),
                 ("nested.k", "nested.k", "Thing", 12), ("ok", "ok", "Thing", 12),

@@ -2,9 +2,8 @@ import JSON
 import TestSupport
 import Testing
 
-/// `$lookup` with variables and a pipeline.
 @Suite("Lookups of aggregations") struct AggregateLookupTests {
-    /// Two albums, and songs that point at them, name them, or do neither.
+    /// Creates two albums, and songs that point to them, contain their names, or neither.
     private static func make(_ server: TestServer) async throws -> (albums: [String], songs: [String]) {
         var albums: [String] = []
         for (name, year) in [("First", 1999), ("Second", 2001)] {
@@ -36,7 +35,7 @@ import Testing
 
     private static let names: [JSONValue] = [["$sort": ["name": 1]], ["$project": ["_id": 0, "name": 1]]]
 
-    /// Lookups, and the names of the albums that the songs a, b, c and d get.
+    /// Lookups, and the album names found for the songs a, b, c and d.
     private static let lookups: [(JSONValue, [[String]])] = [
         (lookup(["pipeline": .array(names)]), [["First"], ["Second"], ["First"], []]),
         (lookup(["pipeline": [["$match": ["year": ["$lt": 2000]]]]]), [["First"], [], ["First"], []]),
@@ -73,7 +72,7 @@ import Testing
                 ], without: "localField", "foreignField"),
             [["Second"], ["Second"], ["First", "Second"], ["First", "Second"]]
         ),
-        // By the stored text of the pointer, from either side.
+        // By the pointer's stored text, from either class.
         (lookup(["localField": "album"]), [["First"], ["Second"], ["First"], []]),
         (lookup(["localField": "_p_album"]), [[], [], [], []]),
         (lookup(["from": "Nosuch", "pipeline": [["$match": ["a": 1]]]]), [[], [], [], []]),
@@ -127,7 +126,7 @@ import Testing
             let titles = answer.results.map { $0["found"]?["others"]?["titles"] ?? .null }
             #expect(titles == [["c"], ["a"]], "\(answer.text)")
             #expect(answer.results.first?["found"]?["objectId"]?.stringValue == albums[0])
-            // From the other side, by the text that the pointer is stored as.
+            // From the other class, by the pointer's stored text.
             let songs = try await Sales.aggregate(
                 server,
                 [
@@ -236,7 +235,7 @@ import Testing
         }
     }
 
-    /// Lookups that are refused, and what the error names.
+    /// Rejected lookups, and the words that the error must contain.
     private static let refused: [(JSONValue, String)] = [
         (lookup(["invented": 1]), "invented"), (lookup([:], without: "as"), "as"),
         (lookup([:], without: "from"), "from"),
@@ -270,7 +269,7 @@ import Testing
                 #expect(answer.status == 400 && [102, 105].contains(answer.code ?? 0), "\(stage): \(answer.text)")
                 #expect(answer.json["error"]?.stringValue?.contains(name) == true, "\(stage): \(answer.text)")
             }
-            // As deep as they may stand in each other, and one more.
+            // The maximum nesting depth, and one level more.
             for (depth, status) in [(20, 200), (21, 400)] {
                 var stage = Self.lookup([:])
                 for _ in 1..<depth { stage = Self.lookup(["pipeline": [["$limit": 1], stage]]) }

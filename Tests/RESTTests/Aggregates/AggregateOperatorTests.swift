@@ -2,7 +2,6 @@ import JSON
 import TestSupport
 import Testing
 
-/// Conversions, texts, lists, objects, variables and dates in the expressions of aggregations.
 @Suite("Operators of aggregations") struct AggregateOperatorTests {
     private static func make(_ server: TestServer) async throws -> String {
         let owner = try await server.create("Person", ["name": "Ann"])
@@ -17,7 +16,7 @@ import Testing
         return owner
     }
 
-    /// Reads the value that an expression has of the only object, from its row or from a document.
+    /// Evaluates an expression on the only object, read from its row or from a document.
     private static func value(_ server: TestServer, _ expression: JSONValue, ofDocument: Bool) async throws
         -> TestAnswer
     {
@@ -171,7 +170,7 @@ import Testing
         }
     }
 
-    /// Expressions that are refused, and what the error names.
+    /// Rejected expressions, and the words that the error must contain.
     private static let refused: [(JSONValue, String)] = [
         (["$toString": "$list"], "Unsupported conversion from array to string in $convert with no onError value"),
         (["$toString": "$o"], "Unsupported conversion from object"), (["$toInt": "1.5"], "Failed to parse '1.5'"),
@@ -223,7 +222,7 @@ import Testing
                 #expect(answer.status == 400 && [102, 105].contains(answer.code ?? 0), "\(expression): \(answer.text)")
                 #expect(answer.json["error"]?.stringValue?.contains(name) == true, "\(expression): \(answer.text)")
             }
-            // A value may not double with each element of a list.
+            // A value must not be able to double in size with each element of a list.
             let doubled: JSONValue = [
                 "$reduce": [
                     "input": ["$map": ["input": .array([JSONValue](repeating: 1, count: 60)), "in": 1]],

@@ -2,7 +2,7 @@ import JSON
 import TestSupport
 import Testing
 
-/// Fields inside of lists and objects that stages keep, leave out or compute, and values that grow.
+/// Inclusion, exclusion and computation of nested fields, and values that grow.
 @Suite("Projections of aggregations") struct AggregateProjectionTests {
     private static func make(_ server: TestServer) async throws {
         _ = try await server.create(

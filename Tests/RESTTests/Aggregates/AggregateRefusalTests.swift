@@ -2,9 +2,8 @@ import JSON
 import TestSupport
 import Testing
 
-/// Aggregations that make no sense, or mean harm.
+/// Invalid and malicious aggregations.
 @Suite struct AggregateRefusalTests {
-    /// Pipelines that make no sense, or mean harm.
     private static let hostile: [JSONValue] = [
         1, "x", true, [1], ["x"], [.null], [[]], [[:]], [["$match": [:], "$sort": ["a": 1]]], [["match": [:]]],
         [["$nosuch": 1]], [["$out": "Stolen"]], [["$merge": "Stolen"]], [["$function": [:]]], [["$currentOp": [:]]],

@@ -2,7 +2,7 @@ import JSON
 import TestSupport
 import Testing
 
-/// The members of stages: those that are known work, others are refused by name.
+/// Known members of stages work. Unknown members are rejected by name.
 @Suite("Members of aggregation stages") struct AggregateStageTests {
     @Test(
         "$expr stands inside of groups as it does at the top",
@@ -33,7 +33,7 @@ import Testing
         }
     }
 
-    /// Conditions on the dates of sales, and how many there are.
+    /// Date conditions, and the number of sales that match each.
     private static let dates: [(JSONValue, Int)] = [
         (["at": ["$gte": ["$date": "2020-02-01T00:00:00.000Z"]]], 2),
         (["at": ["$date": "2020-01-05T10:20:30.400Z"]], 1),
@@ -157,7 +157,7 @@ import Testing
     private static let near: JSONObject = ["near": ["type": "Point", "coordinates": [7, 50]]]
     private static func near(_ more: JSONObject) -> JSONValue { ["$geoNear": .object(near.merging(more) { $1 })] }
 
-    /// Stages that are refused, and what the error names.
+    /// Rejected stages, and the words that the error must contain.
     private static let refused: [(JSONValue, String)] = [
         (["$unwind": ["path": "$tags", "x": 1]], "x"), (["$unwind": ["path": "tags"]], "prefixed with a '$'"),
         (["$unwind": ["path": 1]], "path"), (["$unwind": ["includeArrayIndex": "i"]], "path"),

@@ -2,13 +2,12 @@ import JSON
 import TestSupport
 import Testing
 
-/// Aggregation over HTTP.
 @Suite struct AggregateTests {
     private static let named: JSONValue = ["$project": ["item": 1, "_id": 0]]
 
     private static func items(_ names: String...) -> JSONValue { .array(names.map { ["item": .string($0)] }) }
 
-    /// Pipelines and what they give.
+    /// Pipelines and their results.
     private static let pipelines: [(JSONValue, JSONValue)] = [
         ([["$match": ["count": 4]], ["$sort": ["item": 1]], named], items("pear", "plum")),
         (
@@ -248,7 +247,7 @@ import Testing
             ("/aggregate/Song", ["distinct": "title"]),
         ]
         for (path, question) in questions {
-            // Nothing is announced, so that the server thinks that the class is as it was.
+            // The table is changed without an announcement, so the server's class definition is out of date.
             try await TestServer.run { server in
                 _ = try await server.create("Song", ["title": "a"])
                 try await server.execute("ALTER TABLE \"Song\" DROP COLUMN \"title\"")

@@ -2,7 +2,6 @@ import JSON
 import TestSupport
 import Testing
 
-/// Texts, stored pointers, variables and dates in the expressions of aggregations.
 @Suite("Texts, pointers and dates of aggregations") struct AggregateTextTests {
     private static func make(_ server: TestServer) async throws -> (owner: String, id: String) {
         let owner = try await server.create("Person", ["name": "Ann"])
@@ -18,18 +17,17 @@ import Testing
         return (owner, id)
     }
 
-    /// The value that an expression has of the first thing, read from its row or from a document.
+    /// Evaluates an expression on the first object, read from its row or from a document.
     private static func value(_ server: TestServer, _ expression: JSONValue, ofDocument: Bool) async throws
         -> TestAnswer
     {
         var stages: [JSONValue] = [["$match": ["i": 1]]]
         if ofDocument { stages.append(["$unset": "nosuch"]) }
-        // A group reads columns where it can.
+        // A group reads columns if it can.
         stages.append(["$group": ["_id": "$nosuch", "v": ["$push": expression]]])
         return try await Sales.aggregate(server, .array(stages), "Thing")
     }
 
-    /// Expressions on the pointer of the first thing, and their values.
     private static func pointerExpressions(_ owner: String) -> [(JSONValue, JSONValue)] {
         let raw = JSONValue.string("Person$" + owner)
         let id = JSONValue.string(owner)
@@ -51,7 +49,7 @@ import Testing
     }
 
     private static let expressions: [(JSONValue, JSONValue)] = [
-        // Texts.
+        // Texts
         (["$substr": ["$name", 0, 3]], "hé"), (["$substrBytes": ["$name", 3, 2]], "ll"),
         (["$substrCP": ["$name", 1, 3]], "éll"), (["$substr": ["$name", 90, 2]], ""),
         (["$substr": ["$name", -1, 2]], ""),
@@ -64,7 +62,7 @@ import Testing
         (["$split": ["$nosuch", "x"]], .null), (["$split": ["$name", "$nosuch"]], .null),
         (["$concat": ["$empty"]], ""),
         (["$concat": "$name"], "héllo"), (["$strLenCP": "$name"], 5),
-        // Variables.
+        // Variables
         (["$map": ["input": "$numbers", "in": ["$add": ["$$this", "$n", 1]]]], [4.5, 5.5]),
         (["$map": ["input": "$nosuch", "in": "$$this"]], .null), (["$map": ["input": [], "in": "$$this"]], []),
         (["$map": ["input": "$numbers", "in": "$$this.nosuch"]], [.null, .null]),
@@ -81,7 +79,7 @@ import Testing
             ], [["a1héllo", "b1héllo"], ["a2héllo", "b2héllo"]]
         ),
         (["$map": ["input": "$people", "as": "p", "in": "$$p._p_x"]], [.null, .null]), ("$$CURRENT.name", "héllo"),
-        // Dates.
+        // Dates
         (["$gte": ["$at", ["$date": "2024-05-05T23:30:00Z"]]], true), (["$lt": ["$at", ["$date": 0]]], false),
         (["$eq": ["$at", ["$date": ["$numberLong": "1714951800000"]]]], true),
         (["$eq": ["$at", .date("2024-05-05T23:30:00Z")]], true),
@@ -105,7 +103,7 @@ import Testing
         }
     }
 
-    /// Expressions that are refused, and what the error names.
+    /// Rejected expressions, and the words that the error must contain.
     private static let refused: [(JSONValue, String)] = [
         (["$toLower": "$owner"], "$toLower"), (["$toUpper": "$list"], "$toUpper"), (["$toLower": "$o"], "$toLower"),
         (["$toLower": "$ok"], "$toLower"), (["$concat": ["$owner", "!"]], "$concat"),
@@ -222,7 +220,7 @@ import Testing
                 let answer = try await Sales.aggregate(server, pipeline, "Thing")
                 #expect(same(.array(answer.results), expected), "\(pipeline): \(answer.text)")
             }
-            // No class has such fields, and secrets of users are none.
+            // Internal columns aren't fields of any class, so secrets of users can't be read.
             for name in ["_hashed_password", "_rperm", "__size", "_session_token", "_perishable_token"] {
                 _ = try await server.send("POST", "/users", ["username": .string(name), "password": "p"], as: .master)
                 let answer = try await Sales.aggregate(server, [["$project": ["v": .string("$\(name)")]]], "_User")

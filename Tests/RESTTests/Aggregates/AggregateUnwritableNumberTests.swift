@@ -2,9 +2,9 @@ import JSON
 import TestSupport
 import Testing
 
-/// Numbers that JSON does not have, which a database may hold that was filled by other means than by clients.
+/// NaN and infinities, which JSON can't represent. Other programs may have stored them in the database.
 @Suite struct AggregateUnwritableNumberTests {
-    /// Makes four objects, the first of which has a text that is called as such a number.
+    /// Creates four objects. The first contains the text `NaN`.
     private static func make(_ server: TestServer) async throws {
         for item in ["NaN", "b", "c", "d"] {
             let place: JSONValue = ["__type": "GeoPoint", "latitude": 7, "longitude": 8]

@@ -2,9 +2,8 @@ import JSON
 import TestSupport
 import Testing
 
-/// Missing values, null, and values of several types in pipelines.
 @Suite("Values of aggregations") struct AggregateValueTests {
-    /// A value for every type, and two rows without one.
+    /// A value of each type. Two further rows have none.
     private static let values: [JSONValue] = [
         .null, -1, 2.5, "", "2024-05-05T10:00:00.000Z", "text", ["k": 1], [], [1, .null], false, true,
         .date("2024-05-05T10:00:00.000Z"),
@@ -27,12 +26,11 @@ import Testing
         return answer.results.compactMap { $0["n"]?.numberValue }.map { Int($0) }.sorted()
     }
 
-    /// The numbers of a range of rows, and of others.
     private static func rows(_ range: ClosedRange<Int>, _ others: Int...) -> [Int] { Array(range) + others }
 
     private static let date: JSONValue = .date("2024-05-05T10:00:00.000Z")
 
-    /// Expressions, and the rows for which they are true.
+    /// Expressions, and the indexes of the rows for which they are true.
     private static let comparisons: [(JSONValue, [Int])] = [
         (["$eq": ["$o.v", .null]], [0]), (["$eq": ["$o.v", "$nosuch"]], [12, 13]),
         (["$ne": ["$o.v", .null]], rows(1...13)), (["$lt": ["$o.v", .null]], [12, 13]),
@@ -149,7 +147,7 @@ import Testing
             }
             #expect(
                 try await Self.numbers(server, ["$eq": ["$at", "2024-05-05T10:00:00Z"]], ofDocument: ofDocument) == [1])
-            // A text that only looks like a date is a text, which is less than a date.
+            // A text that only looks like a date is a text, and sorts before dates.
             #expect(try await Self.numbers(server, ["$gt": ["$at", "2024-02-31"]], ofDocument: ofDocument) == [1, 2])
         }
     }

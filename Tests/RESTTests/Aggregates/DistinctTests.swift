@@ -2,7 +2,6 @@ import JSON
 import TestSupport
 import Testing
 
-/// Distinct values over HTTP.
 @Suite struct DistinctTests {
     @Test("Distinct values come one by one, of every type of field, by a condition")
     func distinct() async throws {
@@ -53,7 +52,7 @@ import Testing
                     "POST", "/aggregate/_User", ["_method": "GET", "distinct": .string(name)], as: .master)
                 #expect(answer.code == 105, "\(name): \(answer.text)")
             }
-            // What parse-server 7 takes without a word stays so.
+            // Values that parse-server 7 silently accepts remain accepted.
             for field: JSONValue in ["_id", 5, "nosuch"] {
                 let answer = try await server.send(
                     "POST", "/aggregate/Sale", ["_method": "GET", "distinct": field], as: .master)

@@ -1,9 +1,9 @@
 import JSON
 import TestSupport
 
-/// The class `Sale`, on which aggregations are tried.
+/// The class `Sale`, the sample data of aggregations.
 enum Sales {
-    /// Makes four sales in two shops.
+    /// Creates four sales in two shops.
     static func make(_ server: TestServer) async throws -> (shops: [String], first: String) {
         let shops = [
             try await server.create("Shop", ["city": "Bonn"]), try await server.create("Shop", ["city": "Ulm"]),

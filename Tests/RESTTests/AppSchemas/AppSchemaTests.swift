@@ -4,7 +4,7 @@ import Postgres
 import TestSupport
 import Testing
 
-/// Apps that share a database, each in a schema of its own (`databaseSchema`).
+/// Apps that share a database, each in its own schema (`databaseSchema`).
 @Suite("Apps in schemas of one database")
 struct AppSchemaTests {
     private static let hostile = #"App "1".Über\ '$user', public"#
@@ -18,7 +18,7 @@ struct AppSchemaTests {
         return options.merging(others) { $1 }
     }
 
-    /// Runs `body` with the servers of two apps; the schema `public` of their database is a third one's.
+    /// Runs `body` with the servers of two apps. A third app uses the schema `public`.
     private static func withApps(
         _ body: @escaping @Sendable (_ one: TestServer, _ two: TestServer) async throws -> Void
     ) async throws {
@@ -42,7 +42,7 @@ struct AppSchemaTests {
         for (seen, expected) in zip(seen, expected) {
             #expect(seen.answer == expected.answer, "\(seen.request)")
         }
-        // What the steps are meant to show is no list of errors.
+        // Guards against steps that mostly fail.
         #expect(expected.count { $0.answer.hasPrefix("20") } > 60, "\(expected)")
     }
 
@@ -119,7 +119,7 @@ struct AppSchemaTests {
                     #expect(event["object"]?["title"] == "of one")
                 }
                 _ = try await one.send("POST", "/logout", [:], as: .session(lena.token)).succeeded()
-                // Without announcements it would stay so for an hour, and so would the field be unknown.
+                // Announcements are required: without them, the session and the field would stay cached for an hour.
                 let forgets = try await eventually {
                     try await second.send("GET", "/users/me", as: .session(lena.token)).status != 200
                 }

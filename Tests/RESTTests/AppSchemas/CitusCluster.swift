@@ -2,25 +2,23 @@ import Foundation
 import LocalPostgres
 import TestSupport
 
-/// A database of Citus of a test's own: a coordinator and two workers, which keep the tables.
+/// A Citus cluster of a coordinator and two workers.
 struct CitusCluster: Sendable {
-    /// The connection string of the coordinator.
     let uri: String
-    /// Those of the workers.
+    /// The connection strings of the workers.
     let workers: [String]
     private let folders: [String]
     private let binaries: PostgresBinaries
     private let account: Account
 
-    /// Whether PostgreSQL has Citus here.
     static func isInstalled() async throws -> Bool {
         try await TestServer.texts(
             "SELECT name::text FROM pg_available_extensions WHERE name = 'citus'", on: TestServer.cluster) == ["citus"]
     }
 
-    /// Makes all, runs `body`, and removes them.
+    /// Creates the cluster, runs `body`, and removes it.
     static func run(_ body: (CitusCluster) async throws -> Void) async throws {
-        // Directly below /tmp: the user postgres must be able to reach it.
+        // The user `postgres` must be able to enter the folder, so it is directly below /tmp.
         let parent = "/tmp/roost-citus-" + UUID().uuidString.prefix(8).lowercased()
         try FileManager.default.createDirectory(atPath: parent, withIntermediateDirectories: true)
         defer { try? FileManager.default.removeItem(atPath: parent) }
@@ -68,7 +66,7 @@ struct CitusCluster: Sendable {
         try await TestServer.execute("CREATE EXTENSION citus", on: LocalPostgres.connectionString(socket))
     }
 
-    /// Tells the coordinator of the workers.
+    /// Registers the workers with the coordinator.
     private func connect() async throws {
         func node(_ folder: String) -> String { "'\(folder)/socket', \(LocalPostgres.port)" }
         _ = try await TestServer.texts("SELECT citus_set_coordinator_host(\(node(folders[0])))::text", on: uri)

@@ -5,7 +5,7 @@ import Postgres
 import TestSupport
 import Testing
 
-/// Classes whose rows Citus spreads over its workers (`distribution`, mode `rows`).
+/// Classes whose rows Citus distributes over its workers (`distribution`, mode `rows`).
 @Suite("Classes spread by Citus", .enabled("PostgreSQL has no Citus here") { try await CitusCluster.isInstalled() })
 struct CitusRowsTests {
     static func distribution(_ classes: JSONObject, _ others: JSONObject = [:]) -> JSONObject {
@@ -61,7 +61,7 @@ struct CitusRowsTests {
                 let done = try await concurrently(8) { client in
                     var done = 0
                     for round in 0..<12 {
-                        // Each in another order; the last object of every third transaction is refused.
+                        // In varying order, and every third transaction fails at its last object.
                         let order = (0..<3).map { accounts[($0 + client + round) % 3] }
                         let fails = round % 3 == 2
                         let requests = order.enumerated().map { index, id -> JSONValue in
@@ -87,7 +87,8 @@ struct CitusRowsTests {
         }
     }
 
-    /// Of objects that are made together one is refused, and the others are made once; so are increments.
+    /// If one of several objects created together is rejected, the others are created exactly once. The same applies to
+    /// increments.
     static func isWhole(_ server: TestServer, _ className: String) async throws {
         _ = try await server.create(className, ["objectId": "known"])
         let bodies: [JSONObject] = [["objectId": "a", "n": 0], ["objectId": "b", "text": "x"], ["objectId": "known"]]
@@ -97,7 +98,7 @@ struct CitusRowsTests {
         let made = try await server.send("POST", "/batch", ["requests": .array(requests)])
         let codes = made.json.arrayValue?.map { $0["error"]?["code"]?.numberValue }
         #expect(codes == [nil, nil, 137], "\(made.text)")
-        // Some fail among those that come at the same moment.
+        // Some of the concurrent requests fail.
         let answers = try await concurrently(48) { index in
             if index % 6 == 5 { return try await server.send("POST", "/classes/\(className)", ["objectId": "known"]) }
             let path = "/classes/\(className)/\(index % 2 == 0 ? "a" : "b")"
@@ -163,7 +164,6 @@ struct CitusRowsTests {
         }
     }
 
-    /// The rows of classes and relations as texts.
     private static func rows(_ routes: ConsoleRoutes) async throws -> [[String]] {
         var rows: [[String]] = []
         for table in ["Song", "Message", "Country", "_Join:fans:Song", "_Join:fans:Message"] {
@@ -226,7 +226,6 @@ struct CitusRowsTests {
         }
     }
 
-    /// Changes of an object that a live query sees.
     private static func changes(_ server: TestServer, _ path: String) async throws {
         let (user, _) = try await server.signUp("lena")
         try await server.liveQuery { client in
@@ -267,7 +266,7 @@ struct CitusRowsTests {
                     #expect(refused.code == 102 && refused.status == 400)
                     #expect(refused.error?.contains("cannot be unique without") == true)
                 }
-                // Larger than what gets its indexes in the change of the class.
+                // More rows than a class may have to get its indexes within the class change.
                 try await server.execute(
                     """
                     INSERT INTO "Message" ("objectId", "room", "n", "createdAt")
@@ -293,7 +292,7 @@ struct CitusRowsTests {
         }
     }
 
-    /// What the doctor says of a class in which one room has most of the messages.
+    /// Checks the doctor's findings for a class in which one room has most of the messages.
     private static func diagnose(_ server: TestServer) async throws {
         let client = PostgresClient(
             configuration: PostgresConfiguration(connectionString: server.databaseURI), logger: TestServer.quietLogger)
@@ -329,7 +328,7 @@ struct CitusRowsTests {
     }
 }
 
-/// Starts that a database without Citus refuses.
+/// A distribution requires a database with Citus.
 @Suite struct DistributionStartTests {
     @Test("Without Citus in the database a distribution is refused", arguments: [nil, "shop"] as [String?])
     func refused(schema: String?) async throws {

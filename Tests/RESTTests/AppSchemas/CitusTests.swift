@@ -2,7 +2,7 @@ import JSON
 import TestSupport
 import Testing
 
-/// Apps that share a database of Citus, which keeps each schema whole on one of its workers.
+/// Apps that share a Citus database. Citus stores each schema entirely on one worker.
 @Suite("Apps in schemas of Citus", .enabled("PostgreSQL has no Citus here") { try await CitusCluster.isInstalled() })
 struct CitusTests {
     private static func options(_ schema: String) -> JSONObject {
@@ -82,10 +82,10 @@ struct CitusTests {
         #expect(try await app.send("GET", "/files/testApp/\(name)").status == 404)
     }
 
-    /// One object changed by two processes in turn: a live query sees it as it is in the end.
+    /// Two processes change an object in turn, and a live query receives its final state.
     private static func changes(_ one: TestServer, _ two: TestServer) async throws {
         let id = try await one.create("Tune", ["n": 0, "list": []])
-        // Both know the class then.
+        // From here on, both servers know the class.
         _ = try await two.find("Tune").succeeded()
         try await two.liveQuery { client in
             try await client.connect()

@@ -1,17 +1,18 @@
 import JSON
 import TestSupport
 
-/// Requests to most routes of the Parse interface, one after the other, whose answers say nothing of where the tables are.
+/// Requests to most API routes, whose responses must not depend on the location of the tables.
 enum RouteSteps {
-    /// A request. `<name>` in it is what an answer before gave.
+    /// A request. It contains values of earlier responses as `<name>`.
     struct Step {
         let method: String
         let path: String
         var body = ""
         var caller = Caller.anonymous
-        /// Under which name the id in the answer is kept, and the session token under that with `Token`.
+        /// The name under which the id of the response is available to later steps, and its session token with the
+        /// suffix `Token`.
         var kept: String?
-        /// Whether the answer tells figures of the server, which no two tell alike.
+        /// Whether the response contains figures that differ between servers.
         var isFigures = false
     }
 
@@ -177,9 +178,9 @@ enum RouteSteps {
         step("POST", "/logout", "{}", as: .user), step("GET", "/users/me", as: .user),
     ]
 
-    /// What a server answers to all of them, without what no two servers answer alike.
+    /// Runs all steps on a server, and returns the responses without values that always differ.
     ///
-    /// - Parameter withUniqueIndex: Whether an index is made unique, and tried.
+    /// - Parameter withUniqueIndex: Whether to create and test a unique index.
     static func answers(
         of server: TestServer, withUniqueIndex: Bool = true
     ) async throws -> [(request: String, answer: String)] {
@@ -221,19 +222,19 @@ enum RouteSteps {
             for (key, value) in object {
                 switch key {
                 case "ACL": result[key] = .object(withoutUsers(value.objectValue ?? [:]))
-                // Who logs in without a name gets one of 25 characters.
+                // Users without a name get a random one of 25 characters.
                 case "username" where value.stringValue?.utf8.count == 25: result[key] = "…"
                 default: result[key] = passing.contains(key) ? "…" : comparable(value)
                 }
             }
-            // Fields that came since a process read the class are the last.
+            // Fields added after a process read the class come last.
             return .object(JSONObject(uniqueKeysWithValues: result.sorted { $0.key < $1.key }))
         case .array(let list): return .array(list.map(comparable))
         default: return value
         }
     }
 
-    /// An ACL whose users have no ids.
+    /// Replaces the user ids in an ACL.
     private static func withoutUsers(_ acl: JSONObject) -> JSONObject {
         var result: JSONObject = [:]
         for (key, value) in acl { result[key.text.utf8.count == 10 ? "…" : key] = value }

@@ -3,7 +3,6 @@ import REST
 import TestSupport
 import Testing
 
-/// Several requests in one.
 @Suite struct BatchTests {
     private static func request(_ method: String, _ path: String, _ body: JSONValue? = nil) -> JSONValue {
         var request: JSONObject = ["method": .string(method), "path": .string("/parse" + path)]
@@ -122,7 +121,7 @@ import Testing
             ] {
                 let failed = try await server.send(
                     "POST", "/batch", ["requests": .array(good + [bad]), "transaction": true])
-                // A client would take an element that says success for stored, though it was undone.
+                // A client would take a successful element for stored, although it was rolled back.
                 #expect(failed.status >= 400, "\(failed.text)")
                 #expect(try await server.find("Note").results.count == 2)
                 #expect(try await server.send("GET", "/classes/Note/\(id)")["n"] == 2)

@@ -2,7 +2,7 @@ import JSON
 import TestSupport
 import Testing
 
-/// Requests that carry an id are served once.
+/// Requests with an id run only once.
 @Suite struct IdempotencyTests {
     private static let options: JSONObject = [
         "idempotencyOptions": ["paths": ["classes/Note", "functions/.*", "users", "installations"], "ttl": 60]
@@ -64,7 +64,7 @@ import Testing
                 """)
             _ = try await server.send("POST", "/classes/Note", ["n": 1], headers: Self.headers("old")).succeeded()
             #expect(try await server.send("POST", "/classes/Note", ["n": 1], headers: Self.headers("old")).code == 159)
-            // The sweep follows the requests; each takes a share of what is over, so that none waits for all of it.
+            // Each request deletes a part of the expired ids, so that none has to wait for all of them.
             var left = 100
             for number in 0..<100 where left > 0 {
                 _ = try await server.send("POST", "/classes/Note", ["n": 1], headers: Self.headers("new\(number)"))
@@ -81,7 +81,7 @@ import Testing
     @Test("The SDKs that send one id for the life of their process are served every time")
     func oldClients() async throws {
         try await TestServer.run(Self.options) { server in
-            // A client's version, and whether its ids count.
+            // The client version, and whether its request ids count.
             let clients: [(String, Bool)] = [
                 ("i1.19.0", false), ("osx1.19.0", false), ("apple-tvos1.19.0", false), ("ios-swift4.14.2", true),
                 ("js5.0.0", true), ("a1.20.0", true), ("unknown", true),

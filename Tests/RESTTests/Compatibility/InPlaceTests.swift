@@ -3,7 +3,7 @@ import Postgres
 import TestSupport
 import Testing
 
-/// Roost in the place of parse-server, on its database, and parse-server in Roost's place afterwards.
+/// Roost on parse-server's database, and parse-server on the same database afterwards.
 @Suite struct InPlaceTests {
     private static let kim = TestServer.Identity.session(ParseServerDatabase.token)
 
@@ -183,7 +183,7 @@ import Testing
                 ),
             ]
             for (number, call) in calls.enumerated() {
-                // The sign-up's token ended with its password.
+                // Changing the password revoked the sign-up's session.
                 var identity = call.3
                 if case .session(let token) = identity, token == lou.token, number > 0 {
                     let login = try await server.send("POST", "/login", ["username": "max", "password": "another"])
@@ -216,10 +216,10 @@ import Testing
                     try await server.execute(change)
                     isChanged = true
                 } catch let error as PostgresError where error.sqlState == "40P01" {
-                    // The server builds the table's index by date meanwhile: PostgreSQL makes one of the two begin anew.
+                    // The server is building the table's date index, and PostgreSQL resolved a deadlock with it.
                 }
             }
-            // Nothing but the announcement tells a reader of the new field; it takes a moment to arrive.
+            // Readers learn of the new field only by the announcement, which takes a moment.
             let clock = ContinuousClock()
             let deadline = clock.now + .seconds(10)
             var seen: JSONValue?

@@ -1,16 +1,15 @@
-/// A database as parse-server makes and fills it, written out as statements: what a server in its place finds.
+/// A database created and filled by parse-server, as SQL statements.
 enum ParseServerDatabase {
-    /// The token of the session of the user `kim`.
+    /// The session token of the user `kim`.
     static let token = "r:0123456789abcdef0123456789abcdef"
-    /// The token of a session whose time is over.
+    /// The token of an expired session.
     static let expiredToken = "r:ffffffffffffffffffffffffffffffff"
-    /// The password of `kim`, whose hash has bcrypt's usual cost.
+    /// The password of `kim`, hashed with bcrypt's default cost.
     static let password = "correct horse"
 
-    /// All tables, rows, indexes and functions.
     static let script = volatileTables + users + classes + rows + "\n" + functions
 
-    /// What a change of a hook leaves there: the table has no key, so the old row stays.
+    /// The result of changing a hook. The table has no primary key, so the old row remains.
     static let changedHook = """
 
         INSERT INTO "_Hooks" VALUES ('f', NULL, NULL, 'https://new.example');
@@ -38,7 +37,7 @@ enum ParseServerDatabase {
 
         """
 
-    /// The tables of users; the row of `_User` is the one that parse-server leaves after a field was deleted.
+    /// The tables of users. The row of `_User` is that of parse-server after a field was deleted.
     private static let users = """
         CREATE TABLE "_User" (\(common), "username" text, "email" text, "emailVerified" boolean, "authData" jsonb,
             "_hashed_password" text, "_email_verify_token_expires_at" timestamptz, "_email_verify_token" text,
@@ -81,8 +80,8 @@ enum ParseServerDatabase {
 
         """
 
-    /// A class with a field of every type, one that only the role `Editors` reads, and one with a name in its row left
-    /// out, as a class made beside its first field has it.
+    /// A class with a field of each type, one that only the role `Editors` can read, and one whose schema row has no
+    /// class name, as if created together with its first field.
     private static let classes = """
         CREATE TABLE "Everything" (\(common), "s" text, "n" float8, "b" boolean, "d" timestamptz, "o" jsonb, "l" jsonb,
             "y" jsonb, "p" text, "f" text, "g" point, "q" polygon);
@@ -151,7 +150,7 @@ enum ParseServerDatabase {
 
         """#
 
-    /// The functions that parse-server makes at each start, with the signatures that it expects.
+    /// The functions that parse-server creates at each start, with the signatures that it expects.
     private static let functions = """
         CREATE FUNCTION "json_object_set_key"("json" jsonb, key_to_set text, value_to_set anyelement) RETURNS jsonb
         LANGUAGE sql IMMUTABLE STRICT AS $$

@@ -2,12 +2,11 @@ import JSON
 import TestSupport
 import Testing
 
-/// Whether parse-server can be started on a database: what it relies on, asked of the catalog and of the rows.
+/// Checks that parse-server can start on a database. Queries the catalog and all rows.
 struct ParseServerLayout {
     let server: TestServer
     let location: SourceLocation
 
-    /// Expects all of it.
     static func expect(_ server: TestServer, location: SourceLocation = #_sourceLocation) async throws {
         let layout = ParseServerLayout(server: server, location: location)
         let classes = try await layout.schemaRows()
@@ -27,7 +26,7 @@ struct ParseServerLayout {
         "_Idempotency",
     ]
 
-    /// The SQL type of a field by its Parse type; nil for those without a column.
+    /// The SQL types of fields by Parse type. Relations have no column.
     private static let columnTypes: [String: String] = [
         "String": "text", "Pointer": "text", "File": "text", "Number": "double precision", "Boolean": "boolean",
         "Date": "timestamp with time zone", "Object": "jsonb", "Array": "jsonb", "Bytes": "jsonb", "GeoPoint": "point",
@@ -49,7 +48,6 @@ struct ParseServerLayout {
         #expect(found.isEmpty, "\(what): \(found)", sourceLocation: location)
     }
 
-    /// The rows of `_SCHEMA` by class.
     private func schemaRows() async throws -> [String: JSONValue] {
         var classes: [String: JSONValue] = [:]
         for row in try await rows(
@@ -63,10 +61,10 @@ struct ParseServerLayout {
         return classes
     }
 
-    /// Tables of Roost's own stand beside; parse-server reads the tables of classes alone.
+    /// Excludes Roost's internal tables, which parse-server ignores.
     private static let notOwn = "relname NOT LIKE '\\_roost\\_%'"
 
-    /// No NOT NULL but of keys, no defaults, no generated columns, no keys but the primary ones, no triggers.
+    /// Only primary keys are NOT NULL. Tables have no defaults, generated columns, further keys or triggers.
     private func expectPlainTables(_ classes: [String: JSONValue]) async throws {
         try await expectNone(
             """
@@ -106,7 +104,7 @@ struct ParseServerLayout {
         return Dictionary(uniqueKeysWithValues: found.map { ($0[0] ?? "", $0[1] ?? "") })
     }
 
-    /// Every field of a class has its column, of the right type, and there are no others.
+    /// Every field of a class has a column of the right type, and no other columns exist.
     private func expectColumns(_ classes: [String: JSONValue]) async throws {
         for (name, row) in classes {
             var expected = ["_rperm": "text[]", "_wperm": "text[]"]
@@ -142,7 +140,7 @@ struct ParseServerLayout {
         "protectedFields", "ACL",
     ]
 
-    /// The rows of `_SCHEMA` have one of the two forms that parse-server writes.
+    /// The rows of `_SCHEMA` have one of the two formats that parse-server writes.
     private func expectForms(_ classes: [String: JSONValue]) {
         for (name, row) in classes {
             let keys = Set(row.objectValue?.keys.map { $0 } ?? [])
@@ -174,7 +172,8 @@ struct ParseServerLayout {
         }
     }
 
-    /// Pointers are bare ids, files bare names, arrays arrays, objects objects, places within the globe.
+    /// Pointers are bare ids, files are bare names, arrays and objects are JSON of their type, and coordinates are in
+    /// range.
     private func expectValues(_ classes: [String: JSONValue]) async throws {
         for (name, row) in classes {
             for (field, type) in row["fields"]?.objectValue ?? [:] {
@@ -244,7 +243,7 @@ struct ParseServerLayout {
         ] { #expect(indexes.contains(name), "\(name)", sourceLocation: location) }
     }
 
-    /// Whatever else is there has a name that parse-server cannot take for a class, in any schema.
+    /// All other tables, in any schema, have names that parse-server can't mistake for classes.
     private func expectNoForeignNames(_ classes: [String: JSONValue]) async throws {
         let tables = try await rows(
             """

@@ -2,7 +2,7 @@ import JSON
 import TestSupport
 import Testing
 
-/// What a server of the line 9 answers in another shape than one of the line 7.
+/// Responses whose format differs between presets 9 and 7.
 @Suite struct PresetShapeTests {
     private static func run(
         _ preset: Int, _ options: JSONObject = [:], _ body: @escaping @Sendable (TestServer) async throws -> Void
@@ -180,7 +180,7 @@ import Testing
                         ? [["a", .null, 1], ["a", 30, 1], ["b", 30, 1], ["a", 30, 2]]
                         : [["a", .null, 1], ["b", 30, 1], ["a", 30, 3]]),
                 "\(kinds.text)")
-            // A part alone makes the groups that it says, as it does with other expressions.
+            // A single date part forms the same groups as any other expression.
             let years = try await Sales.aggregate(
                 server, [["$match": ["kind": "a"]], ["$group": ["_id": ["$year": "$at"], "n": ["$sum": 1]]], sorted]
             ).succeeded()
@@ -189,7 +189,7 @@ import Testing
         }
     }
 
-    /// Names of files, and whether a user may upload them in line 9 and in line 7.
+    /// File names, and whether users may upload them with preset 9 and with preset 7.
     private static let files: [(String, Bool, Bool)] = [
         ("a.png", true, true), ("a.txt", true, true), ("a.html", false, false), ("a.HTM", false, false),
         ("a.svg", false, true), ("a.xml", false, true), ("a.xsl", false, true), ("a.mathml", false, true),
@@ -227,7 +227,7 @@ import Testing
         }
     }
 
-    /// What line 9 reports on besides, with options by which it fails; nil for what cannot.
+    /// Checks that only preset 9 reports, with options that make them fail, or nil if they can't fail.
     private static let laterChecks: [(title: String, failing: JSONObject?)] = [
         ("Insecure auth adapters disabled", ["enableInsecureAuthAdapters": true]),
         ("GraphQL public introspection disabled", nil), ("GraphQL Playground disabled", nil),

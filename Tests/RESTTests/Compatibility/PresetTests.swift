@@ -3,14 +3,12 @@ import Rules
 import TestSupport
 import Testing
 
-/// What a server of the line 9 refuses in other words, or with other numbers, than one of the line 7.
+/// Errors whose text or code differs between presets 9 and 7.
 @Suite struct PresetTests {
-    /// Who makes a call.
     private enum Caller {
         case nobody, owner, other, reader, badToken
     }
 
-    /// A refusal in both lines.
     private struct Refusal {
         let method: String
         let path: String
@@ -18,9 +16,9 @@ import Testing
         var caller = Caller.nobody
         let status: Int
         let code: Int?
-        /// The text of line 7; OWNER stands for the owner's id.
+        /// The text with preset 7. OWNER stands for the owner's id.
         let text: String
-        /// Whether line 9 says no more than that it is refused.
+        /// Whether preset 9 returns a generic text.
         var isSanitized = true
     }
 
@@ -193,7 +191,7 @@ import Testing
         }
     }
 
-    /// Queries of the class `Note`, and the number of the error in line 9 and in line 7; nil for an answer.
+    /// Queries of the class `Note`, and the error codes with presets 9 and 7, or nil if they succeed.
     private static let queries: [(JSONObject, Int?, Int?)] = [
         (["where": ["text": ["$nosuch": 1]]], 102, 107), (["where": ["text": ["$in": ["a"], "$nosuch": 1]]], 102, 107),
         (["where": ["text": ["$in": ["a", 1]]]], 102, nil), (["where": ["text": ["$nin": [1]]]], 102, nil),

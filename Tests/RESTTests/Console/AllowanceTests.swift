@@ -7,7 +7,7 @@ import Rules
 import TestSupport
 import Testing
 
-/// What a user may do with a class and an object, and by which rule; each is compared with what the interface does.
+/// The console's explanation of a user's permissions, compared with the API's behavior.
 @Suite struct AllowanceTests {
     private static func texts(_ reasons: [PermissionReason]) -> [String] {
         reasons.map { reason in

@@ -5,7 +5,7 @@ import REST
 import TestSupport
 import Testing
 
-/// Saves and deletions of objects that must be as the operator saw them.
+/// Saves and deletions that fail if the object has changed since the operator loaded it.
 @Suite struct ConditionalWriteTests {
     private static func at(_ date: ParseDate) -> ConsoleRequest { ConsoleRequest(ifUpdatedAt: date) }
 

@@ -7,7 +7,7 @@ import REST
 import TestSupport
 import Testing
 
-/// What the console reads besides objects: counts, references, saved views; and objects with long values.
+/// Reads for the console: counts, references, saved views and shortened values.
 @Suite struct ConsoleReadTests {
     @Test("Finds and gets of the console shorten long values, those of clients do not")
     func shortening() async throws {

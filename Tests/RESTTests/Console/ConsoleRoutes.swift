@@ -11,8 +11,8 @@ import ServerConfiguration
 import TestSupport
 import Testing
 
-/// The routes of the interface over a database of a test's own, asked as the console's dispatcher asks them: with what no
-/// header field of a client can say.
+/// The API's routes on a test database, called like the console's dispatcher, with settings that clients can't send in
+/// headers.
 struct ConsoleRoutes: Sendable {
     let routes: ParseRoutes
     let client: PostgresClient
@@ -20,7 +20,6 @@ struct ConsoleRoutes: Sendable {
     var backend: Backend { routes.backend }
     var context: RequestContext { RequestContext(caller: .server, mountURL: "http://host.example/parse", now: .now) }
 
-    /// An answer, as clients get it.
     struct Answer {
         var status: Int
         var json: JSONValue
@@ -34,7 +33,7 @@ struct ConsoleRoutes: Sendable {
         try await TestServer.withDatabase { try await run(on: $0, nil, body) }
     }
 
-    /// The same with a database that is there.
+    /// Runs `body` on an existing database.
     static func run(
         on uri: String, _ distribution: Distribution?, _ body: @Sendable (ConsoleRoutes) async throws -> Void
     ) async throws {
@@ -69,9 +68,9 @@ struct ConsoleRoutes: Sendable {
     /// Sends a request.
     ///
     /// - Parameters:
-    ///   - console: What the console asks for besides.
-    ///   - power: What the caller's keys are worth.
-    ///   - token: The session of a client.
+    ///   - console: The console's request settings.
+    ///   - power: The access level of the caller's key.
+    ///   - token: A client's session token.
     func send(
         _ method: HTTP.Method, _ path: String, _ body: JSONObject = [:], _ console: ConsoleRequest? = nil,
         power: Caller.Power = .master, token: String? = nil
@@ -95,17 +94,15 @@ struct ConsoleRoutes: Sendable {
             trashId: reply.headers.first { $0.0 == "X-Roost-Trash" }?.1)
     }
 
-    /// Makes an object, and gives its id and date.
     func create(_ path: String, _ body: JSONObject) async throws -> (id: String, date: ParseDate) {
         let answer = try await send(.post, path, body)
         let id = try #require(answer["objectId"]?.stringValue, "\(answer)")
         let date = try #require(ParseDate(iso: answer["createdAt"]?.stringValue ?? ""))
-        // A change within the same millisecond would leave the date as it is.
+        // Ensures that a later change gets a later date.
         while ParseDate.now <= date { await Task.yield() }
         return (id, date)
     }
 
-    /// The first column of what a statement gives.
     func texts(_ sql: String) async throws -> [String] {
         let rows = try await client.query(sql)
         return (0..<rows.rowCount).compactMap { rows.string($0, 0) }

@@ -7,7 +7,7 @@ import REST
 import TestSupport
 import Testing
 
-/// What operators remove, by themselves and in batches, and put back.
+/// Objects that operators delete, individually or in batches, and restore.
 @Suite struct ConsoleTrashTests {
     private static let kim = ConsoleRequest(operatorName: "Kim")
 

@@ -5,7 +5,7 @@ import REST
 import TestSupport
 import Testing
 
-/// Reads with the eyes of a user, or of nobody.
+/// Reads with the permissions of a user or of a caller without a session.
 @Suite struct ViewAsTests {
     @Test("A read as a user is answered as a session of the user is, and makes none; writes are refused")
     func users() async throws {

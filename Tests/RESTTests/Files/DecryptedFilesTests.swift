@@ -8,7 +8,7 @@ import Testing
 struct DecryptedFilesTests {
     private struct Broken: Error {}
 
-    /// How many decryptions there were, how many are under way, and how many were at a time.
+    /// Counts decryptions and their concurrency.
     private final class Decryptions: Sendable {
         private let inside = Atomic(0)
         private let most = Atomic(0)

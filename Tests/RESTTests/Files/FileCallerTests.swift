@@ -4,7 +4,6 @@ import Roost
 import TestSupport
 import Testing
 
-/// Who may upload and download what.
 @Suite("Callers of files")
 struct FileCallerTests {
     private static func upload(
@@ -17,7 +16,7 @@ struct FileCallerTests {
             "POST", "/files/\(name)", bytes: Array("data".utf8), as: identity, headers: headers)
     }
 
-    /// All kinds of callers, and the groups that those without keys of power belong to.
+    /// All kinds of callers, and the permission group of those without a key.
     private static func callers(_ server: TestServer) async throws -> [(TestServer.Identity, group: String?)] {
         let kim = try await server.signUp("kim").token
         let anonymous = try await server.send("POST", "/users", ["authData": ["anonymous": ["id": "a1"]]])
@@ -109,7 +108,7 @@ struct FileCallerTests {
             let unlisted = try await Self.upload(server, "a.gif", as: .session(kim))
             let byMaster = try await Self.upload(server, "a.gif")
             #expect([listed.status, unlisted.status, byMaster.status] == [201, 400, 201])
-            // What parse-server makes of uploads whose names tell nothing.
+            // parse-server's treatment of uploads whose names have no extension.
             for (type, status) in [
                 (nil, 201), ("text/plain", 400), ("image/png", 201), ("application/x-www-form-urlencoded", 400),
             ] as [(String?, Int)] {

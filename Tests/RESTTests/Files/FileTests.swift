@@ -2,7 +2,6 @@ import JSON
 import TestSupport
 import Testing
 
-/// Files: upload, download and deletion.
 @Suite struct FileTests {
     @Test("An uploaded file has a name of its own and is read back by its URL, without credentials")
     func upload() async throws {
@@ -148,7 +147,7 @@ import Testing
             #expect(try await server.send("DELETE", "/files/\(id)/r.txt", as: .master).status == 200)
             #expect(try await server.send("GET", "/files/\(id)/r.txt").status == 200)
             #expect(try await server.send("GET", "/files/\(id)/\(id)/r.txt").status == 404)
-            // With the application before it, as in an address.
+            // With the application id in the path, as in a file's URL.
             #expect(try await server.send("DELETE", "/files/\(id)/r.txt", as: .master).status == 200)
             #expect(try await server.send("GET", "/files/\(id)/r.txt").status == 404)
         }

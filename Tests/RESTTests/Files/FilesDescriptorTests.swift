@@ -9,7 +9,7 @@
     struct FilesDescriptorTests {
         private typealias Server = TransportServer
 
-        /// The files of a folder that this process has open, under the names that they have now.
+        /// The files of a folder that this process has open, by their current names.
         private static func open(in directory: String) -> [String] {
             let folder = "/proc/self/fd"
             let descriptors = (try? FileManager.default.contentsOfDirectory(atPath: folder)) ?? []
@@ -62,7 +62,7 @@
             try await Server.run(limits: limits, directory: directory) { client in
                 try await client.connect { connection in
                     try await connection.send("GET /parse/files/app/large.bin HTTP/1.1\r\nHost: a\r\n\r\n")
-                    // It may be cut off before it has read anything, where many others keep the processors busy.
+                    // On a busy machine, the connection may be cut off before anything was read.
                     try? await connection.awaitAnswer()
                     let areClosed = try await eventually { Self.open(in: directory).isEmpty }
                     #expect(areClosed)

@@ -13,7 +13,6 @@ import Testing
 struct FilesDownloadTests {
     private typealias Server = TransportServer
 
-    /// Runs a server whose folder holds one file.
     private func withFile(
         _ name: String = "f.txt", _ text: String = "0123456789", details: FileDetails = FileDetails(),
         adjust: (inout Configuration) throws -> Void = { _ in }, body: (TransportClient) async throws -> Void
@@ -243,13 +242,13 @@ struct FilesDownloadTests {
             try await client.connect { connection in
                 try await connection.send("GET /parse/files/app/large.bin HTTP/1.1\r\nHost: a\r\n\r\n")
                 try await connection.awaitAnswer()
-                // Long enough for the server to have sent all that fits.
+                // Enough time for the server to fill the connection's buffers.
                 if isConnectionFull { try await Task.sleep(for: .seconds(1)) }
                 #expect(truncate(directory + "/large.bin", 1000) == 0)
                 let start = ContinuousClock.now
                 let isAnswered = try await connection.receive() != nil
                 #expect(!isAnswered)
-                // Half of the time after which a connection that does not move is closed.
+                // Half of the time-out of a stalled connection.
                 #expect(.now - start < .seconds(30))
             }
             let now = try await client.request("GET", "/parse/files/app/large.bin")

@@ -41,7 +41,8 @@ struct FilesEncryptionTests {
 
     @Test("A file that Node's crypto module encrypted for parse-server is read")
     func fromParseServer() async throws {
-        // aes-256-gcm, its key the first 32 characters of the Base64 text of sha256("89E4AFF1-DFE4-4603-9574-BFA16BB446FD").
+        // AES-256-GCM with the first 32 characters of the Base64 text of sha256("89E4AFF1-DFE4-4603-9574-BFA16BB446FD")
+        // as its key.
         let sealed = try #require(Data(base64Encoded: Self.sealedByNode))
         let directory = Server.temporaryDirectory()
         try await DiskStorage(directory: directory).write(name: "old.txt", bytes: Array(sealed))
@@ -76,7 +77,7 @@ struct FilesEncryptionTests {
             }
             #expect(try await client.request("GET", "/parse/files/app/empty.txt").status == 200)
         }
-        // Who knows the name of a file can fetch it.
+        // Anyone who knows a file's name can download the file, so logs don't contain names.
         let lines = log.all.filter { $0.contains("file not readable") }
         #expect(lines.count == 4 && !lines.contains { $0.contains(".txt") })
     }

@@ -2,9 +2,8 @@ import JSON
 import TestSupport
 import Testing
 
-/// Rows of exports, brought by a form or as JSON.
 @Suite struct ImportTests {
-    /// An object as hosted Parse exported it.
+    /// An object in the export format of hosted Parse.
     private static let export = """
         {"results":[{
             "objectId":"Ab12345678","createdAt":"2014-03-01T10:00:00.123Z","updatedAt":"2015-04-02T11:30:00.000Z",

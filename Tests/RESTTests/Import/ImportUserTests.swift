@@ -2,7 +2,6 @@ import JSON
 import TestSupport
 import Testing
 
-/// Users, sessions and relations out of exports.
 @Suite struct ImportUserTests {
     @Test("Users log in with the passwords of before, by the hash under either of its names")
     func hashes() async throws {
@@ -81,7 +80,7 @@ import Testing
             #expect(
                 answer.rows.map { $0["error"]?["code"]?.numberValue } == [nil, nil, 101, 111, 111, 111, 111],
                 "\(answer.text)")
-            // The role counts at once, though the user's session was known.
+            // The role applies immediately, although the user's session is cached.
             #expect(try await server.send("GET", "/classes/Note/n1", as: .session(token)).status == 200)
             let members = try await server.find(
                 "_User", ["where": ["$relatedTo": ["object": .pointer("_Role", "r1"), "key": "users"]]], as: .master)

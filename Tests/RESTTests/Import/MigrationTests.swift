@@ -2,9 +2,9 @@ import JSON
 import TestSupport
 import Testing
 
-/// What scripts that move apps send, besides the import routes.
+/// Requests of migration scripts that don't use the import routes.
 @Suite struct MigrationTests {
-    /// The objects of a page, whole as the old server gave them.
+    /// A page of complete objects as returned by the old server.
     private static func batch(
         _ count: Int, prefix: String = "/parse", date: (String) -> JSONValue = { .date($0) }
     ) -> JSONValue {
@@ -21,7 +21,7 @@ import Testing
         return ["requests": .array(requests)]
     }
 
-    /// The two forms in which scripts send the dates of an object: as every other date, and as they read them.
+    /// Scripts send dates of objects in two formats: like other dates, or as plain texts.
     private static func date(isPlain: Bool) -> (String) -> JSONValue {
         { isPlain ? .string($0) : .date($0) }
     }
@@ -39,7 +39,7 @@ import Testing
             let song = try await server.send("GET", "/classes/Song/song49")
             #expect(song["title"] == "Title 49")
             #expect(song["ACL"] == ["*": ["read": true]])
-            // The dates of objects are the server's own: only the maintenance key says otherwise.
+            // Only the maintenance key can set an object's dates.
             #expect(song["createdAt"]?.stringValue?.hasPrefix("2015") == false)
             #expect(song["updatedAt"] == song["createdAt"])
             let again = try await server.send("POST", "/batch", Self.batch(2), as: .master)

@@ -2,7 +2,7 @@ import JSON
 import TestSupport
 import Testing
 
-/// The limits that hold for log-ins, sign-ups and mails without being asked for.
+/// The built-in limits of log-ins, sign-ups and mails.
 @Suite struct AccountRateLimitTests {
     private static func statuses(
         _ server: TestServer, _ count: Int, from address: @escaping @Sendable (Int) -> String, _ path: String
@@ -28,7 +28,7 @@ import Testing
                 let local = try await Self.statuses(server, 101, from: { _ in address }, path)
                 #expect(local[429] == nil, "\(address): \(local)")
             }
-            // No header makes a client local.
+            // A loopback address in the header doesn't make a client local.
             let written = try await Self.statuses(server, 101, from: { _ in "127.0.0.1" }, path)
             #expect(written[429] == 1, "\(written)")
         }
@@ -66,7 +66,7 @@ import Testing
         arguments: ["/login", "/verifyPassword", "/challenge", "/users"])
     func school(path: String) async throws {
         try await TestServer.run(["trustProxy": true]) { server in
-            // Names that are missing cost no hash, and count like any other log-in.
+            // Requests without a name compute no password hash, but count like other log-ins.
             let answers = try await concurrently(1001) { _ in
                 try await server.send("POST", path, [:], headers: ["X-Forwarded-For": "203.0.113.7"])
             }

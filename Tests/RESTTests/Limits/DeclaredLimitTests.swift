@@ -4,7 +4,6 @@ import Roost
 import TestSupport
 import Testing
 
-/// Limits on requests that cloud code declares with what it offers.
 @Suite struct DeclaredLimitTests {
     private static let once = Requirements.rateLimit(1, per: .seconds(60), countsMaster: true, countsThisMachine: true)
 
@@ -16,7 +15,7 @@ import Testing
         return extensions
     }
 
-    /// A request, and whether it is one of those that are counted.
+    /// A request, and whether the limit counts it.
     private struct Attempt: Sendable {
         let method: String
         let path: String
@@ -33,7 +32,7 @@ import Testing
 
     private static let account: JSONValue = ["username": "nobody", "password": "wrong"]
 
-    /// What declares a limit, and requests after one that was counted.
+    /// Declarations of limits, and requests that follow a counted one.
     private static let cases: [(name: String, register: @Sendable (Cloud) -> Void, attempts: [Attempt])] = [
         (
             "a function", { $0.define("f", requires: once) { _ in 1 } },
@@ -201,7 +200,7 @@ import Testing
             _ = try await server.send("POST", "/functions/more", [:]).succeeded()
             #expect(try await server.send("POST", "/functions/f", [:]).status == 200)
             #expect(try await server.send("POST", "/functions/f", [:]).status == 429)
-            // What is declared later counts as well.
+            // Limits declared later apply, too.
             _ = try await server.send("POST", "/functions/other", [:]).succeeded()
             #expect(try await eventually { try await server.send("POST", "/functions/h", [:]).status == 429 })
         }

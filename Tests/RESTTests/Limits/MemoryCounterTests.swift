@@ -1,7 +1,6 @@
 import REST
 import Testing
 
-/// Counts of requests in the memory of a process.
 @Suite struct MemoryCounterTests {
     private static func sender(_ number: Int) -> [UInt8] {
         withUnsafeBytes(of: number.bigEndian) { Array($0) }

@@ -2,7 +2,7 @@ import JSON
 import TestSupport
 import Testing
 
-/// Limits on the pages that links in mails lead to: what is limited for programs is for browsers, too.
+/// Limits of API routes also apply to the pages behind links in mails.
 @Suite(.timeLimit(.minutes(10))) struct PageRateLimitTests {
     private static let base = "/apps/\(TestServer.applicationID)"
     private static let remote = ["X-Forwarded-For": "203.0.113.7"]
@@ -52,7 +52,7 @@ import Testing
             ]
             let batch = try await server.send("POST", "/batch", ["requests": [call]], headers: Self.remote)
             #expect(batch.status == 429)
-            // Another address has its own count, and pages that send nothing go on.
+            // Each address has its own count, and pages that send no mail remain available.
             let other = try await server.form(
                 "\(Self.base)/resend_verification_email", "username=kim", ["X-Forwarded-For": "203.0.113.8"])
             #expect(other.status == 303)
@@ -83,7 +83,7 @@ import Testing
                 #expect(answer.headers["cache-control"] == "no-store")
                 #expect(answer.text.contains("Please wait some minutes"))
             }
-            // Capitals lead to no page.
+            // Page paths are case-sensitive.
             for path in ["/APPS/\(TestServer.applicationID)/verify_email", "\(Self.base)/VERIFY_EMAIL"] {
                 let answer = try await Self.get(server, "\(path)?token=\(token)")
                 #expect([403, 404].contains(answer.status), "\(path): \(answer.status)")
@@ -92,7 +92,7 @@ import Testing
             let script = try await server.form(
                 reset, "token=e&new_password=x", Self.remote.merging(["X-Requested-With": "XMLHttpRequest"]) { $1 })
             #expect(script.status == 429 && script.json == ["code": 100, "error": "Too many requests."])
-            // The proxy's own address is not one of a client.
+            // The proxy's own address is not a client address.
             #expect(try await Self.get(server, "\(Self.base)/verify_email?token=\(token)", [:]).status == 200)
         }
         try await Self.run([:]) { server in
@@ -138,7 +138,7 @@ import Testing
                 #expect(again.status == 429)
             }
         }
-        // The older redirects have no folder of their own, and are limited alike; no default limits them.
+        // Paths of the older redirects differ, but the same limits apply. The built-in limits don't cover them.
         try await Self.run(["preset": 7, "rateLimit": [Self.limit("/apps/*path", 101)]]) { server in
             for number in 1...102 {
                 let answer = try await server.form(

@@ -2,7 +2,7 @@ import JSON
 import TestSupport
 import Testing
 
-/// Limits on requests that several processes count together, in PostgreSQL.
+/// Rate limits that several processes share through PostgreSQL.
 @Suite struct RateLimitStoreTests {
     private static func options(_ count: Int, _ more: JSONObject = [:]) -> JSONObject {
         let limit: JSONObject = [
@@ -25,7 +25,7 @@ import Testing
                 #expect(
                     refused.allSatisfy { $0.code == 100 && ($0.headers["retry-after"].flatMap { Int($0) } ?? 0) > 3000 }
                 )
-                // Who is known to be beyond the limit is not counted further.
+                // Requests of a client that a process knows to be over the limit are not counted further.
                 let counted = try await server.texts("SELECT requests::text FROM _roost_request_count")
                 #expect(counted.compactMap { Int($0) }.allSatisfy { (21...60).contains($0) } && counted.count == 1)
             }
@@ -42,7 +42,7 @@ import Testing
             #expect(try await server.send("POST", "/batch", ["requests": [call, call]]).status == 200)
             try await end(in: 0)
             #expect(try await server.send("POST", "/batch", ["requests": [call, call]]).status == 200)
-            // What is refused until then is refused no longer.
+            // At the end of the window, rejected requests are allowed again.
             try await end(in: 1)
             let isServed = try await eventually { try await server.send("GET", "/classes/Shared").status == 200 }
             #expect(isServed)
@@ -93,7 +93,7 @@ import Testing
                     SELECT sha256(n::text::bytea), 1, now() - interval '1 s' FROM generate_series(1, 25000) AS n;
                     INSERT INTO _roost_request_count VALUES ('kept', 1, now() + interval '1 h')
                     """)
-                // A server sweeps when it starts.
+                // Servers delete expired counts when they start.
                 try await server.alongside(Self.options(5)) { third in
                     let isSwept = try await eventually {
                         try await third.texts("SELECT key::text FROM _roost_request_count").count == 1

@@ -2,7 +2,6 @@ import JSON
 import TestSupport
 import Testing
 
-/// The option `rateLimit`: how many requests of a kind there may be in a time.
 @Suite struct RateLimitTests {
     private static func limit(_ path: String, _ count: Int, _ more: JSONObject = [:]) -> JSONValue {
         let limit: JSONObject = [
@@ -88,7 +87,7 @@ import Testing
                 #expect(try await send("/classes/Song", version).status == 200, "\(version)")
             }
             #expect(try await send("/classes/Song/nosuch", "js5.3.0").status == 404)
-            // Reads count where reads are limited.
+            // A limit on reads counts reads.
             #expect(try await send("/users", "js5.3.0").status == 200)
             Self.expectRefusal(try await send("/users", "js5.3.0"))
             Self.expectRefusal(try await send("/login", "js5.3.0"))
@@ -169,7 +168,7 @@ import Testing
                 _ = try await server.send("POST", "/login", credentials, as: .session(token))
             }
             Self.expectRefusal(try await server.send("POST", "/login", credentials, as: .session("r:c")))
-            // In a batch the address counts as well, whoever sends it.
+            // In a batch, the limit per address applies to all sessions.
             let call: JSONValue = ["method": "POST", "path": "/parse/login", "body": credentials]
             let batch = try await server.send("POST", "/batch", ["requests": [call]], as: .session(anna.token))
             Self.expectRefusal(batch)

@@ -4,7 +4,7 @@ import Postgres
 import TestSupport
 import Testing
 
-/// Clients that go away before they are answered.
+/// Clients that disconnect before the response.
 @Suite struct AbandonedRequestTests {
     @Test("A slow query of a client that went away is stopped on the server; a write of one is carried out")
     func abandoned() async throws {
@@ -54,7 +54,6 @@ import Testing
         }
     }
 
-    /// Waits until something is so; a test that waits in vain fails.
     private func eventually(_ condition: () async throws -> Bool) async throws {
         for _ in 0..<1500 {
             if try await condition() { return }
@@ -65,7 +64,6 @@ import Testing
 }
 
 extension PostgresClient {
-    /// How many connections of this database wait for a lock.
     fileprivate func waitingForLocks() async throws -> Int64? {
         try await query(
             """

@@ -2,7 +2,6 @@ import JSON
 import TestSupport
 import Testing
 
-/// The ACL of an object: who reads it and who writes it.
 @Suite struct AccessControlTests {
     private static func expect(
         _ server: TestServer, _ id: String, as identity: TestServer.Identity, reads: Bool, writes: Bool,

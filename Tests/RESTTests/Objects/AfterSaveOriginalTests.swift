@@ -5,9 +5,8 @@ import Synchronization
 import TestSupport
 import Testing
 
-/// What a trigger after a save is told of the object before it.
+/// The original object passed to an afterSave trigger.
 @Suite struct AfterSaveOriginalTests {
-    /// Takes note of what triggers are told.
     private final class Notes: TriggerSet {
         private let hasBefore: Bool
         private let calls = Mutex<[TriggerCall]>([])

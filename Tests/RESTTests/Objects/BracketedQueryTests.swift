@@ -2,7 +2,6 @@ import JSON
 import TestSupport
 import Testing
 
-/// Query strings that write a condition in brackets.
 @Suite struct BracketedQueryTests {
     @Test("A condition in brackets is the object that it describes")
     func conditions() async throws {

@@ -2,9 +2,8 @@ import JSON
 import TestSupport
 import Testing
 
-/// Ids that clients choose, where the option `allowCustomObjectId` lets them.
 @Suite struct ChosenIdTests {
-    /// What is no text, and its type as Parse names it.
+    /// Values that are not strings, and the name of their type in errors.
     private static let others: [(JSONValue, String)] = [
         (5, "Number"), (-1.5, "Number"), (true, "Boolean"), (["a"], "Array"), (["a": 1], "Object"),
         (.date("2020-01-01T00:00:00.000Z"), "Date"),

@@ -2,31 +2,30 @@ import JSON
 import TestSupport
 import Testing
 
-/// Every operation of a class, by everybody to whom a permission can be given.
+/// Every operation on a class, by every kind of caller that a permission can name.
 @Suite struct ClassPermissionMatrixTests {
-    /// What becomes of a call.
     private enum Outcome: String {
         case done
-        /// 119.
+        /// Error 119.
         case forbidden
-        /// 101 before any object is looked at.
+        /// Error 101 before an object is read.
         case unauthenticated
-        /// The object is not there for this caller: nothing found, or 101.
+        /// The caller can't see the object: no result, or error 101.
         case hidden
     }
 
     private static let operations = ["find", "count", "get", "create", "update", "delete", "addField"]
 
-    /// The callers of the tables, in their order: nobody, the user of the object's pointer, a member of the role `Staff`,
-    /// a user in the object's list, anybody else.
+    /// The columns of the tables: no session, the user in the object's pointer, a member of the role `Staff`, a user in
+    /// the object's list, and another user.
     private static let callers = ["nobody", "owner", "member", "listed", "other"]
 
-    /// A permission, and what it means for each caller.
+    /// A permission, and its outcome for each caller.
     private struct Grant {
         let name: String
-        /// The entry of the operation.
+        /// The class permissions of the operation.
         let entry: JSONObject
-        /// Further members of the permissions.
+        /// Further class permissions.
         var extra: JSONObject = [:]
         var operations = ClassPermissionMatrixTests.operations
         let outcomes: [Outcome]
@@ -88,7 +87,6 @@ import Testing
         ]
     }
 
-    /// A server with the class `Note` and the callers.
     private struct Setting {
         let server: TestServer
         var identities: [TestServer.Identity] = [.anonymous]
@@ -132,7 +130,6 @@ import Testing
                 ], as: .master)
         }
 
-        /// Does the operation as a caller and says what came of it.
         func attempt(_ operation: String, _ caller: Int, newField: String) async throws -> (Outcome?, TestAnswer) {
             let id = try await makeNote()
             let path = "/classes/Note/\(id)"

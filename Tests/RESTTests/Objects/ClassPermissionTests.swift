@@ -2,14 +2,13 @@ import JSON
 import TestSupport
 import Testing
 
-/// Class-level permissions.
 @Suite struct ClassPermissionTests {
     private static let everything: JSONObject = [
         "find": ["*": true], "get": ["*": true], "count": ["*": true], "create": ["*": true], "update": ["*": true],
         "delete": ["*": true], "addField": ["*": true],
     ]
 
-    /// Makes the class `Note`, with permissions that differ from everything allowed.
+    /// Creates the class `Note`, whose permissions allow everything except as given.
     private static func makeClass(_ server: TestServer, _ changes: JSONObject) async throws {
         let permissions = everything.merging(changes, uniquingKeysWith: { $1 })
         let fields: JSONObject = [
@@ -60,7 +59,7 @@ import Testing
                     #expect(answer.code == 119 && answer.error == "Permission denied", "\(condition): \(answer.text)")
                 }
             }
-            // No objects and no count are nothing.
+            // A limit of 0 without a count needs no query.
             let nothing = try await server.find("Note", ["where": ["text": ["$in": "x"]], "limit": 0])
             #expect(nothing.json == ["results": []], "\(nothing.text)")
             #expect(try await server.find("_Session", ["limit": 0]).code == 209)

@@ -2,7 +2,6 @@ import JSON
 import TestSupport
 import Testing
 
-/// Writers at the same time.
 @Suite struct ConcurrencyTests {
     @Test("Thirty-two increments at once lose nothing, and each answers with a value of its own")
     func increments() async throws {

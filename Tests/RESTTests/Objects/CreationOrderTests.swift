@@ -2,7 +2,7 @@ import JSON
 import TestSupport
 import Testing
 
-/// The dates of objects that are made one after the other.
+/// Creation dates of consecutively created objects.
 @Suite struct CreationOrderTests {
     @Test("Objects that are made one after the other are in the order of their dates, whole milliseconds as they are")
     func order() async throws {

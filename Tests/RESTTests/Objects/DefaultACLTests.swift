@@ -2,7 +2,7 @@ import JSON
 import TestSupport
 import Testing
 
-/// The ACL that a class gives to objects which bring none, and the forms in which an ACL is written.
+/// Default ACLs of classes, and the accepted formats of an ACL.
 @Suite struct DefaultACLTests {
     private static func makeClass(_ acl: JSONValue, _ server: TestServer) async throws -> TestAnswer {
         let open: JSONValue = ["*": true]
@@ -23,7 +23,7 @@ import Testing
             let kim = try await server.signUp("kim")
             let user: JSONValue = ["read": true, "write": true]
             let own: JSONValue = .object([Name(kim.id): user])
-            // The class's ACL, and the ACL of what nobody and what a user creates; nil for none.
+            // The class's default ACL, and the resulting ACL of objects created without a session and by a user.
             let table: [(JSONValue, JSONValue?, JSONValue?)] = [
                 (["*": ["read": true, "write": true]], nil, nil),
                 (["*": ["read": true]], ["*": ["read": true]], ["*": ["read": true]]),
@@ -82,7 +82,7 @@ import Testing
         }
     }
 
-    /// An object's ACL as it is sent, and as it is kept; nil for none.
+    /// ACLs as sent and as stored, or nil if none is stored.
     private static let written: [(JSONValue, JSONValue?)] = [
         (.null, nil), (false, nil), (0, nil), ("", nil),
         ([:], [:]), ([], [:]), ("public", [:]), (1, [:]), (true, [:]), (["__op": "Delete"], [:]),
@@ -114,7 +114,7 @@ import Testing
                 let changed = try await server.send("PUT", "/classes/Song/\(open)", ["ACL": sent], as: .master)
                 #expect(changed.status == 200, "\(sent): \(changed.text)")
                 let after = try await server.send("GET", "/classes/Song/\(open)", as: .master)
-                // What asks for nothing changes nothing.
+                // An empty ACL value changes nothing.
                 #expect(same(after["ACL"], kept ?? ["role:Before": ["read": true]]), "changed \(sent): \(after.text)")
             }
         }

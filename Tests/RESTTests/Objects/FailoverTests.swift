@@ -3,7 +3,7 @@ import Synchronization
 import TestSupport
 import Testing
 
-/// What happens when another server takes the writes over, with a real standby.
+/// Switchover and failover to a real standby.
 @Suite(.serialized) struct FailoverTests {
     @Test("After a switchover that leaves connections open, all writes go on where they are taken")
     func switchover() async throws {
@@ -35,7 +35,6 @@ import Testing
         }
     }
 
-    /// Whether readers may end.
     private final class Flag: Sendable {
         private let state = Mutex(false)
         var isRaised: Bool { state.withLock { $0 } }
@@ -74,7 +73,8 @@ import Testing
                         }
                     }
                     let isStopped = try await eventually(within: .seconds(60)) {
-                        // What reads the table there has to end for that.
+                        // On the standby, the lock conflicts with readers of the table, which stops the replay until
+                        // they end.
                         try await server.execute("BEGIN; LOCK TABLE \"Post\" IN ACCESS EXCLUSIVE MODE; COMMIT")
                         return try await TestServer.texts(stopped, on: cluster.replicaURI).first != "0"
                     }

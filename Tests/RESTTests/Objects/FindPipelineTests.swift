@@ -5,9 +5,9 @@ import ParseModel
 import TestSupport
 import Testing
 
-/// What the steps of a find mean to one another: rights, triggers, includes, queries inside of others, counts.
+/// Interactions between permissions, triggers, includes, subqueries and counts of a find.
 @Suite struct FindPipelineTests {
-    /// Leaves banned objects of a class out.
+    /// Hides banned objects of a class.
     private struct Ban: TriggerSet {
         let className: Name
         func trigger(for event: TriggerEvent, of className: Name) -> Trigger? { nil }

@@ -2,10 +2,10 @@ import JSON
 import TestSupport
 import Testing
 
-/// Includes of more rows than are looked at at once, some of whose objects are missing.
+/// Includes with more rows than fit in one chunk. Some of the included objects are missing.
 @Suite struct IncludeOfManyTests {
-    /// An artist, three albums of which one has that artist and one an artist who is gone, and 150 tracks: every fifth on an
-    /// album that is gone.
+    /// An artist, three albums and 150 tracks. One album has that artist, another has a deleted artist. Every fifth
+    /// track has a deleted album.
     private static func fill(_ server: TestServer) async throws {
         _ = try await server.create("Artist", ["name": "x"])
         _ = try await server.create("Album", ["artist": .pointer("Artist", "a1"), "title": "x"])

@@ -2,9 +2,9 @@ import JSON
 import TestSupport
 import Testing
 
-/// Queries inside queries in the places where an object is no row with an `objectId`.
+/// Subqueries on join tables and similar, whose rows have no `objectId`.
 @Suite struct InnerQueryTests {
-    /// A song with two fans, and the condition that asks for them.
+    /// Creates a song with two fans, and returns a condition that matches the fans.
     private static func makeFans(_ server: TestServer) async throws -> (
         song: String, fans: [String], condition: JSONObject
     ) {

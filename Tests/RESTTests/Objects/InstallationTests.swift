@@ -2,19 +2,20 @@ import JSON
 import TestSupport
 import Testing
 
-/// Installations: one row a device, whatever installation id and token it comes with.
+/// Each device has a single installation, whatever combination of installation id and token it sends.
 @Suite struct InstallationTests {
-    /// Rows that are there, a write, and what it leaves.
+    /// The existing rows, a request, and the remaining rows.
     private struct Scenario {
         let name: String
-        /// Rows as `id:installationId/deviceToken`, `-` for none; `app` may follow after another slash.
+        /// Rows as `id:installationId/deviceToken` with `-` for a missing value, optionally followed by
+        /// `/appIdentifier`.
         let rows: String
         let method: String
         let path: String
         let body: JSONObject
         var headers: [String: String] = [:]
         var isMaster = false
-        /// The status, or the number of the error.
+        /// The status or the error code.
         let answer: Int
         let left: String
 
@@ -37,7 +38,7 @@ import Testing
     private static let own = ["X-Parse-Installation-Id": "I1"]
 
     private static let scenarios: [Scenario] = [
-        // New rows.
+        // New rows
         .init("an id alone", "", "POST", "", ["deviceType": "ios", "installationId": "I1"], 201, "+:i1/-"),
         .init("a token alone", "", "POST", "", ["deviceType": "ios", "deviceToken": "T"], 201, "+:-/T"),
         .init(
@@ -60,7 +61,7 @@ import Testing
             "an app that is no text", "a:i1/t1", "POST", "",
             ["deviceType": "ios", "installationId": "i2", "deviceToken": "t1", "appIdentifier": ["$ne": .null]], 111,
             "a:i1/t1"),
-        // Rows found by installation id.
+        // Rows found by installation id
         .init("a known id", "a:i1/-", "POST", "", ["deviceType": "ios", "installationId": "I1"], 200, "a:i1/-"),
         .init(
             "a known id without a type", "a:i1/-", "POST", "", ["installationId": "i1", "deviceToken": "t"], 200,
@@ -81,7 +82,7 @@ import Testing
         .init(
             "a row with the token alone takes the place of the known id", "a:i1/t1 b:-/t2", "POST", "",
             ["installationId": "i1", "deviceToken": "t2"], 200, "b:i1/t2"),
-        // Rows found by token.
+        // Rows found by token
         .init("a known token alone", "a:-/t1", "POST", "", ["deviceType": "ios", "deviceToken": "t1"], 200, "a:-/t1"),
         .init("a known token without a type", "a:-/t1", "POST", "", ["deviceToken": "t1"], 135, "a:-/t1"),
         .init(
@@ -107,7 +108,7 @@ import Testing
             "a token of several with the id of the header", "a:i2/t1 b:i3/t1", "POST", "",
             ["deviceType": "ios", "deviceToken": "t1"],
             132, "a:i2/t1 b:i3/t1", headers: own),
-        // Changes.
+        // Updates
         .init("a change of something else", "a:i1/t1", "PUT", "/a", ["badge": 3], 200, "a:i1/t1"),
         .init("a new token", "a:i1/t1", "PUT", "/a", ["deviceToken": "t2"], 200, "a:i1/t2"),
         .init(
@@ -130,7 +131,7 @@ import Testing
         .init("a row that is not there, something else", "a:i1/t1", "PUT", "/b", ["badge": 1], 101, "a:i1/t1"),
         .init(
             "the only row with its own token", "a:-/t1", "PUT", "/a", ["deviceToken": "t1", "badge": 1], 200, "a:-/t1"),
-        // What is refused in the end removes nothing on its way.
+        // A rejected request must not delete rows.
         .init(
             "a value of another type", "a:i1/t1 b:-/t2", "POST", "",
             ["installationId": "i1", "deviceToken": "t2", "badge": "many"], 111, "a:i1/t1 b:-/t2"),
@@ -144,7 +145,7 @@ import Testing
             123, "a:i1/t1"),
     ]
 
-    /// Puts rows into the table in place of those that are there.
+    /// Replaces all rows.
     private static func place(_ rows: String, _ server: TestServer, writers: String = "NULL") async throws {
         var script = "DELETE FROM \"_Installation\";"
         for row in rows.split(separator: " ") {
@@ -160,7 +161,7 @@ import Testing
         try await server.execute(script)
     }
 
-    /// The rows that are there, in the words of a scenario. A row of an id that is not of one letter is new.
+    /// The current rows in the format of a scenario. `+` stands for the id of a new row.
     private static func left(_ server: TestServer) async throws -> String {
         try await server.rows(
             """
@@ -262,7 +263,7 @@ import Testing
         }
     }
 
-    /// A deployment's choice of what becomes of the rows that lose.
+    /// Options for duplicate device tokens, and the resulting rows after a move and after a merge.
     private static let choices: [(options: JSONObject, moved: String, merged: String)] = [
         ([:], "+:i2/t1", "b:i1/t2"),
         (["duplicateDeviceTokenAction": "update"], "+:i2/t1 a:i1/-", "a:-/t1 b:i1/t2"),

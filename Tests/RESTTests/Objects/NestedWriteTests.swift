@@ -6,9 +6,8 @@ import Synchronization
 import TestSupport
 import Testing
 
-/// Writes by dotted keys, into objects and lists, alone and beside what else a save brings.
+/// Writes by dotted keys into objects and lists, alone and together with other fields.
 @Suite struct NestedWriteTests {
-    /// Takes note of the objects that are saved.
     private final class Notes: TriggerSet {
         let objects = Mutex<[JSONObject]>([])
         func trigger(for event: TriggerEvent, of className: Name) -> Trigger? {
@@ -20,7 +19,6 @@ import Testing
         }
     }
 
-    /// Starts a server, and takes note of the objects that are saved.
     private static func noting(_ body: @escaping @Sendable (TestServer, Notes) async throws -> Void) async throws {
         let notes = Notes()
         var extensions = ServerExtensions()

@@ -2,7 +2,6 @@ import JSON
 import TestSupport
 import Testing
 
-/// How large objects may become by what clients write.
 @Suite struct ObjectSizeTests {
     private static let limit = 64 * 1024
     private static let options: JSONObject = ["maxObjectSize": .string("64kb")]

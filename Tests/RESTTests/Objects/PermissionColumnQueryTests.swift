@@ -2,7 +2,7 @@ import JSON
 import TestSupport
 import Testing
 
-/// Conditions of the master key on the columns that hold who may read and write an object.
+/// Queries of the master key on the columns of an object's ACL.
 @Suite struct PermissionColumnQueryTests {
     private static let conditions: [(JSONValue, Set<String>)] = [
         (["_wperm": ["$in": ["u2"]]], ["shared"]), (["_rperm": ["$in": ["u1", "*"]]], ["own", "shared"]),

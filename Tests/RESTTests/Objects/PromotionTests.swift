@@ -4,7 +4,7 @@ import Synchronization
 import TestSupport
 import Testing
 
-/// A primary with two standbys that is killed under load.
+/// A primary with two standbys, killed under load.
 @Suite(.serialized) struct PromotionTests {
     /// The ids of objects whose save was acknowledged.
     private final class Saves: Sendable {
@@ -22,16 +22,16 @@ import Testing
         func end() { state.withLock { $0.isOver = true } }
     }
 
-    /// Saves one object after the other until it is over; what fails is tried no more.
+    /// Saves objects one after the other, without retries.
     private static func save(_ server: TestServer, _ saves: Saves) async {
         while !saves.isOver {
             if let id = try? await server.create("Note", ["n": 1]) { saves.add(id) }
         }
     }
 
-    /// Kills the primary under load, and makes a standby the primary.
+    /// Kills the primary under load and promotes a standby.
     ///
-    /// - Returns: Which.
+    /// - Returns: The index of the new primary.
     private static func failOver(_ cluster: ReplicatedCluster, _ saves: Saves) async throws -> Int {
         let isBusy = try await eventually { saves.ids.count > 200 }
         #expect(isBusy)
@@ -52,7 +52,7 @@ import Testing
         Set(try await TestServer.texts("SELECT \"objectId\"::text FROM \"Note\"", on: uri))
     }
 
-    /// The standby that has most of the primary's log, as whatever watches over a cluster chooses it.
+    /// The standby with the most of the primary's WAL, as a cluster manager would choose it.
     private static func furthest(_ cluster: ReplicatedCluster) async throws -> Int {
         var best = (number: 0, position: -1.0)
         for (number, uri) in cluster.replicaURIs.enumerated() {
@@ -83,7 +83,7 @@ import Testing
                 print("saves: \(saves.ids.count) acknowledged, \(lost.count) lost")
                 #expect(lost.isEmpty)
 
-                // It is the first of the list, and takes writes of whoever believes it.
+                // The old primary is first in the list and still accepts writes.
                 try await cluster.reviveOldPrimary()
                 let old = try await Self.stored(on: cluster.primaryURI)
                 let end = """
@@ -93,7 +93,7 @@ import Testing
                 for _ in 0..<3 {
                     _ = try await TestServer.texts(end, on: newPrimary)
                     let before = saves.ids.count
-                    // What is sent on a connection that is just being ended has no answer.
+                    // Requests on a connection that is being closed fail.
                     while saves.ids.count < before + 20 {
                         if let id = try? await server.create("Note", ["n": 100]) { saves.add(id) }
                     }

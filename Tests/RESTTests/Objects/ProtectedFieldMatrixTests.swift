@@ -2,17 +2,18 @@ import JSON
 import TestSupport
 import Testing
 
-/// From whom protected fields are hidden, whichever way an object is read.
+/// The visibility of protected fields in every kind of read.
 @Suite struct ProtectedFieldMatrixTests {
     private static let open: JSONObject = [
         "find": ["*": true], "get": ["*": true], "count": ["*": true], "create": ["*": true], "update": ["*": true],
         "delete": ["*": true], "addField": ["*": true],
     ]
 
-    /// The callers: nobody, the user of the object's pointer, a member of `Staff`, a user in the object's list.
+    /// The columns of the table: no session, the user in the object's pointer, a member of `Staff`, a user in the
+    /// object's list.
     private static let callers = ["nobody", "owner", "member", "listed"]
 
-    /// Sets of protected fields (`OWNER` stands for the owner's id) and what each caller sees of `s` and `t`.
+    /// Protected fields (`OWNER` stands for the owner's id), and the fields among `s` and `t` that each caller sees.
     private static let sets: [(JSONObject, [String])] = [
         (["*": []], ["st", "st", "st", "st"]),
         (["*": ["s"]], ["t", "t", "t", "t"]),
@@ -35,7 +36,6 @@ import Testing
         (["*": ["s"], "userField:owner": ["t"]], ["t", "st", "t", "t"]),
     ]
 
-    /// A server with the class `Person` and the callers.
     private struct Setting {
         let server: TestServer
         var identities: [TestServer.Identity] = [.anonymous]
@@ -84,7 +84,7 @@ import Testing
             ).succeeded()
         }
 
-        /// The person as every way of reading shows it.
+        /// Reads the person in every possible way.
         func readings(as identity: TestServer.Identity) async throws -> [(String, JSONValue?)] {
             var readings: [(String, JSONValue?)] = []
             for path in [
@@ -140,7 +140,7 @@ import Testing
     func asking() async throws {
         try await TestServer.run { server in
             let setting = try await Setting(server)
-            // Rules by a field of the object come too late for a query: only the other sets count for it.
+            // Rules that depend on the object can't apply to a query, so they are ignored for it.
             for (sets, visible) in Self.sets where !sets.keys.contains(where: { $0.hasPrefix("userField:") }) {
                 try await setting.protect(sets)
                 let inner: JSONValue = ["className": "Person", "where": ["s": "secret"]]

@@ -2,9 +2,8 @@ import JSON
 import TestSupport
 import Testing
 
-/// Forms of queries that other people's tests send, and what parse-server makes of them.
+/// Unusual query formats found in other test suites, and parse-server's treatment of them.
 @Suite struct QueryShapeTests {
-    /// The names that objects of a class have, of those that a query finds.
     private static func names(_ answer: TestAnswer) -> String {
         answer.results.compactMap { $0["name"]?.stringValue }.sorted().joined(separator: " ")
     }
@@ -111,7 +110,7 @@ import Testing
                     #expect((found["barBaz"]?["otherKey"] == nil) == isChosen)
                 }
             }
-            // The star alone takes the place of what stands beside it.
+            // A star overrides the other paths.
             let star = try await server.send("GET", "/classes/Foobar/\(id)?include=*,barBaz.bazoo").succeeded()
             #expect(star["barBaz"]?["__type"] == "Object")
             #expect(star["barBaz"]?["bazoo"]?["__type"] == "Pointer")
@@ -222,7 +221,7 @@ import Testing
                 let answer = try await server.find("_User", ["order": "-authData.anonymous.id"], as: identity)
                 #expect(answer.code == 105 || answer.code == 119, "\(answer.text)")
             }
-            // In other classes the name means nothing.
+            // In other classes, the name has no special meaning.
             _ = try await server.find("Song", ["order": "authData.x.id"]).succeeded()
         }
     }

@@ -4,9 +4,9 @@ import Postgres
 import TestSupport
 import Testing
 
-/// Finds that take long or give much, beside the gets of others.
+/// The effect of expensive finds on the gets of other clients.
 @Suite struct ReadCostTests {
-    /// Makes a class with rows that hold so many bytes each.
+    /// Creates a class with rows of a given size in bytes.
     private static func fill(_ server: TestServer, rows: Int, bytes: Int) async throws -> String {
         let id = try await server.create("Post", ["text": "", "rank": 0.5])
         let client = PostgresClient(
@@ -20,7 +20,7 @@ import Testing
         return id
     }
 
-    /// What three quarters of some gets take at most, one after the other: the longest tell what else the machine does.
+    /// The third quartile of the durations of consecutive gets. Slower ones only show the machine's load.
     private static func usualGet(_ server: TestServer, _ id: String) async throws -> Duration {
         var times: [Duration] = []
         while times.count < 40 {

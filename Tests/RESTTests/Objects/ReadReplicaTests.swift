@@ -3,11 +3,11 @@ import JSON
 import TestSupport
 import Testing
 
-/// `readPreference` and its like, with a real replica that is made to lag behind.
+/// `readPreference` and related parameters, with a real lagging replica.
 ///
-/// One after the other: each test has two clusters of its own.
+/// Serialized, because each test starts two clusters.
 @Suite(.serialized) struct ReadReplicaTests {
-    /// Runs `body` with a server whose replica knows `old` values where the primary has `new` ones.
+    /// Runs `body` with a server whose replica has `old` values where the primary has `new` ones.
     private static func withLaggingReplica(
         _ body:
             @escaping @Sendable (TestServer, ReplicatedCluster, _ post: String, _ token: String) async throws -> Void
@@ -37,7 +37,7 @@ import Testing
         return try await server.find("Post", find).results.first?["title"]
     }
 
-    /// Makes a post, waits until the replica has it, and gives its id.
+    /// Creates a post and waits until the replica has it.
     @discardableResult
     private static func replicatedPost(_ server: TestServer, _ title: JSONValue = "a") async throws -> String {
         let post = try await server.create("Post", ["title": title])
@@ -56,7 +56,7 @@ import Testing
                 #expect(try await Self.title(server, preference) == "old")
             }
             #expect(try await server.find("Post").results.first?["title"] == "new")
-            // By its id an object is read in a way of its own.
+            // A get by id has its own code path.
             for (query, expected) in [("", "new"), ("?readPreference=SECONDARY", "old")] as [(String, JSONValue)] {
                 let got = try await server.send("GET", "/classes/Post/\(post)\(query)")
                 #expect(got["title"] == expected)
@@ -93,7 +93,7 @@ import Testing
                 let found = try await server.find("Post", find, as: .master).results.first
                 #expect(found?["title"] == title, "\(preferences)")
                 #expect(found?["author"]?["name"] == name, "\(preferences)")
-                // Users are read on the primary.
+                // Users are read from the primary.
                 #expect(found?["by"]?["nick"] == "new", "\(preferences)")
             }
             let query = "include=author&readPreference=SECONDARY&includeReadPreference=PRIMARY"
@@ -108,7 +108,7 @@ import Testing
         try await Self.withLaggingReplica { server, _, post, token in
             let user = try await server.find("_User", ["readPreference": "SECONDARY"], as: .session(token))
             #expect(user.results.first?["nick"] == "new")
-            // A session that the replica has never heard of.
+            // The replica doesn't have this session yet.
             let other = try await server.signUp("otto")
             let found = try await server.find("Post", ["readPreference": "SECONDARY"], as: .session(other.token))
             #expect(found.results.first?["title"] == "old")
@@ -171,7 +171,7 @@ import Testing
                 let gone = try await server.create("Post", ["n": -2])
                 let post = try await server.create("Post", ["n": -1])
                 let find: JSONObject = ["readPreference": "SECONDARY", "where": ["objectId": .string(post)]]
-                // Without the table there, all would be read on the primary.
+                // Without the table on the replica, all reads would go to the primary.
                 try await cluster.waitForReplica()
                 #expect(try await eventually { try await server.find("Post", find).results.first?["n"] == -1 })
                 var stale = 0
@@ -181,7 +181,7 @@ import Testing
                         .succeeded()
                     let found = try await server.find("Post", find, as: .session(anna.token)).results.first
                     #expect(found?["n"] == .number(Double(number)))
-                    // Others may see what was.
+                    // Other clients may see the previous value.
                     if try await server.find("Post", find).results.first?["n"] != found?["n"] { stale += 1 }
                 }
                 #expect(stale > 0)
@@ -250,7 +250,7 @@ import Testing
                 }
                 #expect(isDegraded)
                 #expect(lag > 2)
-                // It counts from when the replica was last found to have all, and not from the last write before.
+                // The lag counts from the last time that the replica had caught up, not from the last write.
                 let (seconds, _) = (ContinuousClock.now - lastWrite).components
                 #expect(lag < Double(seconds) - 4, "\(lag) of \(seconds)")
                 let samples = try await TestServer.metrics(at: port)
@@ -258,7 +258,7 @@ import Testing
                 _ = try await TestServer.texts("SELECT pg_wal_replay_resume()::text", on: cluster.replicaURI)
                 let isBack = try await eventually(within: .seconds(60)) { try await look() == ("ready", 0) }
                 #expect(isBack)
-                // What it received it has applied; its primary sends it nothing more.
+                // The replica has applied everything that it received, but it receives nothing any more.
                 try await TestServer.execute("ALTER SYSTEM SET primary_conninfo = ''", on: cluster.replicaURI)
                 _ = try await TestServer.texts("SELECT pg_reload_conf()::text", on: cluster.replicaURI)
                 let isCutOff = try await eventually(within: .seconds(60)) { try await look().status == "degraded" }
@@ -291,7 +291,7 @@ import Testing
         }
     }
 
-    /// Waits until a frozen replica has owed an answer for longer than it may.
+    /// Waits until a frozen replica has exceeded the time limit of a response.
     private static func silence(at port: Int) async throws {
         var looks = 0
         let isAsked = try await eventually {
@@ -300,7 +300,7 @@ import Testing
             return looks == 5
         }
         #expect(isAsked)
-        // It has five seconds from when it was asked first.
+        // The time limit is five seconds from the first request.
         try await Task.sleep(for: .seconds(6))
     }
 
@@ -314,7 +314,7 @@ import Testing
                 try await Self.replicatedPost(server)
                 try cluster.signalReplica(SIGSTOP)
                 defer { try? cluster.signalReplica(SIGCONT) }
-                // A read may go there, and wait, until it is further behind than it may be.
+                // Until then, a read may go to the replica and wait.
                 try await Task.sleep(for: .seconds(5.5))
                 for _ in 0..<20 {
                     #expect(try await Self.title(server, "SECONDARY") == "a")
@@ -354,7 +354,7 @@ import Testing
                 try cluster.signalReplica(SIGSTOP)
                 defer { try? cluster.signalReplica(SIGCONT) }
                 try await Self.silence(at: port)
-                // As many that waited for it would take their time, and it is asked again meanwhile.
+                // Waiting reads would be slow, and the replica is tried again from time to time.
                 let end = ContinuousClock.now + .seconds(15)
                 var times: [Duration] = []
                 while ContinuousClock.now < end {
@@ -376,10 +376,10 @@ import Testing
             try await TestServer.run(on: cluster.primaryURI, options) { server in
                 try await Self.replicatedPost(server)
                 try await cluster.refuseConnections()
-                // Each that waited for a connection would take two seconds and more.
+                // Each read that waited for a connection would take at least two seconds.
                 let isAtOnce = try await eventually(within: .seconds(60)) {
                     let start = ContinuousClock.now
-                    // It has a connection of its own.
+                    // An aggregation uses its own connection.
                     let answer = try await server.send(
                         "GET", "/aggregate/Post",
                         ["pipeline": [["$group": ["_id": "$title"]]], "readPreference": "SECONDARY_PREFERRED"],
@@ -399,7 +399,7 @@ import Testing
             try await TestServer.run(on: cluster.primaryURI, options) { server in
                 let post = try await Self.replicatedPost(server)
                 try await cluster.promote(0)
-                // It is further than the primary.
+                // The replica's WAL position is ahead of the primary's.
                 try await TestServer.execute(
                     "CREATE TABLE filler AS SELECT generate_series(1, 100000)", on: cluster.replicaURI)
                 _ = try await server.send("PUT", "/classes/Post/\(post)", ["title": "b"]).succeeded()
@@ -457,7 +457,7 @@ import Testing
                     let transaction = try await server.send(
                         "POST", "/batch", ["transaction": true, "requests": [create, create]])
                     #expect(transaction.text.contains("119"), "\(transaction.text)")
-                    // What is changed on the primary is known here.
+                    // Changes on the primary are visible here.
                     _ = try await primary.create("Fresh", ["n": 1])
                     let isKnown = try await eventually { try await server.find("Fresh").results.count == 1 }
                     #expect(isKnown)

@@ -2,7 +2,7 @@ import JSON
 import TestSupport
 import Testing
 
-/// Requests that parse-server on PostgreSQL answers wrongly, loses data by, or refuses.
+/// Requests for which parse-server on PostgreSQL returns wrong results, loses data or fails.
 @Suite("Answers that parse-server gets wrong on PostgreSQL")
 struct ReferenceDefectAnswerTests {
     @Test("Counts are exact, for every class and every caller, also with a limit of 0")
@@ -143,7 +143,7 @@ struct ReferenceDefectAnswerTests {
     func runawayPattern() async throws {
         try await TestServer.run(["regexTimeout": 500, "allowRegexBackReferences": true]) { server in
             _ = try await server.create("Song", ["s": .string(String(repeating: "a", count: 801))])
-            // Its parts repeat, so that their length is even together: every way to divide the text fails.
+            // The repeated groups have an even total length, so every way to split the text fails.
             let pattern = "^(a*)(a*)(a*)(a*)(a*)\\1\\2\\3\\4\\5$"
             let answer = try await server.find("Song", ["where": ["s": ["$regex": .string(pattern)]]])
             #expect(answer.status == 400)

@@ -2,22 +2,19 @@ import Foundation
 import LocalPostgres
 import TestSupport
 
-/// A PostgreSQL of a test's own, and streaming replicas of it.
+/// A PostgreSQL primary with streaming replicas.
 struct ReplicatedCluster: Sendable {
-    /// The connection string of the server that is written to.
     let primaryURI: String
-    /// The connection string of the first replica.
     var replicaURI: String { replicaURIs[0] }
-    /// The connection strings of all replicas.
     let replicaURIs: [String]
     private let primaryFolder: String
     private let folders: [String]
     private let binaries: PostgresBinaries
     private let account: Account
 
-    /// Makes all, runs `body`, and removes them.
+    /// Creates the cluster, runs `body`, and removes it.
     static func run(replicas: Int = 1, _ body: (ReplicatedCluster) async throws -> Void) async throws {
-        // Directly below /tmp: the user postgres must be able to reach it.
+        // The user `postgres` must be able to enter the folder, so it is directly below /tmp.
         let parent = "/tmp/roost-replica-" + UUID().uuidString.prefix(8).lowercased()
         try FileManager.default.createDirectory(atPath: parent + "/primary", withIntermediateDirectories: true)
         defer { try? FileManager.default.removeItem(atPath: parent) }
@@ -69,7 +66,7 @@ struct ReplicatedCluster: Sendable {
             ], in: folders[number])
     }
 
-    /// Starts a replica, which follows the primary from where it stopped.
+    /// Starts a replica, which continues from its last position.
     func startReplica(_ number: Int = 0) async throws {
         let folder = folders[number]
         let options = "-c listen_addresses='' -c unix_socket_directories='\(folder)/socket'"
@@ -78,13 +75,11 @@ struct ReplicatedCluster: Sendable {
             in: folder)
     }
 
-    /// Stops a replica.
     func stopReplica(_ number: Int = 0) async throws {
         try await command(
             "pg_ctl", ["-D", folders[number] + "/cluster", "-m", "fast", "-w", "stop"], in: folders[number])
     }
 
-    /// Sends a signal to a replica and all its processes.
     func signalReplica(_ signal: Int32, _ number: Int = 0) throws {
         let file = try String(contentsOfFile: folders[number] + "/cluster/postmaster.pid", encoding: .utf8)
         guard let postmaster = file.split(separator: "\n").first.flatMap({ pid_t($0) }) else {
@@ -93,7 +88,7 @@ struct ReplicatedCluster: Sendable {
         try ProcessFamily.signal(signal, to: postmaster)
     }
 
-    /// Has the primary acknowledge what one of the replicas has on its disk, and not before.
+    /// Makes commits wait until a replica has them on disk.
     func makeSynchronous() async throws {
         let names = folders.indices.map { "replica\($0)" }.joined(separator: ",")
         try await TestServer.execute(
@@ -104,13 +99,13 @@ struct ReplicatedCluster: Sendable {
         else { throw LocalPostgres.Failure("the replicas are not synchronous") }
     }
 
-    /// Ends the primary as a power cut would.
+    /// Stops the primary as a power failure would.
     func killPrimary() async throws {
         try await command(
             "pg_ctl", ["-D", primaryFolder + "/cluster", "-m", "immediate", "-w", "stop"], in: primaryFolder)
     }
 
-    /// Starts the primary that was killed, as if nothing had happened.
+    /// Restarts the killed primary as a primary.
     func reviveOldPrimary() async throws {
         let options =
             "-c listen_addresses='' -c unix_socket_directories='\(primaryFolder)/socket' "
@@ -121,13 +116,12 @@ struct ReplicatedCluster: Sendable {
             in: primaryFolder)
     }
 
-    /// Makes a replica a primary.
     func promote(_ number: Int) async throws {
         try await command(
             "pg_ctl", ["-D", folders[number] + "/cluster", "-w", "promote"], in: folders[number])
     }
 
-    /// A connection string that leads to whichever takes writes.
+    /// A connection string that selects the server that accepts writes.
     var writableURI: String {
         func host(_ uri: String) -> Substring {
             uri.split(separator: "host=").last?.prefix { $0 != "&" } ?? ""
@@ -137,7 +131,7 @@ struct ReplicatedCluster: Sendable {
             + "&target_session_attrs=read-write&connect_timeout=2"
     }
 
-    /// Makes the replica the one that takes writes, and leaves the connections to the other open.
+    /// Promotes the replica, and makes the old primary read-only without closing its connections.
     func switchOver() async throws {
         try await TestServer.execute("ALTER SYSTEM SET default_transaction_read_only = on", on: primaryURI)
         _ = try await TestServer.texts("SELECT pg_reload_conf()::text", on: primaryURI)
@@ -154,10 +148,10 @@ struct ReplicatedCluster: Sendable {
         else { throw LocalPostgres.Failure("the replica is not promoted") }
     }
 
-    /// Has all replicas refuse new connections; those that stand stay.
+    /// Makes all replicas reject new connections. Existing connections stay open.
     func refuseConnections() async throws {
         for (folder, uri) in zip(folders, replicaURIs) {
-            // In place, so that the file stays its owner's.
+            // Written in place, to retain the file's owner.
             try "local all all reject\n".write(
                 toFile: folder + "/cluster/pg_hba.conf", atomically: false, encoding: .utf8)
             _ = try await TestServer.texts("SELECT pg_reload_conf()::text", on: uri)
@@ -166,14 +160,14 @@ struct ReplicatedCluster: Sendable {
         }
     }
 
-    /// Has the first replica replay each commit so much later.
+    /// Delays the first replica's replay of each commit.
     func delayReplica(milliseconds: Int) async throws {
         try await TestServer.execute(
             "ALTER SYSTEM SET recovery_min_apply_delay = '\(milliseconds)ms'", on: replicaURI)
         _ = try await TestServer.texts("SELECT pg_reload_conf()::text", on: replicaURI)
     }
 
-    /// Waits until the first replica has all that was written so far.
+    /// Waits until the first replica has applied everything written so far.
     func waitForReplica() async throws {
         let written = try await TestServer.texts("SELECT pg_current_wal_lsn()::text", on: primaryURI).first ?? ""
         guard
@@ -184,7 +178,7 @@ struct ReplicatedCluster: Sendable {
         else { throw LocalPostgres.Failure("the replica does not follow") }
     }
 
-    /// Lets the replica learn all that was written so far, and nothing after it.
+    /// Waits for the replica, then pauses its replay.
     func freezeReplica() async throws {
         try await waitForReplica()
         _ = try await TestServer.texts("SELECT pg_wal_replay_pause()::text", on: replicaURI)

@@ -3,7 +3,7 @@ import Postgres
 import TestSupport
 import Testing
 
-/// What a request costs stays in proportion to its size, and the largest is refused with Parse's error.
+/// The cost of a request is proportional to its size, and requests that are too large are rejected.
 @Suite struct RequestCostTests {
     private static func expect(
         _ answer: TestAnswer, _ code: Int, _ text: String, sourceLocation: SourceLocation = #_sourceLocation

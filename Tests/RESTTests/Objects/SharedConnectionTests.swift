@@ -4,9 +4,9 @@ import Postgres
 import TestSupport
 import Testing
 
-/// What one request holds in the database while others go on.
+/// Database resources that a request holds while others run.
 @Suite struct SharedConnectionTests {
-    /// Runs `body` while another client of the database has carried out `statement` and not committed.
+    /// Runs `body` while another client's transaction has executed `statement` and not committed.
     private static func holding<R: Sendable>(
         _ statement: String, in server: TestServer, _ body: @Sendable (PostgresClient) async throws -> R
     ) async throws -> R {
@@ -26,7 +26,6 @@ import Testing
         return try result.get()
     }
 
-    /// How many connections of the database wait for a lock.
     private static func waiting(_ client: PostgresClient) async throws -> Int64 {
         try await client.query(
             "SELECT count(*) FROM pg_stat_activity WHERE datname = current_database() AND wait_event_type = 'Lock'"
@@ -82,7 +81,7 @@ import Testing
                     }
                 }
                 #expect(try await eventually { try await Self.waiting(client) >= 2 })
-                // The objects stay locked until this is done.
+                // The objects remain locked until these requests are complete.
                 for _ in 0..<10 {
                     _ = try await server.create("Song", ["plays": 1])
                     let reply = try await server.send("PUT", "/classes/Song/\(other)", ["plays": .increment(1)])
@@ -121,7 +120,7 @@ import Testing
             let song = try await server.create("Song", ["plays": 1])
             _ = try await server.create("Other", ["plays": 1])
             let count: JSONObject = ["count": 1, "limit": 0]
-            // Any may be refused: all begin on the shared connections, and leave them when they prove slow.
+            // Any of them may be rejected: all start on the shared connections, and leave them when they prove slow.
             let (replies, ends) = AsyncThrowingStream<TestAnswer, any Error>.makeStream()
             let read: @Sendable () async -> Void = {
                 do { ends.yield(try await server.find("Song", count)) } catch { ends.finish(throwing: error) }

@@ -69,7 +69,7 @@ struct RequestIdTests {
                 let options: JSONObject = ["trustProxy": "loopback", "cloud": .string(app.main)]
                 try await TestServer.run(options, logger: lines.logger) { server in
                     try await hooks.trigger("beforeSave", "Song", on: server) { _ in .nothing }
-                    // From a proxy that is believed, and of the server's own.
+                    // An id from a trusted proxy, and the server's own.
                     for given in ["from-the-edge", nil] {
                         hooks.forgetCalls()
                         let answer = try await server.send(

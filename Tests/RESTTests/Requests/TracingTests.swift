@@ -83,7 +83,7 @@ struct TracingTests {
                 "slowRequest": 1, "trustProxy": "loopback",
             ]
             try await TestServer.run(Self.options(collector, more)) { server in
-                // A password takes longer to hash than a millisecond.
+                // Hashing a password takes longer than a millisecond.
                 for (name, parent) in [("untraced", Self.parent.dropLast() + "0"), ("slow", "")] {
                     let answer = try await server.send(
                         "POST", "/users", ["username": .string(name), "password": "a"],
@@ -129,7 +129,7 @@ struct TracingTests {
         }
     }
 
-    /// Gives marked secrets, no two alike.
+    /// Generates distinct secrets that contain a mark.
     private final class Secrets: Sendable {
         static let mark = "zq7mark"
         private let count = Atomic(0)
@@ -164,7 +164,7 @@ struct TracingTests {
         }
     }
 
-    /// Does something with each of a list, with some at a time.
+    /// Runs `body` for each element with limited concurrency.
     private static func each<Element: Sendable>(
         _ list: [Element], _ body: @escaping @Sendable (Element) async throws -> Void
     ) async throws {
@@ -177,7 +177,7 @@ struct TracingTests {
         }
     }
 
-    /// Makes requests of all kinds with a secret wherever a client can put one, but for names of classes and ids.
+    /// Sends requests of all kinds with a secret in every possible position, except names of classes and ids.
     private static func tryAll(_ server: TestServer, _ secrets: Secrets) async throws {
         func text() -> JSONValue { .string(secrets.next) }
         let names = [
@@ -264,7 +264,7 @@ struct TracingTests {
                 _ = try await server.send("DELETE", "/files/\(file["name"]?.stringValue ?? "")", as: identity)
             }
         }
-        // A webhook that is out of reach, with a secret in its address.
+        // An unreachable webhook with secrets in its URL.
         let address = "http://kim:\(secrets.next)@127.0.0.1:1/\(secrets.next)?token=\(secrets.next)"
         _ = try await server.send(
             "POST", "/hooks/functions", ["functionName": "far", "url": .string(address)], as: .master)

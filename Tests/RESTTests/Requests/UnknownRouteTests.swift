@@ -18,7 +18,7 @@ struct UnknownRouteTests {
                 #expect(answer.json == ["error": .string("Cannot \(method.uppercased()) /nosuch")], "\(answer.text)")
             }
             #expect(try await server.send("HEAD", "/nosuch", as: .master).status == 404)
-            // A route of another method.
+            // A path that exists only with another method.
             let answer = try await server.send("PATCH", "/login", as: .master)
             #expect(answer.json == ["error": "Cannot PATCH /login"])
         }

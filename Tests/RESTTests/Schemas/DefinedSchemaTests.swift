@@ -3,7 +3,6 @@ import JSON
 import TestSupport
 import Testing
 
-/// The option `schema`: classes as the configuration declares them.
 @Suite struct DefinedSchemaTests {
     private static func options(_ definitions: [JSONValue], _ more: JSONObject? = nil) -> JSONObject {
         var schema: JSONObject = ["definitions": .array(definitions)]
@@ -22,7 +21,7 @@ import Testing
         try await server.send("GET", "/schemas/\(name)", as: .master)
     }
 
-    /// Why a server does not start on the same database; nil when it does.
+    /// Returns the error of a server's start on the same database, or nil if it starts.
     private static func refusal(_ server: TestServer, _ options: JSONObject) async -> String? {
         do {
             return try await server.alongside(options, logger: UnwrittenLog.logger()) { _ in nil }
@@ -255,7 +254,7 @@ import Testing
         try await TestServer.run(options) { server in
             let notes = try await server.texts("SELECT text FROM notes ORDER BY n")
             #expect(notes == ["before", "Song"])
-            // The table is there already: the first file fails.
+            // The table already exists, so the first file fails.
             #expect(await Self.refusal(server, options)?.contains("1.sql") == true)
             #expect(try await server.texts("SELECT text FROM notes ORDER BY n") == ["before", "Song"])
         }

@@ -1,13 +1,12 @@
 import JSON
 import TestSupport
 
-/// A class whose indexes are tried, over HTTP and in PostgreSQL.
+/// A class for testing indexes over HTTP and in PostgreSQL.
 struct IndexedClass: Sendable {
     let name: String
-    /// The fields, as the schemas API takes them.
+    /// The fields in the format of the schemas API.
     let fields: JSONObject
 
-    /// Runs a server that has the class.
     func run(_ body: @escaping @Sendable (TestServer) async throws -> Void) async throws {
         try await TestServer.run { server in
             _ = try await server.send("POST", "/schemas/\(name)", ["fields": .object(fields)], as: .master).succeeded()
@@ -15,19 +14,17 @@ struct IndexedClass: Sendable {
         }
     }
 
-    /// Asks for indexes.
     func put(_ indexes: JSONValue, _ server: TestServer) async throws -> TestAnswer {
         try await server.send("PUT", "/schemas/\(name)", ["indexes": indexes], as: .master)
     }
 
-    /// The indexes that the schemas API lists.
     func listed(_ server: TestServer) async throws -> JSONValue? {
         try await server.send("GET", "/schemas/\(name)", as: .master)["indexes"]
     }
 
-    /// The definitions of indexes in PostgreSQL, without those that Roost makes by itself.
+    /// The index definitions in PostgreSQL, without those that Roost creates itself.
     ///
-    /// - Parameter table: Another table than that of the class.
+    /// - Parameter table: A table other than the class's.
     func definitions(_ server: TestServer, table: String? = nil) async throws -> [String] {
         try await server.texts(
             "SELECT indexdef FROM pg_indexes WHERE tablename = '\(table ?? name)' AND indexname NOT LIKE '%pkey' "

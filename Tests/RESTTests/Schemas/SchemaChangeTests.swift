@@ -2,7 +2,6 @@ import JSON
 import TestSupport
 import Testing
 
-/// Changes of classes that parse-server takes.
 @Suite struct SchemaChangeTests {
     private static func place(_ latitude: Double) -> JSONValue {
         ["__type": "GeoPoint", "latitude": .number(latitude), "longitude": 1]
@@ -21,7 +20,7 @@ import Testing
                 let answer = try await server.send("PUT", "/schemas/Shop", ["fields": fields], as: .master)
                 #expect(answer.code == code, "\(fields): \(answer.text)")
             }
-            // By objects, one at a time.
+            // Fields added by objects, one at a time.
             let id = try await server.create("Shop", ["a": Self.place(1)])
             let second = try await server.send("POST", "/classes/Shop", ["b": Self.place(2)])
             #expect(second.status == 201, "\(second.text)")
@@ -35,7 +34,7 @@ import Testing
                 #expect(answer.code == 111, "\(method) \(path): \(answer.text)")
                 #expect(answer.error == "there can only be one geopoint field in a class")
             }
-            // The class stays open to other changes.
+            // Other changes of the class remain possible.
             let more = try await server.send("PUT", "/schemas/Shop", ["fields": ["n": ["type": "Number"]]], as: .master)
             #expect(more.status == 200, "\(more.text)")
         }
@@ -70,7 +69,7 @@ import Testing
         try await TestServer.run(["lockTimeout": 60_000]) { server in
             _ = try await server.create("Song", ["title": "A"])
             try await server.execute("CREATE INDEX own ON \"Song\" (lower(title))")
-            // What lists the indexes waits for the table, and then has none.
+            // The listing waits for the table's lock, then finds no table.
             let list = try await server.whileLocked("DROP TABLE \"Song\"", commits: true) {
                 let list = Task { try await server.send("GET", path, as: .master) }
                 let isWaiting = try await server.waitsForLocks()
@@ -148,7 +147,7 @@ import Testing
             ).succeeded()
             let both = second["classLevelPermissions"]?["protectedFields"]
             #expect(both == ["*": ["city", "email"], "role:a": ["x"]], "\(second.text)")
-            // The class itself has its own alone.
+            // The class itself returns only its own protected fields.
             let read = try await server.send("GET", "/schemas/_User", as: .master).succeeded()
             #expect(read["classLevelPermissions"]?["protectedFields"] == ["*": ["city"]], "\(read.text)")
         }

@@ -2,7 +2,6 @@ import JSON
 import TestSupport
 import Testing
 
-/// Unique and partial indexes of the schemas API.
 @Suite struct SchemaIndexOptionTests {
     private static let posts = IndexedClass(
         name: "Post",
@@ -29,7 +28,7 @@ import Testing
             #expect(refused.code == 137)
             #expect(refused.error == "A duplicate value for a field with unique values was provided")
             #expect(try await server.send("PUT", "/classes/Post/\(other)", ["state": "x"]).code == 137)
-            // Objects without the field are no duplicates of each other.
+            // Objects without the field are not duplicates.
             _ = try await server.create("Post", ["email": "a"])
             _ = try await server.create("Post", ["email": "a"])
             try await server.alongside { restarted in
@@ -112,7 +111,7 @@ import Testing
             let expected = (1...200).map { $0 * 50 }.filter { $0 % 7 == 1 }.reversed().map {
                 JSONValue.string("o\($0)")
             }
-            // More often than PostgreSQL makes a plan for each set of values.
+            // After five executions, PostgreSQL may switch to a generic plan.
             for _ in 0..<8 {
                 let found = try await server.find("Post", find, as: .master).results.compactMap { $0["objectId"] }
                 #expect(found == expected)

@@ -2,7 +2,6 @@ import JSON
 import TestSupport
 import Testing
 
-/// Indexes of the schemas API, which are indexes of PostgreSQL.
 @Suite struct SchemaIndexTests {
     private static let songs = IndexedClass(
         name: "Song",
@@ -199,7 +198,7 @@ import Testing
                     #"CREATE INDEX "byTitle" ON public."Song" USING btree (title)"#,
                 ])
             _ = try await Self.songs.put(["byTitle": ["__op": "Delete"]], server).succeeded()
-            // A text that no index can hold makes the build fail in the middle.
+            // A text too long for an index makes the build fail halfway.
             try await server.execute(
                 """
                 INSERT INTO "Song" ("objectId", title)

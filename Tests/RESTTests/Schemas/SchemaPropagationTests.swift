@@ -2,19 +2,19 @@ import JSON
 import TestSupport
 import Testing
 
-/// Changes of classes, as other processes see them.
+/// Class changes as seen by other processes.
 @Suite struct SchemaPropagationTests {
-    /// A server that would not look for itself in the time of a test, so that only announcements help.
+    /// A server that doesn't poll during the test, so it depends on announcements.
     private static let told: JSONObject = [
         "databaseOptions": ["schemaCacheTtl": 3_600_000], "cacheTTL": 3_600_000,
     ]
 
-    /// Whether a server lets a class's permissions refuse a find; nothing else makes it read the class again.
+    /// Whether the class's permissions reject a find. That check doesn't reload the class.
     private static func refuses(_ server: TestServer, _ className: String) async throws -> Bool {
         try await server.find(className).code == 119
     }
 
-    /// The same of a session.
+    /// Whether a session is rejected.
     private static func refuses(_ server: TestServer, session token: String) async throws -> Bool {
         try await server.find("Other", as: .session(token)).code == 209
     }
@@ -95,7 +95,7 @@ import Testing
             let kim = try await deaf.signUp("kim")
             _ = try await deaf.create("Song", ["n": 1])
             try await deaf.alongside(Self.told) { other in
-                // From here on it has all the connections that it needs.
+                // From here on, the server has opened all connections that it needs.
                 _ = try await other.create("Song", ["m": 1])
                 let wasTold = try await eventually { try await deaf.find("Song").results.contains { $0["m"] == 1 } }
                 let wasRefused = try await Self.refuses(deaf, session: kim.token)
@@ -135,7 +135,6 @@ import Testing
         }
     }
 
-    /// The name of a server's database.
     private static func database(of server: TestServer) throws -> String {
         try #require(server.databaseURI.split(separator: "/").last.map(String.init))
     }
@@ -145,7 +144,7 @@ import Testing
             "ALTER DATABASE \(database(of: server)) ALLOW_CONNECTIONS \(areAllowed)", on: TestServer.cluster)
     }
 
-    /// Processes of PostgreSQL behind the connections that listen in a server's database.
+    /// The PostgreSQL processes of connections that listen in a server's database.
     private static func listeners(of server: TestServer) async throws -> [String] {
         let cluster = TestServer(url: "", databaseURI: TestServer.cluster)
         return try await cluster.texts("SELECT pid::text \(listening(in: database(of: server)))")
@@ -160,7 +159,7 @@ import Testing
         "FROM pg_stat_activity WHERE datname = '\(database)' AND query LIKE 'LISTEN%'"
     }
 
-    /// Closes a class as parse-server does, with a statement of its own.
+    /// Denies access to a class with parse-server's own statement.
     private static func close(_ server: TestServer) async throws {
         try await server.execute(
             """

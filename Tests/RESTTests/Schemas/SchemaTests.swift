@@ -2,7 +2,6 @@ import JSON
 import TestSupport
 import Testing
 
-/// The schemas API.
 @Suite struct SchemaTests {
     private static let note: JSONValue = [
         "className": "Note",

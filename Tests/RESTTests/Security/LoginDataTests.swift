@@ -2,7 +2,6 @@ import JSON
 import TestSupport
 import Testing
 
-/// Login data of a user: linking, and taking them away again.
 @Suite struct LoginDataTests {
     private static func link(_ id: JSONValue) -> JSONValue { ["authData": ["anonymous": ["id": id]]] }
 
@@ -12,7 +11,7 @@ import Testing
             let kim = try await server.signUp("kim")
             let path = "/users/\(kim.id)"
             _ = try await server.send("PUT", path, Self.link("device"), as: .session(kim.token)).succeeded()
-            // Data of a provider that is not built, as parse-server left them.
+            // Data that parse-server stored for an unsupported provider.
             try await server.execute(
                 #"UPDATE "_User" SET "authData" = "authData" || '{"facebook": {"id": "f", "access_token": "t"}, "gone": null}'"#
             )
@@ -27,7 +26,7 @@ import Testing
             #expect(same(me["authData"], ["facebook": ["id": "f", "access_token": "t"]]), "\(me.text)")
             let fresh = try await server.send("POST", "/users", Self.link("device")).succeeded()
             #expect(fresh.status == 201)
-            // The last provider of all.
+            // The user's last provider.
             _ = try await server.send("PUT", path, ["authData": ["facebook": .null]], as: .session(kim.token))
                 .succeeded()
             let none = try await server.send("GET", "/users/me", as: .session(kim.token))

@@ -2,7 +2,7 @@ import JSON
 import TestSupport
 import Testing
 
-/// Class E of the published advisories: who reaches which class, by which key and which route.
+/// Advisories of class E: access to classes by key and route.
 @Suite struct SecurityAccessTests {
     private static let masterOnly = [
         "_JobStatus", "_PushStatus", "_Hooks", "_GlobalConfig", "_GraphQLConfig", "_JobSchedule", "_Audience",
@@ -143,7 +143,7 @@ import Testing
         }
     }
 
-    /// Aggregations of users with a token, and of posts by them.
+    /// Aggregations that try to read session tokens, of users and of their posts.
     private static let tokenReaders: [(String, JSONValue)] = [
         ("_User", [["$limit": 1]]), ("_User", [["$project": ["x": "$sessionToken"]]]),
         ("_User", [["$project": ["x": ["$concat": ["$sessionToken", "!"]]]]]),

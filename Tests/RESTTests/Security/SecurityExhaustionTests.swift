@@ -2,9 +2,8 @@ import JSON
 import TestSupport
 import Testing
 
-/// Class K of the published advisories: no request stops the server or holds it up.
+/// Advisories of class K: no request crashes or blocks the server.
 @Suite struct SecurityExhaustionTests {
-    /// Calls `wrap` so many times, on its own result.
     private static func nested(_ depth: Int, _ start: JSONValue, _ wrap: (JSONValue) -> JSONValue) -> JSONValue {
         (0..<depth).reduce(start) { value, _ in wrap(value) }
     }
@@ -78,7 +77,7 @@ import Testing
             _ = try await SecurityProbe.makeSongs(server)
             for name in ["$or", "$and", "$nor"] {
                 let condition = Self.nested(180, ["title": "alpha"]) { [Name(name): [$0]] }
-                // Each level is an object and a list: what is read as JSON is half as deep.
+                // Each level nests an object and a list, and JSON limits their total depth.
                 let readable = Self.nested(90, ["title": "alpha"]) { [Name(name): [$0]] }
                 let refused = try await server.find("Song", ["where": condition])
                 #expect(refused.status == 400, "\(name): \(refused.text)")

@@ -2,9 +2,9 @@ import JSON
 import TestSupport
 import Testing
 
-/// Requests of a few bytes whose cost once grew with a power of their size, and one that ended the process.
+/// Short requests whose cost grew with a power of their size, and one that crashed the process.
 @Suite struct SecurityGrowthTests {
-    /// More than any of these may take, where the cost is linear; where it was not, each took much longer.
+    /// An upper bound for linear cost. Before the fixes, each request took much longer.
     private static let bound = Duration.seconds(10)
 
     private static func nested(_ depth: Int) -> JSONValue {
@@ -48,7 +48,7 @@ import Testing
             #expect(try await server.find("Song", ["where": [Name(path): 7]]).results.isEmpty)
             #expect(try await server.find("Song", ["where": [Name(path): 1]]).results.count == 1)
             #expect(ContinuousClock.now - began < Self.bound)
-            // A number is a place as well as the name of a member.
+            // A numeric key is both an index and a possible member name.
             for (key, value, count) in [("list.1", "place", 1), ("list.0", "member", 1), ("list.1", "member", 0)] {
                 let found = try await server.find("Song", ["where": [Name(key): .string(value)]]).results
                 #expect(found.count == count, "\(key) \(value)")

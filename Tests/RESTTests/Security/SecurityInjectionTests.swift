@@ -2,7 +2,7 @@ import JSON
 import TestSupport
 import Testing
 
-/// Class A of the published advisories: names and values never become SQL.
+/// Advisories of class A: names and values never become SQL.
 @Suite struct SecurityInjectionTests {
     @Test("GHSA-6927-3vr9-fxf2, GHSA-c2hr-cqg6-8j6r: a regular expression never becomes SQL")
     func regularExpressions() async throws {

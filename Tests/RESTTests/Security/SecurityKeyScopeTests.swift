@@ -2,7 +2,7 @@ import JSON
 import TestSupport
 import Testing
 
-/// Class E of the published advisories, key by key: what each key does not open.
+/// Advisories of class E by key: each key grants only its own access.
 @Suite struct SecurityKeyScopeTests {
     @Test("GHSA-vc89-5g3r-cmhh, GHSA-xfh7-phr7-gr2x, GHSA-79wj-8rqv-jvp5: the read-only master key changes nothing")
     func readOnly() async throws {
@@ -54,7 +54,7 @@ import Testing
         }
     }
 
-    /// Routes that belong to the master key.
+    /// Routes that require the master key.
     private static let masterRoutes: [(String, String, JSONValue?)] = [
         ("GET", "/schemas", nil), ("GET", "/schemas/Song", nil), ("POST", "/schemas/Other", ["className": "Other"]),
         ("DELETE", "/schemas/Song", nil), ("DELETE", "/purge/Song", nil),

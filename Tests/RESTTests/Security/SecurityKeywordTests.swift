@@ -2,16 +2,16 @@ import JSON
 import TestSupport
 import Testing
 
-/// Class L of the published advisories: words that no data may hold, at any depth and by any route.
+/// Advisories of class L: data must not contain prohibited words, at any depth and by any route.
 @Suite struct SecurityKeywordTests {
-    /// Data with a prohibited word, and the rule that prohibits it.
+    /// Data with a prohibited word, and the rule that rejects it.
     private static let prohibited: [(JSONValue, String)] = [
         (["__proto__": ["polluted": true]], "{\"key\":\"__proto__\"}"),
         (["constructor": ["prototype": ["polluted": true]]], "{\"key\":\"constructor\"}"),
         (["_bsontype": "Code", "code": "1"], "{\"key\":\"_bsontype\",\"value\":\"Code\"}"),
     ]
 
-    /// The same data in several places of a value.
+    /// The same data at several positions in a value.
     private static func places(_ data: JSONValue) -> [JSONValue] {
         [
             data, ["a": data], ["a": ["b": ["c": data]]], [data], [1, [data]], ["first": [:], "second": data],

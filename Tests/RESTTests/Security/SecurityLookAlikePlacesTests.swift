@@ -3,7 +3,7 @@ import JSON
 import TestSupport
 import Testing
 
-/// Class O of the attacks, place by place: wherever a name decides something, one that looks alike decides nothing.
+/// Attacks of class O by position: wherever a name matters, a look-alike has no effect.
 @Suite struct SecurityLookAlikePlacesTests {
     typealias Pair = SecurityLookAlikeTests.Pair
 
@@ -117,7 +117,7 @@ import Testing
                     #expect(!answer.text.contains("secret"), "\(path)\(query) \(answer.text)")
                 }
             }
-            // To hide a field that there is not is refused, and hides and shows nothing.
+            // Protecting a nonexistent field is rejected, and changes no visibility.
             let fake: JSONValue = ["classLevelPermissions": ["protectedFields": ["*": ["\u{212A}ey"]]]]
             #expect(try await server.send("PUT", "/schemas/Vault", fake, as: .master).status == 400)
             #expect(try await server.send("GET", "/classes/Vault/\(id)")["Key"] == nil)
@@ -148,7 +148,7 @@ import Testing
             _ = try await server.send("POST", "/schemas/Song", ["fields": fields], as: .master).succeeded()
             let both: JSONValue = .object([Name(pair.real): ["a": 1], Name(pair.fake): ["b": 1]])
             let made = try await server.send("PUT", "/schemas/Song", ["indexes": both], as: .master)
-            // Names of other letters may be refused; then nothing of either may be left.
+            // Names with other letters may be rejected. Then neither index may remain.
             let known = try await server.send("GET", "/schemas/Song", as: .master)["indexes"]?.objectValue ?? [:]
             #expect((known[Name(pair.real)] != nil) == (made.status == 200), "\(made.text)")
             #expect((known[Name(pair.fake)] != nil) == (made.status == 200))

@@ -3,9 +3,9 @@ import JSON
 import TestSupport
 import Testing
 
-/// Class O of the attacks: names that look alike, or that read as another principal, open nothing.
+/// Attacks of class O: names that look alike or could be mistaken for another principal grant no access.
 @Suite struct SecurityLookAlikeTests {
-    /// Two texts that Swift takes for one, or that nobody tells apart by sight.
+    /// Two texts that Swift considers equal or that look the same.
     struct Pair: Sendable, CustomTestStringConvertible {
         let real: String
         let fake: String
@@ -215,7 +215,7 @@ import Testing
                 "Song", ["ACL": .object([principal: ["read": true]])], as: .master)
             try await server.execute("UPDATE \"_User\" SET \"objectId\" = '\(id)' WHERE \"objectId\" = '\(eve.id)'")
             let login = try await server.send("POST", "/login", ["username": "eve", "password": "secret"])
-            // Where a session of such a user is refused, there is nobody to have the right.
+            // If the user's session is rejected, nobody has the permission.
             guard let token = login["sessionToken"]?.stringValue else { return }
             let caller = TestServer.Identity.session(token)
             #expect(try await server.send("GET", "/classes/Card/\(card)", as: caller)["pin"] == nil)
@@ -239,7 +239,7 @@ import Testing
                 "POST", "/users",
                 ["username": "another", "password": "p", "email": .string("\(other)@EXAMPLE.org")])
             #expect(mail.code == 203, "\(mail.text)")
-            // Who logs in writes the name as it is.
+            // Log-ins contain the name unchanged.
             #expect(
                 try await server.send("POST", "/login", ["username": .string(name), "password": "p"]).status == 200)
         }

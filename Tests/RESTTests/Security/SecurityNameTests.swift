@@ -2,7 +2,7 @@ import JSON
 import TestSupport
 import Testing
 
-/// Class A of the published advisories, where the name is that of a class, an object or a parameter.
+/// Advisories of class A for names of classes, objects and parameters.
 @Suite struct SecurityNameTests {
     @Test("GHSA-c442-97qw-j6c6: a class of a name that is none is not made, and holds nothing")
     func classNames() async throws {

@@ -2,7 +2,7 @@ import JSON
 import TestSupport
 import Testing
 
-/// Class B of the published advisories: an operator where a text belongs is no way in.
+/// Advisories of class B: an operator instead of a text grants no access.
 @Suite struct SecurityOperatorTests {
     @Test("GHSA-h4mf-75hf-67w4: a log-in takes a name and a password that are texts, and nothing else")
     func logIn() async throws {

@@ -2,12 +2,12 @@ import JSON
 import TestSupport
 import Testing
 
-/// What a client can do to others with a regular expression.
+/// Attacks on other clients with regular expressions.
 @Suite struct SecurityPatternTests {
-    /// Takes the longer the more groups can share the letters out.
+    /// A pattern whose cost grows quickly, because its groups can share the letters in many ways.
     private static let slow: JSONValue = ["text": ["$regex": "^(a*)(a*)(a*)b\\3\\2\\1bc$"]]
 
-    /// The pattern in every place of a query where one can stand.
+    /// The pattern at every possible position in a query.
     private static let places: [JSONValue] = [
         slow, ["$or": [slow, ["n": 1]]], ["$nor": [slow]], ["$and": [["$or": [slow]]]],
         ["other": ["$inQuery": ["className": "Row", "where": slow]]],
@@ -25,7 +25,7 @@ import Testing
 
     private static func fill(_ server: TestServer) async throws {
         for index in 0..<6 {
-            // One letter too few, whichever way they are shared out.
+            // One letter is missing, so no way to share them matches.
             let letters = String(repeating: "a", count: 500)
             let body = JSONValue.string(letters + "b" + letters.dropLast() + "bc")
             let id = try await server.create("Row", ["n": .number(Double(index)), "text": body])

@@ -2,9 +2,9 @@ import JSON
 import TestSupport
 import Testing
 
-/// Objects of one client, which others may not even read, that once made requests of all others slow, or fail.
+/// Objects of one client, hidden from others, that made everyone's requests slow or fail.
 @Suite struct SecurityPoisonTests {
-    /// More than any of these may take, where the cost is linear; where it was not, each took much longer.
+    /// An upper bound for linear cost. Before the fixes, each request took much longer.
     private static let bound = Duration.seconds(15)
     private static let hidden: JSONObject = ["ACL": [:]]
 
@@ -51,7 +51,7 @@ import Testing
             #expect(ContinuousClock.now - began < Self.bound)
             let whole = try await server.send("GET", "/classes/Song/\(id)")
             #expect(whole["o"]?["a"]?["b999"] == 999)
-            // Elements of lists, and members of what they hold, as before.
+            // Writes to elements of lists and their members still work.
             _ = try await server.send("PUT", "/classes/Song/\(id)", ["l.0": ["x": 1], "l.1": ["x": 2]])
             _ = try await server.send("PUT", "/classes/Song/\(id)", ["l.0.x": 3, "l.0.y": 4, "l.1.x": 5])
             #expect(try await server.send("GET", "/classes/Song/\(id)")["l"] == [["x": 3, "y": 4], ["x": 5]])

@@ -3,36 +3,34 @@ import JSON
 import TestSupport
 import Testing
 
-/// What the tests of published advisories share: hostile words, and the proof that nothing broke.
+/// Malicious values and common checks of the advisory tests.
 enum SecurityProbe {
-    /// Names that end a literal, an identifier, a path or a statement where one is made of text.
+    /// Names that would end a literal, an identifier, a path or a statement built from text.
     static let names = [
         "a\"b", "a'b", "a\\b", "a--", "a;DROP TABLE \"Song\"", "$1", "a::text", "a b", "a){", "a}'", "\u{E9}",
         "x' OR '1'='1", "a/*", "a|b", "a%b", "a?b",
     ]
 
-    /// What stands where a text belongs.
+    /// Values in positions that require a text.
     static let notTexts: [JSONValue] = [
         ["$ne": .null], ["$regex": "."], ["$exists": true], ["$in": ["a"]], ["kim"], 7, true,
         ["__op": "Increment", "amount": 1], ["__type": "Pointer", "className": "_User", "objectId": "x"],
     ]
 
-    /// Words of the database that no answer may carry.
+    /// Words of SQL and PostgreSQL that no response may contain.
     private static let databaseWords = ["SELECT", "INSERT", "UPDATE \"", "syntax error", "pg_", "relation \""]
 
-    /// A component of a path.
     static func encoded(_ text: String) -> String {
         text.addingPercentEncoding(withAllowedCharacters: .alphanumerics) ?? text
     }
 
-    /// A call of a batch.
     static func call(_ method: String, _ path: String, _ body: JSONValue? = nil) -> JSONValue {
         var request: JSONObject = ["method": .string(method), "path": .string("/parse" + path)]
         request["body"] = body
         return .object(request)
     }
 
-    /// Expects an answer that is no failure of the server, and that tells nothing of the database.
+    /// Expects a response that is neither a server error nor reveals the database.
     static func expectHarmless(
         _ answer: TestAnswer, _ what: String, location: SourceLocation = #_sourceLocation
     ) {
@@ -43,7 +41,7 @@ enum SecurityProbe {
         }
     }
 
-    /// Expects a refusal with a number of Parse's.
+    /// Expects a rejection with a Parse error code.
     static func expectRefused(
         _ answer: TestAnswer, _ code: Int, _ what: String, location: SourceLocation = #_sourceLocation
     ) {
@@ -52,13 +50,12 @@ enum SecurityProbe {
         expectHarmless(answer, what, location: location)
     }
 
-    /// Makes the songs that must be there afterwards.
     static func makeSongs(_ server: TestServer) async throws -> String {
         _ = try await server.create("Song", ["title": "beta", "plays": 2, "meta": ["stars": 2]])
         return try await server.create("Song", ["title": "alpha", "plays": 1, "meta": ["stars": 1]])
     }
 
-    /// Expects both songs as they were made, whatever was tried on them.
+    /// Expects both songs unchanged.
     static func expectSongs(
         _ server: TestServer, location: SourceLocation = #_sourceLocation
     ) async throws {

@@ -2,9 +2,9 @@ import JSON
 import TestSupport
 import Testing
 
-/// Class C of the published advisories: a protected field is not read, and no answer depends on it.
+/// Advisories of class C: a protected field can't be read, and no response depends on its value.
 @Suite struct SecurityProtectedFieldTests {
-    /// Makes the class `Person`, whose `secret` and `vault` nobody but the master key sees, with two people.
+    /// Creates the class `Person` with two people. Only the master key can read `secret` and `vault`.
     private static func makePeople(_ server: TestServer) async throws -> String {
         let open: JSONValue = ["*": true]
         _ = try await server.send(
@@ -58,7 +58,7 @@ import Testing
         }
     }
 
-    /// Conditions that ask for a protected field.
+    /// Conditions on a protected field.
     private static let conditions: [JSONValue] = [
         ["secret": "s-two"], ["secret": ["$regex": "^s"]], ["secret": ["$exists": true]],
         ["secret": ["$in": ["s-two"]]],

@@ -5,9 +5,9 @@ import Synchronization
 import TestSupport
 import Testing
 
-/// Fields that are called as something in the server's own SQL is.
+/// Fields named like identifiers in the server's own SQL.
 @Suite struct SecuritySQLNameTests {
-    /// Keeps the statements that PostgreSQL tells of.
+    /// Records the statements that PostgreSQL reports.
     private final class Statements: Sendable {
         let texts = Mutex<[String]>([])
     }
@@ -29,7 +29,7 @@ import Testing
         }
     }
 
-    /// Has PostgreSQL tell every statement to the connection that sent it.
+    /// Makes PostgreSQL report every statement to the connection that sent it.
     private static let telling = """
         DO $$ BEGIN
             EXECUTE format('ALTER DATABASE %I SET log_statement = ''all''', current_database());
@@ -49,13 +49,13 @@ import Testing
         for name in ["objectId", "title", "unnest", "relatedId", "jsonb_agg"] where name != "objectId" {
             #expect(names.contains(name), "\(name) is in no statement")
         }
-        // A class has room for five hundred fields or so.
+        // A table has room for about 500 fields.
         for start in stride(from: 0, to: names.count, by: 400) {
             let some = Array(names[start..<min(start + 400, names.count)])
             try await TestServer.run(["maxClientFields": 1000]) { server in
                 let shadowed = try await Self.operate(on: "Song", some, server)
                 #expect(shadowed == plain)
-                // Classes may be called so as well.
+                // Classes can have such names, too.
                 for name in ["unnest", "jsonb_agg", "excluded", "value"] where some.contains(name) {
                     #expect(try await Self.operate(on: name, ["title"], server) == plain, "\(name)")
                 }
@@ -63,7 +63,7 @@ import Testing
         }
     }
 
-    /// The words of statements that can be names of fields.
+    /// The words of statements that are valid field names.
     private static func identifiers(in statements: [String]) -> [String] {
         var names: Set<Name> = []
         for statement in statements {
@@ -79,7 +79,7 @@ import Testing
             "objectId", "createdAt", "updatedAt", "ACL", "id", "className", "ctid", "xmin", "xmax", "cmin", "cmax",
             "tableoid",
         ]
-        // Ids and tokens are in statements as well.
+        // Statements also contain ids and tokens.
         return names.subtracting(refused).map(\.text).filter {
             $0.count != 10 && $0.count != 32 && Names.isFieldName($0, in: "Song")
         }.sorted()
@@ -94,7 +94,7 @@ import Testing
         }
     }
 
-    /// Does everything that is done with objects, and gives the statuses.
+    /// Runs every kind of operation on objects, and returns the statuses.
     private static func operate(on className: String, _ names: [String], _ server: TestServer) async throws -> [String]
     {
         var statuses: [String] = []

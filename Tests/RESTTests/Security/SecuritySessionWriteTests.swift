@@ -2,7 +2,7 @@ import JSON
 import TestSupport
 import Testing
 
-/// Class F of the published advisories: what a client may write into a session.
+/// Advisories of class F: writes of clients to sessions.
 @Suite struct SecuritySessionWriteTests {
     private static let serverOwned = ["user", "installationId", "sessionToken", "expiresAt", "createdWith", "ACL"]
 

@@ -2,7 +2,7 @@ import JSON
 import TestSupport
 import Testing
 
-/// Names from requests that could be read as names of the SQL's own, or of PostgreSQL's.
+/// Names in requests that could shadow aliases in the server's SQL or names in PostgreSQL.
 @Suite struct SecurityShadowedNameTests {
     private static let names = [
         "r", "s", "v", "c", "e", "l", "k", "q", "owningId", "relatedId", "owner", "related", "place", "pair", "owned",

@@ -2,7 +2,7 @@ import JSON
 import TestSupport
 import Testing
 
-/// What a client can do to others through changes of classes.
+/// Attacks on other clients with class changes.
 @Suite struct SecurityTableLockTests {
     @Test("A client that adds fields beside a backup does not stop the reads of the class, and succeeds after it")
     func backup() async throws {
@@ -14,7 +14,7 @@ import Testing
                 }
                 let isWaiting = try await server.waitsForLocks()
                 #expect(isWaiting)
-                // Where these wait for the change of the table, most wait for as long as it does.
+                // If reads had to wait for the table change, most of them would take as long as it does.
                 var times: [Duration] = []
                 while times.count < 40 {
                     let start = ContinuousClock.now

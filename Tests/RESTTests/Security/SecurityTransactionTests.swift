@@ -2,7 +2,7 @@ import JSON
 import TestSupport
 import Testing
 
-/// What a client can do to others, and to rules, with a batch that is one transaction.
+/// Attacks on other clients and on rules with transactional batches.
 @Suite struct SecurityTransactionTests {
     private static func call(_ method: String, _ path: String, _ body: JSONValue = [:]) -> JSONValue {
         ["method": .string(method), "path": .string("/parse" + path), "body": body]
@@ -14,12 +14,12 @@ import Testing
         try await server.send("POST", "/batch", ["transaction": true, "requests": .array(calls)], as: identity)
     }
 
-    /// Runs a server, and finds that no transactions of it waited for each other.
+    /// Runs a server, and expects that no deadlocks occurred.
     private static func runWithoutDeadlocks(_ body: @escaping @Sendable (TestServer) async throws -> Void) async throws
     {
         try await TestServer.withDatabase { uri in
             try await TestServer.run(on: uri) { try await body($0) }
-            // Counted when the connections of the server have ended.
+            // PostgreSQL updates the count when the server's connections have closed.
             let counted = "SELECT deadlocks::text FROM pg_stat_database WHERE datname = current_database()"
             #expect(try await TestServer.texts(counted, on: uri) == ["0"])
         }
@@ -95,7 +95,7 @@ import Testing
         }
     }
 
-    /// A class in which the owner of an object may add fields to it, and everybody may change it.
+    /// Creates a class in which only an object's owner can add fields to it, but everybody can change it.
     private static func owned(_ server: TestServer) async throws -> (id: String, owner: String, stranger: String) {
         let owner = try await server.signUp("owner")
         let stranger = try await server.signUp("stranger")
@@ -258,7 +258,7 @@ import Testing
                 #expect(try await server.find("_Session", nil, as: .master).results.count == sessions)
             }
             #expect(try await server.send("GET", "/users/me", as: .session(kim.token)).status == 200)
-            // A user whom nobody knows yet is signed up in a transaction.
+            // An unknown user is signed up within a transaction.
             let new = Self.call("POST", "/users", ["username": "new", "password": "secret"])
             #expect(try await Self.together([new], server).status == 200)
         }

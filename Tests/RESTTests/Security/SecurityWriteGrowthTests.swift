@@ -5,12 +5,12 @@ import ParseModel
 import TestSupport
 import Testing
 
-/// Writes of a few bytes whose cost once grew with a power of a number in them.
+/// Short writes whose cost grew with a power of a number in them.
 @Suite struct SecurityWriteGrowthTests {
-    /// More than any of these may take, where the cost is linear; where it was not, each took much longer.
+    /// An upper bound for linear cost. Before the fixes, each request took much longer.
     private static let bound = Duration.seconds(10)
 
-    /// Looks at every save, and changes nothing.
+    /// A trigger on all saves that changes nothing.
     private struct Onlooker: TriggerSet {
         func trigger(for event: TriggerEvent, of className: Name) -> Trigger? {
             guard event == .beforeSave || event == .afterSave else { return nil }

@@ -3,7 +3,7 @@ import ParseModel
 import Rules
 import Testing
 
-/// Which fields a caller does not see. What is hidden is the intersection of all sets that are about the caller.
+/// Protected fields. A field is hidden if it is in every set that applies to the caller.
 @Suite("Protected fields")
 struct ProtectedFieldTests {
     private static let fields: KeyValuePairs<Name, FieldType> = [
@@ -14,7 +14,7 @@ struct ProtectedFieldTests {
         .with(["get": ["*": true], "find": ["*": true], "protectedFields": .object(protected)], fields: fields)
     }
 
-    /// What is hidden from a caller, whatever an object says.
+    /// The fields hidden from a caller, whatever the object.
     private static func hidden(
         _ schema: ClassSchema, from caller: Caller, _ options: JSONObject = [:], isOwnUser: Bool = false
     ) throws -> Set<Name> {
@@ -27,12 +27,12 @@ struct ProtectedFieldTests {
         try ProtectedFields(try deployment(options)).readAccess(schema, .find, caller, isOwnUser: isOwnUser)
     }
 
-    /// An owner's rule as text: the field, the user, the hidden fields in order.
+    /// Owner rules as texts: the field, the user, the hidden fields in order.
     private static func rules(_ access: ReadAccess) -> Set<String> {
         Set(access.ownerRules.map { "\($0.field ?? "itself") \($0.userId) \($0.hidden.sorted().texts)" })
     }
 
-    // MARK: - Sets that are about a caller
+    // MARK: - Sets that apply to a caller
 
     @Test("Without sets, nothing is hidden")
     func open() throws {
@@ -118,7 +118,7 @@ struct ProtectedFieldTests {
         #expect(try Self.hidden(.with(nil, name: "\u{212A}"), from: .nobody, options) == ["title"])
     }
 
-    // MARK: - Fields that name users
+    // MARK: - Fields that contain users
 
     @Test("A field that names the user has a set of its own, which counts object by object")
     func ownerRules() throws {
@@ -182,7 +182,7 @@ struct ProtectedFieldTests {
         #expect(access.ownerRules.isEmpty)
     }
 
-    // MARK: - What else belongs to an access
+    // MARK: - Other parts of a read access
 
     @Test("An access has the caller's principals, and the condition of the class's permissions")
     func rights() throws {

@@ -3,7 +3,7 @@ import ParseModel
 import Rules
 import Testing
 
-/// Who may not see a field may not ask for objects by it either: the answer would tell its value.
+/// A caller can't query fields that are hidden from them, since the result would reveal their values.
 @Suite("Queries by protected fields")
 struct ProtectedQueryTests {
     private static let access = ReadAccess(readers: ["*"], hidden: ["secret", "\u{E9}"])
@@ -54,7 +54,7 @@ struct ProtectedQueryTests {
         try ReadAccess().check(malformed: ["secret": ["$strange": 1]], of: "Song")
     }
 
-    // MARK: - Conditions that are no conditions
+    // MARK: - Invalid conditions
 
     @Test(
         "A hidden field is refused in a condition that makes no sense as well",

@@ -16,7 +16,7 @@ struct SchemaPermissionRuleTests {
         return try SchemaRules.permissions(value, fields: schema, deployment(options))
     }
 
-    /// The words with which permissions are refused; nil when they are taken. All have the same number.
+    /// The error text for permissions, or nil if they are accepted. All errors have the same code.
     private static func refusal(_ value: JSONValue, _ options: JSONObject = [:]) throws -> String? {
         do {
             _ = try read(value, options)
@@ -109,7 +109,7 @@ struct SchemaPermissionRuleTests {
             try Self.refusal(["find": ["": true]], options) == "'' is not a valid key for class level permissions")
     }
 
-    // MARK: - Fields that name users
+    // MARK: - Fields that contain users
 
     @Test(
         "Only pointers to users and arrays name users",

@@ -12,7 +12,7 @@ struct FieldDefaultTests {
         ClassSchema(name: name, fields: fields)
     }
 
-    /// What a write becomes, and the names of the fields that it got.
+    /// The operations of a write after applying defaults, and the names of the added fields.
     private static func apply(
         _ operations: Operations, _ schema: ClassSchema, isCreating: Bool = true, hasACL: Bool = false
     ) throws -> (operations: Operations, filled: [String]) {

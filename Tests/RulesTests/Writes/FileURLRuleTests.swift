@@ -69,7 +69,7 @@ struct FileURLRuleTests {
         #expect(throws: Self.refusal("")) { try FileURLRules.check(Self.file(url), allowed: Self.allowed) }
     }
 
-    /// To browsers a backslash ends the host as a slash does: what follows an `@` after it is none.
+    /// For browsers, a backslash ends the host like a slash, so an `@` after it doesn't begin the host.
     @Test(
         "A URL that leads browsers to another host than it seems is nowhere",
         arguments: [
@@ -93,7 +93,7 @@ struct FileURLRuleTests {
         #expect(throws: Self.refusal("")) { try FileURLRules.check(Self.file(url), allowed: Self.allowed) }
     }
 
-    // MARK: - Which values are files
+    // MARK: - Values that are files
 
     @Test(
         "Files are found at any depth",

@@ -3,7 +3,7 @@ import ParseModel
 import Rules
 import Testing
 
-/// A row that stands for a device goes on standing for it.
+/// An installation always represents the same device.
 @Suite("What of an installation may not be changed")
 struct InstallationIdentityTests {
     private static let full: JSONObject = [

@@ -4,13 +4,11 @@ import Rules
 import ServerConfiguration
 import Testing
 
-/// Which row a write of an installation goes to, and which rows it makes superfluous, so that one row stands for one
-/// device.
+/// The resolution of installations: each device has one row, and duplicates are removed.
 @Suite("One installation for each device")
 struct InstallationResolutionTests {
     typealias Kept = Configuration.Installations.KeptRow
 
-    /// Rows by what tells devices apart.
     private static func row(_ id: String, installation: String? = nil, token: String? = nil) -> JSONObject {
         var row: JSONObject = ["objectId": .string(id), "deviceType": "ios"]
         if let installation { row["installationId"] = .string(installation) }
@@ -18,7 +16,7 @@ struct InstallationResolutionTests {
         return row
     }
 
-    /// Where a write goes; the device is the one that the body names, unless the caller has an installation.
+    /// Resolves a write. The device is that of the body, unless the caller has an installation id.
     private static func resolve(
         _ body: JSONObject, to objectId: String? = nil, caller: String? = nil, among rows: [JSONObject],
         kept: Kept = .deviceToken
@@ -57,7 +55,7 @@ struct InstallationResolutionTests {
             try Self.resolve(body, among: [])
         }
         body["deviceToken"] = "t"
-        // A row with the token alone does not say that it is the same device.
+        // A row with only the token isn't known to belong to the same device.
         #expect(throws: ParseError(135, "deviceType must be specified in this operation")) {
             try Self.resolve(body, among: [Self.row("a", token: "t")])
         }

@@ -9,7 +9,7 @@ struct NewFieldTests {
     private static let song = ClassSchema.with(
         nil, fields: ["title": .string, "n": .number, "data": .object, "list": .array, "owner": .pointer("_User")])
 
-    /// The types of the fields that a write brings, by name.
+    /// The types of a write's new fields, by name.
     private static func types(
         _ body: JSONObject, in schema: ClassSchema = song, isCreating: Bool = false
     ) throws -> OrderedDictionary<Name, FieldType> {
@@ -91,7 +91,7 @@ struct NewFieldTests {
         }
     }
 
-    // MARK: - Places inside fields
+    // MARK: - Nested fields
 
     @Test("A place in a new field makes an object of it, an index makes an array")
     func places() throws {
@@ -126,7 +126,7 @@ struct NewFieldTests {
         }
     }
 
-    // MARK: - Who may add fields
+    // MARK: - Permission to add fields
 
     private static func add(_ body: JSONObject, _ caller: Caller, _ permissions: JSONObject) throws {
         let schema = ClassSchema.with(permissions, fields: ["title": .string, "data": .object])
@@ -152,7 +152,7 @@ struct NewFieldTests {
         }
     }
 
-    // MARK: - Places on earth
+    // MARK: - Points and polygons
 
     private static let point: JSONValue = ["__type": "GeoPoint", "latitude": 1, "longitude": 2]
 

@@ -12,7 +12,7 @@ struct ObjectDateTests {
 
     private static func date(_ iso: String) -> JSONValue { ["__type": "Date", "iso": .string(iso)] }
 
-    // MARK: - What may be sent
+    // MARK: - Allowed dates
 
     @Test("Dates may be sent by everybody", arguments: callers)
     func dates(caller: Caller) throws {
@@ -62,7 +62,7 @@ struct ObjectDateTests {
         }
     }
 
-    // MARK: - What becomes of it
+    // MARK: - Resulting dates
 
     private static func ofNew(_ body: JSONObject, _ caller: Caller = .maintenance) throws -> [ParseDate] {
         let context = RequestContext(caller: caller, mountURL: "https://a.example/parse", now: now)

@@ -98,7 +98,7 @@ struct PasswordRuleTests {
         try Self.check("ann", username: username, Self.namePolicy)
     }
 
-    // MARK: - What is told
+    // MARK: - Error texts
 
     @Test("A deployment's own words tell of the pattern and of the name")
     func words() {

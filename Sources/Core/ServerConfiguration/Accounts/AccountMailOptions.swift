@@ -1,7 +1,6 @@
 import JSON
 
 extension OptionTable {
-    /// Mails that accounts need: confirming addresses, and choosing a new password.
     static let mails: [OptionDefinition] = [
         .text(
             "appName", "PARSE_SERVER_APP_NAME", \.accountMail.appName,
@@ -51,35 +50,33 @@ extension OptionTable {
 }
 
 extension Configuration {
-    /// Mails for accounts.
+    /// Settings of mails about accounts: address verification and password resets.
     public struct AccountMail: Sendable {
-        /// The name of the app; nil where it is not given.
         public var appName: String?
-        /// How mails are sent; nil for not at all.
+        /// The mail transport and templates, or nil if the server sends no mails.
         public var delivery: MailDelivery?
-        /// Whether users confirm their addresses.
+        /// Whether users must verify their addresses.
         public var verifyUserEmails = false
-        /// Whether only users with a confirmed address log in.
+        /// Whether users can log in only with a verified address.
         public var preventLoginWithUnverifiedEmail = false
-        /// Whether a sign-up is answered with 205 until the address is confirmed.
+        /// Whether sign-ups fail with 205 until the address is verified.
         public var preventSignupWithUnverifiedEmail = false
-        /// For how many seconds a link confirms an address; nil for ever.
+        /// The lifetime of a verification link in seconds, or nil if links don't expire.
         public var emailVerifyTokenValidityDuration: Double?
-        /// Whether the same link is sent again while it is valid.
+        /// Whether a further request sends the same verification link while it is valid.
         public var emailVerifyTokenReuseIfValid = false
-        /// Whether asking for a link never reveals who has an account.
+        /// Whether a request for a verification link succeeds even if no account has the address.
         public var emailVerifySuccessOnInvalidEmail = true
-        /// Whether the server sends these links, or makes them only.
+        /// Whether the server sends verification links. If false, it only creates them.
         public var sendUserEmailVerification = true
-        /// For how many seconds a link lets choose a new password; nil for ever.
+        /// The lifetime of a password-reset link in seconds, or nil if links don't expire.
         public var resetTokenValidityDuration: Double?
-        /// Whether the same link is sent again while it is valid.
+        /// Whether a further request sends the same password-reset link while it is valid.
         public var resetTokenReuseIfValid = false
-        /// Whether asking for a new password never reveals who has an account.
+        /// Whether a request for a password reset succeeds even if no account has the address.
         public var resetPasswordSuccessOnInvalidEmail = true
-        /// The address in links where `publicServerURL` is not set: that of mails on the terminal.
+        /// The base of links in mails that are printed on the terminal, used if `publicServerURL` is not set.
         var terminalURL: String?
-        /// Warnings about options that have no effect.
         var warnings: [String] = []
 
         init() {}
@@ -87,12 +84,12 @@ extension Configuration {
 }
 
 extension Configuration {
-    /// The base of links in mails and of their pages; nil where it is not known.
+    /// The base URL of links in mails and of their pages, or nil if it is unknown.
     public var linkURL: String? { publicServerURL ?? accountMail.terminalURL }
 
-    /// Has mails shown on the terminal, with links to this machine, where no way to send them is configured.
+    /// Prints mails on the terminal, with links to this machine, if no mail transport is configured.
     ///
-    /// - Returns: Whether they are.
+    /// - Returns: False if a transport is configured.
     public mutating func showMailsOnTerminal() -> Bool {
         guard accountMail.delivery == nil else { return false }
         accountMail.delivery = .onTerminal
@@ -103,7 +100,7 @@ extension Configuration {
 }
 
 extension Configuration.AccountMail {
-    /// Records options that lack others, with parse-server's texts.
+    /// Records options that require others. The texts are parse-server's.
     func check(publicServerURL: String?, _ mistakes: inout ConfigurationMistakes) {
         let needed = [
             ("An emailAdapter", "emailAdapter", delivery == nil), ("An app name", "appName", appName == nil),

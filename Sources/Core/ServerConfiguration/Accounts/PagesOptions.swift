@@ -2,7 +2,6 @@ import Encoding
 import JSON
 
 extension OptionTable {
-    /// The pages that links in mails lead to.
     static let pages: [OptionDefinition] = [
         OptionDefinition(
             "pages", "PARSE_SERVER_PAGES", .object,
@@ -37,30 +36,30 @@ extension OptionTable {
 }
 
 extension Configuration {
-    /// The pages that links in mails lead to: the option `pages`.
+    /// The option `pages`: the pages that links in mails open.
     public struct Pages: Sendable {
-        /// Whether pages are answered as such. Otherwise they are redirected to, as parse-server did up to version 8.
+        /// Whether the server returns pages directly. Otherwise it redirects to them, like parse-server up to version
+        /// 8.
         public var enableRouter = true
-        /// The folder of the interface below which the pages and their links are, without slashes at its ends.
+        /// The path of the pages below the mount path, without leading and trailing slashes.
         public var pagesEndpoint = "apps"
-        /// The folder of files that take the place of the built-in pages; nil for none.
+        /// The folder of files that replace the built-in pages, or nil to use only the built-in pages.
         public var pagesPath: String?
-        /// Whether pages exist in several languages.
         public var enableLocalization = false
-        /// A JSON file of texts by language; nil for none.
+        /// The path of a JSON file of texts by language.
         public var localizationJsonPath: String?
-        /// The language of texts for a request that asks for none, or for one that there is not.
+        /// The language used if the request names none, or names one without texts.
         public var localizationFallbackLocale = "en"
-        /// Texts that all pages may show.
+        /// Values available to all pages.
         public var placeholders: JSONObject = [:]
-        /// Whether every answer is a redirect to a page.
+        /// Whether every response redirects to a page.
         public var forceRedirect = false
-        /// Addresses in place of pages, by the names of the pages.
+        /// URLs that replace pages, by page name.
         public var customUrls: [Name: String] = [:]
-        /// Whether what `x-parse-page-param-` header fields say is percent-encoded.
+        /// Whether the values of `x-parse-page-param-` headers are percent-encoded.
         public var encodePageParamHeaders = false
 
-        /// The names of pages that `customUrls` may replace.
+        /// The pages that `customUrls` can replace.
         public static let names: Set<Name> = [
             "passwordReset", "passwordResetSuccess", "passwordResetLinkInvalid", "emailVerificationSuccess",
             "emailVerificationSendSuccess", "emailVerificationSendFail", "emailVerificationLinkInvalid",
@@ -70,17 +69,16 @@ extension Configuration {
         init() {}
     }
 
-    /// A page of the older redirects, which an address may take the place of: the keys of the option `customPages`.
+    /// The keys of the option `customPages`: pages of the older redirects that a URL can replace.
     public enum CustomPage: String, Sendable, CaseIterable {
         case choosePassword, invalidLink, invalidVerificationLink, expiredVerificationLink, invalidPasswordResetLink
         case linkSendSuccess, linkSendFail, verifyEmailSuccess, passwordResetSuccess
     }
 
-    /// Addresses in place of the pages of the older redirects: the option `customPages`.
+    /// The option `customPages`: URLs that replace the pages of the older redirects.
     public struct CustomPages: Sendable {
-        /// The addresses.
         public var urls: [CustomPage: String] = [:]
-        /// The page that opens links of mails inside itself; nil for none.
+        /// The page that opens links of mails in a frame, or nil to open them directly.
         public var parseFrameURL: String?
 
         init() {}
@@ -88,7 +86,7 @@ extension Configuration {
 }
 
 extension Configuration.Pages {
-    /// A path below the mount, without slashes at its ends.
+    /// Returns the path without leading and trailing slashes.
     static func folder(_ endpoint: String) throws(ConfigurationError) -> String {
         let parts = endpoint.utf8.split(separator: UInt8(ascii: "/"))
         func isPlain(_ byte: UInt8) -> Bool { byte.isASCIIAlphanumeric || "-_.~".utf8.contains(byte) }
@@ -98,7 +96,7 @@ extension Configuration.Pages {
         return parts.map { String(decoding: $0, as: UTF8.self) }.joined(separator: "/")
     }
 
-    /// Warnings about addresses of pages that have no effect: they must be whole ones, as in parse-server.
+    /// Warnings about values of `customUrls` that are ignored because they aren't absolute URLs, as in parse-server.
     var warnings: [String] {
         customUrls.sorted { $0.key < $1.key }.filter { !Self.isWhole($0.value) }.map { name, url in
             "option pages.customUrls.\(name) has no effect: \(url) is not a whole address, such as "
@@ -106,12 +104,12 @@ extension Configuration.Pages {
         }
     }
 
-    /// The address that takes the place of a page; nil where there is none.
+    /// Returns the URL that replaces a page, or nil to use the page itself.
     public func customURL(_ name: String) -> String? {
         customUrls[Name(name)].flatMap { Self.isWhole($0) ? $0 : nil }
     }
 
-    /// Whether an address begins with a scheme, as `https://example.com` and `myapp:done` do.
+    /// Whether a URL begins with a scheme, such as `https://example.com` and `myapp:done`.
     private static func isWhole(_ url: String) -> Bool {
         guard let colon = url.utf8.firstIndex(of: UInt8(ascii: ":")), colon > url.startIndex else { return false }
         let scheme = url.utf8[..<colon]

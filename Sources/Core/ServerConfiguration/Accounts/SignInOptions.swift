@@ -1,14 +1,14 @@
 import JSON
 
 extension OptionTable {
-    /// Identity providers, and calls to servers of others.
+    /// Options of identity providers and of calls to other services.
     static let signIn: [OptionDefinition] = [
         .custom(
             "auth", "PARSE_SERVER_AUTH_PROVIDERS", .object, \.auth,
             "Login providers, by name: {\"google\":{\"clientId\":\"…\"}}; docs/accounts.md lists them"
         ) { value, _ in
             var providers = value.objectValue ?? [:]
-            // Several apps of Twitter's may be a list, as in parse-server.
+            // As in parse-server, Twitter takes a list of apps.
             if let apps = providers["twitter"], apps.arrayValue != nil { providers["twitter"] = ["apps": apps] }
             return providers
         },
@@ -29,20 +29,21 @@ extension OptionTable {
 }
 
 extension Configuration {
-    /// How the server reaches others.
+    /// Settings of calls to other services.
     public struct Outgoing: Sendable {
-        /// The proxy; nil for none.
         public var proxy: Proxy?
-        /// A PEM file of certificates that are trusted beside those of the system; nil for none.
+        /// The path of a PEM file of certificates to trust in addition to the system's, or nil.
         public var trustedCertificates: String?
 
-        /// A proxy for HTTP.
+        /// An HTTP proxy.
         public struct Proxy: Sendable, Equatable {
-            /// The name or address.
+            /// The host name or IP address.
             public var host: String
             public var port: Int
 
-            /// Reads the option `httpsProxy`; throws `ConfigurationError` for a text that is no URL.
+            /// Reads the option `httpsProxy`.
+            ///
+            /// - Throws: `ConfigurationError` if the text is not a URL of a host and a port.
             init(_ text: String) throws(ConfigurationError) {
                 var rest = text[...]
                 if rest.hasPrefix("http://") { rest = rest.dropFirst("http://".count) }

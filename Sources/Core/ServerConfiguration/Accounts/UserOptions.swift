@@ -1,13 +1,12 @@
 import JSON
 
 extension OptionTable {
-    /// Users, their passwords and their sessions.
     static let users: [OptionDefinition] = [
         OptionDefinition(
             "sessionLength", "PARSE_SERVER_SESSION_LENGTH", .number, \.sessionLength, older: [:],
             "Lifetime of a session in seconds", word: OptionDefinition.plain
         ) { value, _ in
-            // What is no time is refused where sessions end at all.
+            // `Configuration` rejects 0 and less, but only if sessions expire.
             value.numberValue.map { $0 > 0 ? max(1, Int(min($0, JSONValue.longestTime))) : 0 }
         },
         .flag(
@@ -83,37 +82,37 @@ extension OptionTable {
 }
 
 extension Configuration {
-    /// Rules for passwords.
     public struct PasswordPolicy: Sendable {
-        /// A regular expression that a password must match.
+        /// The regular expression that passwords must match.
         public var validatorPattern: String?
-        /// The text for a password that breaks a rule.
+        /// The error message for a password that breaks a rule.
         public var validationError: String?
-        /// Whether a password may not contain the user's name.
+        /// Whether passwords must not contain the user name.
         public var doNotAllowUsername = false
-        /// In days.
+        /// The age in days after which a password must be changed, or nil if passwords don't expire.
         public var maxPasswordAge: Double?
-        /// How many old passwords are refused, 0 to 20.
+        /// The number of previous passwords that can't be reused, 0 to 20.
         public var maxPasswordHistory = 0
     }
 
-    /// Locking an account after failed log-ins.
+    /// Locks an account after failed log-ins.
     public struct AccountLockout: Sendable {
-        /// How many failures lock, 1 to 999.
+        /// The number of failed log-ins that lock an account, 1 to 999.
         public var threshold: Int
-        /// For how long, in minutes.
+        /// The duration of the lock in minutes.
         public var duration: Double
-        /// Whether a password that is set by a link unlocks.
+        /// Whether resetting the password by a link unlocks the account.
         public var unlockOnPasswordReset: Bool
 
-        /// Makes rules.
         public init(threshold: Int, duration: Double, unlockOnPasswordReset: Bool) {
             self.threshold = threshold
             self.duration = duration
             self.unlockOnPasswordReset = unlockOnPasswordReset
         }
 
-        /// Reads the option `accountLockout`; throws `ConfigurationError` for numbers that cannot be, or are not there.
+        /// Reads the option `accountLockout`.
+        ///
+        /// - Throws: `ConfigurationError` if the duration or the threshold is missing or out of range.
         init(json: JSONValue) throws(ConfigurationError) {
             guard let duration = json["duration"]?.numberValue, duration > 0, duration <= 99_999 else {
                 throw ConfigurationError(
@@ -131,7 +130,7 @@ extension Configuration {
         }
     }
 
-    /// The rules for passwords, which are made when one of them is set.
+    /// The password policy. Setting one of its rules creates it.
     var passwordRules: PasswordPolicy {
         get { passwordPolicy ?? PasswordPolicy() }
         set { passwordPolicy = newValue }

@@ -1,7 +1,7 @@
 import JSON
 
 extension OptionTable {
-    /// Cloud code in JavaScript: an app's `cloud/main.js`, run by Node.
+    /// Options of cloud code in JavaScript: an app's `cloud/main.js`, run by Node.js.
     static let cloudMain: [OptionDefinition] = [
         .text(
             "cloud", "PARSE_SERVER_CLOUD", \.cloudMain.main,
@@ -60,50 +60,50 @@ extension OptionTable {
 }
 
 extension Configuration {
-    /// Cloud code in JavaScript.
+    /// Settings of cloud code in JavaScript.
     public struct CloudMain: Sendable {
-        /// The app's file; nil for none.
+        /// The path of the app's main file, or nil without cloud code.
         public var main: String?
-        /// The file of the app's own routes, or nil if it has none.
+        /// The path of the file that defines the app's own routes, or nil if it has none.
         public var routesFile: String?
-        /// The folder of static files, or nil for none.
+        /// The path of the folder of static files, or nil if it has none.
         public var publicFolder: String?
-        /// The program that runs it; nil for the one on the PATH.
+        /// The path of Node.js, or nil to use the first `node` on the PATH.
         public var node: String?
-        /// How many processes run it.
+        /// The number of Node.js processes.
         public var workers = 1
-        /// How long functions and triggers are waited for; nil for as long as they take.
+        /// The time limit of functions and triggers, or nil for no limit.
         public var timeLimit: Duration? = .seconds(60)
-        /// Whether handlers with two parameters say by the second when they are done.
+        /// Whether handlers with two parameters finish by calling their second one, the response.
         public var legacyCallbacks = false
-        /// Whether `Parse.Cloud.httpRequest` is there.
+        /// Whether `Parse.Cloud.httpRequest` is available.
         public var httpRequest = false
-        /// Whether it is loaded again when its files change.
+        /// Whether changed files are reloaded.
         public var isWatching = false
-        /// How the file, an app's own index.js, makes the server; nil for `cloud/main.js`.
+        /// The app's own index.js that creates the server, or nil if ``main`` is a `cloud/main.js`.
         package var app: App?
-        /// The folder from which modules of adapters are found.
+        /// The folder that module names of adapters are resolved in.
         package var folder = "/"
         /// Whether pointers in parameters of functions become objects (`encodeParseObjectInCloudFunction`).
         public var decodesPointers = true
 
         init() {}
 
-        /// Whether the processes serve routes of their own.
+        /// Whether the Node.js processes serve HTTP routes.
         package var servesRoutes: Bool { app?.listens == true || routesFile != nil || publicFolder != nil }
 
-        /// An app's own index.js, which makes the server.
+        /// An app's own index.js that creates the server.
         package struct App: Sendable {
-            /// The folder in which it runs.
+            /// The working directory.
             package var folder: String
-            /// Which of the servers that it makes this one is.
+            /// The index of this server among the servers that the app creates.
             package var server: Int
-            /// Whether it listens, so that it has routes of its own.
+            /// Whether the app listens on a port, and thus has routes of its own.
             package var listens: Bool
-            /// The providers of the option `auth` whose adapters the app gives as objects or classes.
+            /// The providers in `auth` whose adapters are objects or classes in the app's code.
             package var providers: [Name]
 
-            /// The options that the app gives as functions.
+            /// The options that are functions in the app's code.
             package var functions: Set<OptionFunction>
 
             package init(
@@ -115,17 +115,17 @@ extension Configuration {
         }
     }
 
-    /// An option whose function in the app's index.js Node.js calls at each use. Options that may be values, too, are true
-    /// in the configuration.
+    /// An option that is a function in the app's index.js. Node.js calls it at each use. An option that can also be a
+    /// plain value is true in the configuration.
     package enum OptionFunction: String, Sendable, CaseIterable {
         case verifyUserEmails, preventLoginWithUnverifiedEmail, sendUserEmailVerification
         case validatorCallback = "passwordPolicy.validatorCallback"
-        /// Called again when the key has grown old.
+        /// Called again when the key is older than `masterKeyTtl`.
         case masterKey
     }
 
-    /// The sign-in adapters that run in Node, by provider: what the option `auth` says of a module, or null for one that
-    /// an app's own index.js gives.
+    /// The sign-in adapters that run in Node.js, by provider: the provider's options in `auth`, or null if the app's
+    /// own index.js defines the adapter.
     package var nodeProviders: JSONObject {
         var providers: JSONObject = [:]
         for (name, options) in auth where options["enabled"] != false {
@@ -136,18 +136,19 @@ extension Configuration {
         return providers
     }
 
-    /// The mail adapter that runs in Node; nil for none, true for one that an app's own index.js gives.
+    /// The mail adapter that runs in Node.js: its module and options, true if the app's own index.js defines it, or nil
+    /// if mails are sent without Node.js.
     package var nodeMail: JSONValue? {
         if case .node(let adapter)? = accountMail.delivery?.transport { adapter } else { nil }
     }
 
-    /// How webhooks are called.
+    /// Settings of calls to webhooks.
     public struct Webhooks: Sendable {
-        /// What webhooks are sent, so that they know who calls; nil for nothing.
+        /// The key that webhooks receive to authenticate the server, or nil to send none.
         public var key: String?
-        /// How long a webhook is waited for; nil for as long as it takes.
+        /// The time limit of a call, or nil for no limit.
         public var timeout: Duration? = .seconds(30)
-        /// How many calls are open to one host of webhooks at a time.
+        /// The maximum number of concurrent calls per webhook host.
         public var connections = 100
     }
 }

@@ -3,7 +3,7 @@ import JSON
 
 /// Database addresses in libpq's format.
 enum DatabaseAddress {
-    /// Parameters that node-postgres and parse-server read from an address and libpq doesn't, each with what to do.
+    /// Parameters that node-postgres and parse-server support and libpq doesn't, each with a remedy.
     private static let foreign: KeyValuePairs<String, String> = [
         "ssl": "Use sslmode=require instead, or sslmode=verify-full to check the certificate",
         "rejectUnauthorized": "Use sslmode=require instead of false, and sslmode=verify-full instead of true",
@@ -21,7 +21,7 @@ enum DatabaseAddress {
         "pgbouncer": "Use the option databaseOptions.transactionPooler instead",
     ]
 
-    /// Reads an address, or returns nil for an empty one.
+    /// Reads an address, or returns nil if it is empty.
     static func read(_ value: JSONValue, _ name: String) throws(ConfigurationError) -> String? {
         guard let uri = value.nonEmptyText else { return nil }
         guard uri.hasPrefix("postgres://") || uri.hasPrefix("postgresql://") else {
@@ -37,8 +37,7 @@ enum DatabaseAddress {
         return uri
     }
 
-    /// Refuses an address whose password has unescaped delimiters, since libpq would quote the rest of it in its
-    /// errors.
+    /// Rejects an address whose password has unescaped delimiters, because libpq's errors would quote the rest of it.
     private static func checkServer(_ uri: String, _ name: String) throws(ConfigurationError) {
         let address = uri.split(separator: "//", maxSplits: 1).last?.prefix { $0 != "?" } ?? ""
         let server = address.prefix { $0 != "/" }

@@ -23,7 +23,7 @@ extension OptionTable {
                 },
             ] + ignoredDatabaseOptions, takesOthers: true, variables: .init(prefix: "PARSE_SERVER_DATABASE"))
 
-    /// The schema in which everything lies, by one of its names.
+    /// Defines the option of the database schema, which has several names.
     static func databaseSchema(_ name: String, _ environment: String?) -> OptionDefinition {
         OptionDefinition(
             name, environment, .string,
@@ -31,7 +31,7 @@ extension OptionTable {
         ) { value, name, configuration throws(ConfigurationError) in try configuration.takeSchema(value, name) }
     }
 
-    /// Variables that parse-server has for what is not read.
+    /// Keys of parse-server's environment variables that Roost doesn't read.
     private static let ignoredDatabaseOptions: [OptionDefinition] =
         ["maxPoolSize", "maxStalenessSeconds", "maxTimeMS"].map { .ignored($0, "", .number, "not read") }
         + [
@@ -40,7 +40,6 @@ extension OptionTable {
             "createIndexUserPasswordResetToken", "createIndexRoleName", "createIndexAuthDataUniqueness",
         ].map { .ignored($0, "", .boolean, "not read") }
 
-    /// Classes as they are declared.
     static let schema = OptionDefinition(
         "schema", "PARSE_SERVER_SCHEMA", .object, "Classes to create or change at each start",
         members: [
@@ -59,34 +58,34 @@ extension OptionTable {
 }
 
 extension Configuration {
-    /// Settings of the database.
     public struct DatabaseOptions: Sendable {
-        /// Whether clients may ask for the plan of a query.
+        /// Whether clients may request the execution plan of a query.
         public var allowPublicExplain = false
-        /// How many connections carry short statements; nil for as many as the machine has processors, 4 to 16.
+        /// The number of connections for short statements, or nil for the number of processors, within 4 to 16.
         public var sharedConnections: Int?
-        /// How many connections are shared out among transactions, slow reads and waiting for locks.
+        /// The number of connections shared by transactions, slow reads and lock waits.
         public var poolSize = 8
-        /// The most aggregations and lists of distinct values that are computed at once; nil for half of the machine's
+        /// The maximum number of concurrent aggregations and distinct queries, or nil for half the number of
         /// processors.
         public var heavyStatements: Int?
-        /// How often classes are compared with the database, in milliseconds; changes are announced besides.
+        /// The interval in milliseconds for reloading class definitions. Changes are also announced immediately.
         public var schemaCacheTtl = 5000
-        /// Whether an index may name fields that the class does not have.
+        /// Whether an index may contain fields that the class doesn't have.
         public var disableIndexFieldValidation = false
-        /// Whether the database is reached through a pooler that lends sessions for one transaction at a time.
         public var transactionPooler = TransactionPooler.none
 
-        /// A pooler that lends sessions for one transaction at a time.
+        /// The kind of pooler between the server and the database, if it assigns connections per transaction.
         public enum TransactionPooler: Sendable {
-            /// There is none.
+            /// No such pooler.
             case none
-            /// It keeps no prepared statements.
+            /// A pooler without support for prepared statements.
             case unprepared
-            /// It knows prepared statements again in whatever session it lends.
+            /// A pooler that prepares statements again on each connection that it assigns.
             case prepared
 
-            /// Reads true, false, or `"prepared"`; throws `ConfigurationError` for anything else.
+            /// Reads true, false or `"prepared"`.
+            ///
+            /// - Throws: `ConfigurationError` for any other value.
             init(_ value: JSONValue, _ name: String) throws(ConfigurationError) {
                 switch value.stringValue ?? value.boolValue.map({ "\($0)" }) {
                 case "false": self = .none
@@ -98,26 +97,26 @@ extension Configuration {
         }
     }
 
-    /// Classes as the configuration declares them, and how far the database is made to follow.
+    /// The option `schema`: classes to create or change at startup.
     public struct DeclaredSchemas: Sendable {
-        /// The classes, in the form of the schemas API; no two have one name.
+        /// The classes in the format of the schemas API, each with a different name.
         public var definitions: [JSONObject] = []
-        /// Whether the server does not start when a class cannot be made as declared.
+        /// Whether the server refuses to start if a declared class can't be created.
         public var strict = false
-        /// Whether fields that are not declared are removed.
+        /// Whether undeclared fields are deleted.
         public var deleteExtraFields = false
-        /// Whether fields of another type than the declared one are removed and made again.
+        /// Whether fields that have another type than declared are deleted and created again.
         public var recreateModifiedFields = false
-        /// Whether the schemas API is closed for changes.
+        /// Whether the schemas API rejects changes.
         public var lockSchemas = false
-        /// Whether indexes that are not declared stay.
+        /// Whether undeclared indexes are retained.
         public var keepUnknownIndexes = false
-        /// Paths of SQL files that run before and after.
+        /// Paths of SQL files that run before and after the changes.
         public var beforeMigration: [String] = []
         public var afterMigration: [String] = []
     }
 
-    /// The declared classes, which are made when something is said of them.
+    /// The declared classes. Setting one of the options creates them.
     var declaredSchemas: DeclaredSchemas {
         get { schema ?? DeclaredSchemas() }
         set { schema = newValue }
@@ -125,9 +124,10 @@ extension Configuration {
 }
 
 extension Configuration {
-    /// Reads the name of a schema; `public` and an empty one say nothing.
+    /// Reads the name of a schema. `public` and an empty string are ignored.
     ///
-    /// - Throws: `ConfigurationError` for what cannot be a schema's name, or is another than before.
+    /// - Throws: `ConfigurationError` if the name is invalid or reserved, or if another option names a different
+    ///   schema.
     mutating func takeSchema(_ value: JSONValue, _ name: String) throws(ConfigurationError) {
         guard let schema = value.stringValue else {
             throw ConfigurationError("\(name) must be the name of one schema")
@@ -145,8 +145,8 @@ extension Configuration {
 }
 
 extension Configuration.DatabaseOptions {
-    /// Warnings about keys that have no effect: those of the drivers that parse-server uses. Changes of classes are
-    /// announced in any case.
+    /// Warnings about keys that have no effect, such as those of parse-server's database drivers. `enableSchemaHooks`
+    /// is accepted silently, because class changes are always announced.
     static func warnings(_ json: JSONObject) -> [String] {
         let namesSchema = json["initOptions"]?["schema"].map { !Configuration.isHarmless($0) } ?? false
         let members = OptionTable.databaseOptions.members.filter {
@@ -160,7 +160,9 @@ extension Configuration.DatabaseOptions {
 }
 
 extension Configuration.DeclaredSchemas {
-    /// Reads the classes; throws `ConfigurationError` for definitions that are no classes, or two of one class.
+    /// Reads the declared classes.
+    ///
+    /// - Throws: `ConfigurationError` if a class has no name or is declared twice.
     fileprivate static func definitions(_ list: [JSONValue]) throws(ConfigurationError) -> [JSONObject] {
         var names: Set<Name> = []
         var definitions: [JSONObject] = []
@@ -190,13 +192,13 @@ extension OptionTable {
 }
 
 extension Configuration {
-    /// What is done about questions that take long without an index.
+    /// What to do about slow queries without an index.
     public enum IndexAdvice: String, Sendable, CaseIterable {
-        /// Nothing is noted.
+        /// Records nothing.
         case off
-        /// They are noted, and which indexes would help is answered to administrators.
+        /// Records slow queries and reports to administrators which indexes would help.
         case report = "tell"
-        /// These indexes are built.
+        /// Also creates these indexes.
         case build
     }
 }

@@ -1,38 +1,37 @@
 import JSON
 
 extension Configuration {
-    /// How the classes of the app lie on the servers of a distributed database.
+    /// The distribution of classes over the servers of a Citus cluster.
     public struct Distribution: Sendable, Equatable {
-        /// Which part of the app lies on one server.
+        /// The unit of distribution.
         public enum Mode: String, Sendable, CaseIterable {
-            /// All of it, in a schema of its own.
+            /// The whole app is on one server, in its own schema.
             case schema
-            /// The rows of a class that have one value of a field.
+            /// The rows of a class are distributed by the value of one field.
             case rows
         }
 
-        /// Where the rows of a class lie.
+        /// The distribution of one class.
         public enum Placement: Sendable, Equatable {
-            /// On the server that is connected to.
+            /// On the coordinator only.
             case local
             /// A copy on every server.
             case reference
-            /// Each on the server that the hash of a field's value names.
+            /// Each row on the server chosen by the hash of a field's value.
             case rows(by: String)
         }
 
-        /// Which part of the app lies on one server.
         public var mode: Mode
-        /// How many parts the rows of a class have.
+        /// The number of shards of a class.
         public var shards = 4
-        /// The classes that are named.
+        /// The distribution of classes listed by name.
         public var classes: [String: Placement] = [:]
-        /// What holds for classes of the app that are not named.
+        /// The distribution of all other classes of the app.
         public var others = Placement.local
 
-        /// Reads the option.
+        /// Reads the option `distribution`.
         ///
-        /// - Throws: `ConfigurationError` for what cannot be read.
+        /// - Throws: `ConfigurationError` if a value is missing, unknown or invalid.
         init(_ value: JSONValue, _ name: String) throws(ConfigurationError) {
             let object = value.objectValue ?? [:]
             let keys: Set<Name> = ["engine", "mode", "shards", "classes"]
@@ -76,10 +75,10 @@ extension Configuration {
             return .rows(by: field)
         }
 
-        /// Checks it against other options.
+        /// Checks the option against others.
         ///
-        /// - Parameter schema: The schema of the app; nil for that of the connection.
-        /// - Throws: `ConfigurationError` for what does not go together.
+        /// - Parameter schema: The app's schema, or nil for the connection's default schema.
+        /// - Throws: `ConfigurationError` for options that can't be combined.
         func check(schema: String?) throws(ConfigurationError) {
             switch mode {
             case .schema where schema == nil:

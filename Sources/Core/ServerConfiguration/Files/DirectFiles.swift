@@ -1,16 +1,16 @@
 import JSON
 
 extension Configuration {
-    /// How clients reach files at the store, without the server.
+    /// Settings of direct URLs: clients read files from the store, not through the server.
     public struct DirectFiles: Sendable, Equatable {
-        /// What stands before the key; nil for the address of the store.
+        /// The base of URLs, or nil for the store's own address.
         public var baseURL: String?
-        /// Whether addresses below `baseURL` leave the prefix of the bucket out.
+        /// Whether URLs below `baseURL` omit the bucket's key prefix.
         public var omitsPrefix = false
-        /// For how many seconds an address is good; nil for files that everybody may read.
+        /// The lifetime of a presigned URL in seconds, or nil for public files.
         public var lifetime: Int?
 
-        /// Reads the options of the adapter for S3; nil where clients go through the server.
+        /// Reads the S3 adapter's options, or returns nil if clients read files through the server.
         init?(_ options: inout AdapterOptions) throws(ConfigurationError) {
             let isDirect = try options.flag("directAccess") ?? false
             let isSigned = try options.flag("presignedUrl") ?? false
@@ -21,11 +21,11 @@ extension Configuration {
             guard isDirect else { return nil }
         }
 
-        /// Files that everybody may read at the store.
+        /// Creates the settings for public files.
         init() {}
     }
 
-    /// The warning about addresses that do not lead to the server.
+    /// Warnings about protections that direct URLs bypass.
     var fileStoreWarnings: [String] {
         guard let direct = fileStore.direct else { return [] }
         var warnings = [
@@ -43,7 +43,7 @@ extension Configuration {
 }
 
 extension Configuration.FileStore {
-    /// How clients reach files without the server; nil where they do not.
+    /// The settings of direct URLs, or nil if clients read files through the server.
     var direct: Configuration.DirectFiles? {
         switch self {
         case .s3(let bucket): bucket.direct

@@ -38,7 +38,7 @@ extension OptionTable {
         .choiceOption(
             "encryptionFormat", "ROOST_ENCRYPTION_FORMAT", \.encryptionFormat,
             "whole (as parse-server) or segments (never whole in memory)"),
-        // After the others: what it says outweighs them.
+        // After the options that it overrides.
         OptionDefinition(
             "filesAdapter", "PARSE_SERVER_FILES_ADAPTER", .any,
             "The file store: parse-server's adapters for disk, S3 or Google Cloud Storage, or postgres, such as "
@@ -56,44 +56,39 @@ extension OptionTable {
 }
 
 extension Configuration {
-    /// A permission for each kind of caller that has no master or maintenance key.
+    /// A permission for each kind of caller without master or maintenance key.
     public struct FileCallers: Sendable {
-        /// Callers without a session.
         public var enableForPublic: Bool
-        /// Anonymous users.
         public var enableForAnonymousUser: Bool
-        /// Users who logged in.
         public var enableForAuthenticatedUser = true
 
-        /// Whether every caller may.
         public var includesAll: Bool { enableForPublic && enableForAnonymousUser && enableForAuthenticatedUser }
     }
 
-    /// How files are encrypted.
     public enum EncryptionFormat: String, CaseIterable, Sendable {
-        /// As parse-server does it, at once.
+        /// In parse-server's format, which encrypts the whole file in memory.
         case whole
-        /// In segments, so that no file is in memory whole.
+        /// In segments, so that a file is never entirely in memory.
         case segments
     }
 
-    /// Who may upload what.
+    /// The callers and the types of uploads.
     public struct FileUpload: Sendable {
         public var callers = FileCallers(enableForPublic: false, enableForAnonymousUser: false)
-        /// Regular expressions of allowed extensions, one of which must match; `*` allows all.
+        /// Regular expressions of allowed extensions, at least one of which must match. `*` allows all.
         public var fileExtensions = [FileUpload.notForBrowsers]
-        /// Hosts that the URL of a file may name; `*` for all.
+        /// Hosts that URLs of files may have. `*` allows all.
         public var allowedFileUrlDomains = ["*"]
 
-        /// Everything but what a browser runs.
+        /// All extensions except those that browsers execute or render.
         public static let notForBrowsers =
             "^(?!([hH][tT][mM][lL]?|[sS][hH][tT][mM][lL]|[xX][hH][tT][mM][lL](\\+[xX][mM][lL])?|[xX][hH][tT]"
             + "|[sS][vV][gG]([zZ]|\\+[xX][mM][lL])?|[xX][mM][lL]|[xX][sS][lL][tT]?(\\+[xX][mM][lL])?|[xX][sS][dD]"
             + "|[rR][nN][gG]|[rR][dD][fF](\\+[xX][mM][lL])?|[oO][wW][lL]|[mM][aA][tT][hH][mM][lL](\\+[xX][mM][lL])?)$)"
-        /// Everything but HTML.
+        /// All extensions except those of HTML.
         static let notHTML = "^(?!([hH][tT][mM][lL]?)$)"
 
-        /// What the defaults of the extensions mean.
+        /// Describes a default of `fileExtensions` in words.
         static func word(_ extensions: [String]) -> String? {
             switch extensions {
             case ["*"]: "all"

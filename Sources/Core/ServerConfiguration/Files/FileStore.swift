@@ -1,33 +1,33 @@
 import JSON
 
 extension Configuration {
-    /// Where uploaded files are.
+    /// The store of uploaded files.
     public enum FileStore: Sendable {
-        /// In a folder.
+        /// A local folder.
         case disk
-        /// In a bucket of Amazon's, or of another service that speaks S3.
+        /// A bucket of Amazon S3 or an S3-compatible service.
         case s3(S3)
-        /// In a bucket of Google Cloud Storage.
+        /// A bucket of Google Cloud Storage.
         case google(GoogleStorage)
-        /// In the database.
+        /// The app's database.
         case postgres(PostgresFiles)
 
-        /// Reads the name of a module, or the JSON of an adapter, as a command has it.
+        /// Reads a store from a command's argument: the name of a module, or an adapter as JSON.
         ///
-        /// - Returns: The store; for one on the disk the folder, where one is named.
-        /// - Throws: `ConfigurationError` for a module that there is not, or settings that it cannot use.
+        /// - Returns: The store, and the folder if a disk store names one.
+        /// - Throws: `ConfigurationError` for an unknown module or invalid settings.
         public static func read(
             _ text: String, environment: [String: String]
         ) throws(ConfigurationError) -> (store: FileStore, folder: String?) {
             let json = try? JSONValue(parsing: Array(text.utf8))
-            // A name that is none is shown, the keys of a bucket are not.
+            // Errors quote an unknown name. JSON may contain keys, so its errors don't.
             guard json != nil || !text.contains("{") else { throw ConfigurationError("the value is not valid JSON") }
             let reading = try FileStoreReader.read(
                 FileStoreReader.complete(json ?? .string(text), from: environment), path: "the store")
             return (reading.store, reading.folder)
         }
 
-        /// What it is called where people read it.
+        /// The name shown to people.
         public var name: String {
             switch self {
             case .disk: "disk"
@@ -44,11 +44,11 @@ extension Configuration {
         }
     }
 
-    /// Files in the database.
+    /// Settings of files in the database.
     public struct PostgresFiles: Sendable {
-        /// The bytes of each row but the last of a file.
+        /// The size in bytes of each chunk of a file except the last.
         public var chunkSize = 256 * 1024
-        /// The most bytes of all files; nil for as many as there is room for.
+        /// The maximum total size of all files in bytes, or nil for no limit.
         public var maximumTotal: Int?
 
         init(_ options: inout AdapterOptions) throws(ConfigurationError) {
@@ -63,7 +63,7 @@ extension Configuration {
 }
 
 enum FileStoreReader {
-    /// The modules that there are, by all names that parse-server's users wrote.
+    /// The supported modules, with all names used by parse-server and its users.
     private enum Module: CaseIterable {
         case disk, s3, google, postgres
 
@@ -83,7 +83,7 @@ enum FileStoreReader {
         }
     }
 
-    /// Puts variables of the environment, which the adapters of parse-server read by themselves, where options are missing.
+    /// Adds options from the environment variables that parse-server's adapters read. Set options take precedence.
     static func complete(_ adapter: JSONValue, from environment: [String: String]) -> JSONValue {
         guard let name = adapter.stringValue ?? adapter["module"]?.stringValue, let module = Module(name) else {
             return adapter
@@ -97,17 +97,17 @@ enum FileStoreReader {
         return ["module": .string(name), "options": .object(options)]
     }
 
-    /// What an adapter says.
+    /// The settings of an adapter.
     struct Reading {
         var store: Configuration.FileStore
-        /// The folder of files on the disk, below that of the data; nil for the usual one.
+        /// The folder of files, relative to the data folder, or nil for the default.
         var folder: String?
         var encryptionKey: String?
     }
 
     /// Reads the option `filesAdapter`.
     ///
-    /// - Throws: `ConfigurationError` for a module that there is not, or settings that it cannot use.
+    /// - Throws: `ConfigurationError` for an unknown module or invalid settings.
     static func read(_ adapter: JSONValue, into configuration: inout Configuration) throws(ConfigurationError) {
         let reading = try read(adapter, path: "filesAdapter")
         configuration.fileStore = reading.store
@@ -122,13 +122,13 @@ enum FileStoreReader {
 
     /// Reads the option `filesFallback`.
     ///
-    /// - Throws: `ConfigurationError`, also for a folder that the configuration names already.
+    /// - Throws: `ConfigurationError` for an unknown module or invalid settings, and for a second disk store.
     static func readFallbacks(_ adapters: JSONValue, into configuration: inout Configuration) throws(ConfigurationError)
     {
         for adapter in adapters.arrayValue ?? [] {
             let reading = try read(adapter, path: "filesFallback")
             if case .disk = reading.store {
-                // There is one folder of files.
+                // All disk stores share the one folder `filesDirectory`.
                 let others = [configuration.fileStore] + configuration.fileStoreFallbacks
                 for case .disk in others {
                     throw ConfigurationError("option filesFallback must be another store than the disk")
@@ -145,15 +145,15 @@ enum FileStoreReader {
 
     /// Reads an adapter.
     ///
-    /// - Parameter path: What the option is called.
-    /// - Throws: `ConfigurationError` for a module that there is not, or settings that it cannot use.
+    /// - Parameter path: The option's name, for errors.
+    /// - Throws: `ConfigurationError` for an unknown module or invalid settings.
     static func read(_ adapter: JSONValue, path: String) throws(ConfigurationError) -> Reading {
         let name = adapter.stringValue ?? adapter["module"]?.stringValue ?? ""
         guard let module = Module(name) else { throw unknown(name) }
         if let options = adapter["options"], !options.isNull, options.objectValue == nil {
             throw ConfigurationError("Key \(path).options must be an object")
         }
-        // An empty text says nothing, as in JavaScript.
+        // As in JavaScript, an empty string counts as unset.
         let given = (adapter["options"]?.objectValue ?? [:]).filter { $0.value != "" }
         var options = AdapterOptions(name, given, path: "\(path).options")
         var reading = Reading(store: .disk)
@@ -187,7 +187,6 @@ enum FileStoreReader {
         )
     }
 
-    /// How many letters differ between two names (Levenshtein).
     private static func distance(_ first: String, _ second: String) -> Int {
         let second = Array(second.lowercased())
         var row = Array(0...second.count)

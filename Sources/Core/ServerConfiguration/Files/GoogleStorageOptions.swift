@@ -1,13 +1,14 @@
 public import JSON
 
 extension Configuration {
-    /// A bucket of Google Cloud Storage, as the adapter of parse-server and its users describe it.
+    /// Options of a bucket of Google Cloud Storage, in the format of parse-server's GCS adapter.
     public struct GoogleStorage: Sendable {
-        /// The bucket, in the words of S3, whose language the store speaks.
+        /// The bucket as an S3 bucket, since Roost uses the store's S3-compatible API.
         public var bucket: S3
-        /// The service account: its JSON, or the path of its file; nil where the environment or the machine has it.
+        /// The service account as JSON or as the path of its file, or nil to use the credentials of the environment or
+        /// the machine.
         public var account: JSONValue?
-        /// Where relative paths begin.
+        /// The folder that relative paths are resolved in.
         public var folder = "."
     }
 }
@@ -19,14 +20,14 @@ extension Configuration.GoogleStorage {
     ]
     private static let flags = [("directAccess", "GCS_DIRECT_ACCESS")]
 
-    /// Puts the adapter's variables where options are missing or say nothing.
+    /// Adds options from the adapter's environment variables if they are missing or empty.
     static func complete(_ options: inout JSONObject, from environment: [String: String]) {
         AdapterOptions.complete(&options, texts: texts, flags: flags, from: environment)
     }
 
     init(_ options: inout AdapterOptions) throws(ConfigurationError) {
         let direct = try options.flag("directAccess") == true ? Configuration.DirectFiles() : nil
-        // Requests name the bucket alone, which is of one project.
+        // Requests contain only the bucket: its name is unique across projects.
         _ = try options.text("projectId")
         guard let bucket = try options.text("bucket") else {
             throw ConfigurationError("GCSAdapter requires an bucket: option 'bucket' or env. variable GCS_BUCKET")
@@ -40,7 +41,7 @@ extension Configuration.GoogleStorage {
             endpoint: try Configuration.S3.Endpoint(endpoint, allowsPlain: allowsPlain), usesPathStyle: true, acl: acl,
             cacheControl: try options.text("globalCacheControl"),
             attempts: try options.whole("maxAttempts", in: 1...10) ?? 3,
-            // Google keeps tags of buckets only.
+            // Google supports tags for buckets only.
             storesTags: false, direct: direct)
         let credentials = try options.object("credentials")
         let file = try options.text("keyFilename")

@@ -1,19 +1,18 @@
 import JSON
 
 extension Configuration {
-    /// A bucket, as the adapter of parse-server and its users describe it.
+    /// Options of an S3 bucket, in the format of parse-server's S3 adapter.
     public struct S3: Sendable {
-        /// A server that is not Amazon's.
+        /// The address of an S3-compatible server.
         public struct Endpoint: Sendable, Equatable {
-            /// Whether it speaks TLS.
             public var isSecure: Bool
-            /// The host, with a port that is not the scheme's own.
+            /// The host, with the port unless it is the scheme's default.
             public var host: String
-            /// What stands before the bucket in paths: empty, or a slash and a path.
+            /// The path before the bucket: empty, or a path with a leading slash.
             public var path: String
         }
 
-        /// What requests are signed with.
+        /// The credentials that requests are signed with.
         public struct Key: Sendable {
             public var accessKeyId: String
             public var secretAccessKey: String
@@ -22,27 +21,27 @@ extension Configuration {
 
         public var bucket: String
         public var region: String
-        /// What stands before the name of each file.
+        /// The prefix of each object key.
         public var prefix: String
-        /// The server; nil for Amazon's.
+        /// The address of the server, or nil for Amazon S3.
         public var endpoint: Endpoint?
-        /// Whether the bucket is named in the path and not in the host.
+        /// Whether URLs have the bucket in the path instead of the host.
         public var usesPathStyle: Bool
-        /// The permissions that each object is given; nil for none.
+        /// The canned ACL of each object, or nil to send none.
         public var acl: String?
-        /// How long others may keep a file.
+        /// The `Cache-Control` header of each object, or nil to send none.
         public var cacheControl: String?
-        /// How the server encrypts: `AES256` or `aws:kms`; nil where it is not asked to.
+        /// The server-side encryption, `AES256` or `aws:kms`, or nil to request none.
         public var encryption: String? = nil
-        /// The key of `aws:kms`; nil for the bucket's own.
+        /// The id of the `aws:kms` key, or nil for the bucket's default key.
         public var encryptionKeyId: String? = nil
-        /// Nil where the environment or the machine has them.
+        /// The credentials, or nil to use those of the environment or the machine.
         public var key: Key? = nil
-        /// How often a request that fails is tried.
+        /// The maximum number of attempts per request.
         public var attempts: Int
-        /// Whether tags of files become tags of objects; otherwise they are kept with the metadata.
+        /// Whether file tags become object tags. Otherwise they are stored in the metadata.
         public var storesTags: Bool
-        /// How clients reach files without the server; nil where they do not.
+        /// The settings of direct URLs, or nil if clients read files through the server.
         public var direct: DirectFiles? = nil
     }
 }
@@ -61,7 +60,7 @@ extension Configuration.S3 {
         ("presignedUrl", "S3_PRESIGNED_URL"),
     ]
 
-    /// Puts the adapter's variables where options are missing or say nothing.
+    /// Adds options from the adapter's environment variables if they are missing or empty.
     static func complete(_ options: inout JSONObject, from environment: [String: String]) {
         AdapterOptions.complete(&options, texts: texts, flags: flags, from: environment)
     }
@@ -90,7 +89,7 @@ extension Configuration.S3 {
         self.endpoint = try (overrides.endpoint ?? endpoint).map { text throws(ConfigurationError) in
             try Endpoint(text, allowsPlain: allowsPlain)
         }
-        // The certificate of a service is for one label before its name.
+        // A service's wildcard certificate covers only one label before its name.
         usesPathStyle =
             overrides.usesPathStyle ?? (bucket.contains(".") || self.endpoint.map { $0.isAddress } ?? false)
         direct = try Configuration.DirectFiles(&options)
@@ -110,13 +109,15 @@ extension Configuration.S3 {
         storesTags = try options.flag("storeTags") ?? true
     }
 
-    /// The permissions of each object: those that are named, else that everybody reads what has addresses for everybody.
+    /// Returns the ACL of each object. The default is `public-read` if direct URLs are not presigned.
     static func acl(_ named: String?, _ direct: Configuration.DirectFiles?) -> String? {
         let isPublic = direct.map { $0.lifetime == nil } ?? false
         return named == "none" ? nil : named ?? (isPublic ? "public-read" : nil)
     }
 
-    /// A text that stands in addresses.
+    /// Returns a part of a URL unchanged.
+    ///
+    /// - Throws: `ConfigurationError` for characters that need escaping.
     static func label(_ text: String, _ option: String) throws(ConfigurationError) -> String {
         guard text.utf8.allSatisfy({ $0 > 0x20 && $0 < 0x7F && !"/?#%@:".utf8.contains($0) }) else {
             throw ConfigurationError("Key filesAdapter.options.\(option) has an invalid value")
@@ -124,7 +125,7 @@ extension Configuration.S3 {
         return text
     }
 
-    /// Options of the client that the adapter uses.
+    /// Options of the AWS client that the adapter uses.
     private struct Overrides {
         var bucket: String?
         var region: String?
@@ -154,7 +155,9 @@ extension Configuration.S3 {
 }
 
 extension Configuration.S3.Key {
-    /// Reads a key; nil where there is none; throws `ConfigurationError` for half of one.
+    /// Reads credentials, or returns nil if there are none.
+    ///
+    /// - Throws: `ConfigurationError` if one of the two options is missing.
     fileprivate init?(_ options: inout AdapterOptions, _ name: Name, _ secret: Name) throws(ConfigurationError) {
         let (id, value, token) = (try options.text(name), try options.text(secret), try options.text("sessionToken"))
         switch (id, value) {
@@ -167,10 +170,11 @@ extension Configuration.S3.Key {
 }
 
 extension Configuration.S3.Endpoint {
-    /// Reads an address; one without a scheme speaks TLS.
+    /// Reads an address. The default scheme is `https`.
     ///
-    /// - Parameter allowsPlain: Whether plain HTTP may leave the own network.
-    /// - Throws: `ConfigurationError`, also for addresses of the machine's own link, where no store is.
+    /// - Parameter allowsPlain: Whether plain HTTP is allowed outside the private network.
+    /// - Throws: `ConfigurationError` for an invalid address, and for link-local addresses, which serve the metadata of
+    ///   cloud machines.
     init(_ text: String, allowsPlain: Bool) throws(ConfigurationError) {
         var rest = text[...]
         isSecure = !rest.hasPrefix("http://")
@@ -198,18 +202,17 @@ extension Configuration.S3.Endpoint {
     private static let invalid = ConfigurationError(
         "Key filesAdapter.options.endpoint must be a URL such as https://s3.example.com")
 
-    /// The host without the port.
     public var name: String {
         if host.hasPrefix("[") { return host.prefix { $0 != "]" } + "]" }
         return String(host.prefix { $0 != ":" })
     }
 
-    /// Whether it is named by its address, before which no bucket can stand.
+    /// Whether the host is an IP address or `localhost`, so that a bucket can't be its subdomain.
     var isAddress: Bool {
         name.hasPrefix("[") || name == "localhost" || name.utf8.allSatisfy { $0 == 0x2E || (0x30...0x39).contains($0) }
     }
 
-    /// Whether it is this machine, or one of the own network: those have no domain, or a private address.
+    /// Whether the host is this machine or in the private network: it has a private address or no public domain.
     public var isNear: Bool {
         if isAddress {
             let parts = name.split(separator: ".").compactMap { Int($0) }
@@ -221,6 +224,6 @@ extension Configuration.S3.Endpoint {
             || name.hasSuffix(".localhost")
     }
 
-    /// Whether it is this machine, which no proxy reaches.
+    /// Whether the host is this machine, which a proxy can't reach.
     public var isLoopback: Bool { name == "localhost" || name == "[::1]" || (isAddress && name.hasPrefix("127.")) }
 }

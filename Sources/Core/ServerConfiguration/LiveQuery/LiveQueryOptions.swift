@@ -29,43 +29,41 @@ extension OptionTable {
 }
 
 extension Configuration {
-    /// The classes whose changes live queries get, and who may subscribe.
+    /// Settings of live queries: the published classes and the connections.
     public struct LiveQuery: Sendable {
-        /// The classes whose changes are published.
+        /// The names of the classes whose changes are published.
         package var classNames: Set<Name> = []
-        /// Patterns of the names of further ones.
+        /// Patterns of further class names.
         var patterns: [Pattern] = []
-        /// Whether this server takes connections of live queries.
+        /// Whether this server accepts live-query connections.
         public var isServed = false
-        /// The keys of which a connection must bring one, by the names that clients send them under; empty where
-        /// everybody is let in.
+        /// Accepted keys with the names that clients send them under. A connection must send at least one, unless the
+        /// list is empty.
         public var keyPairs: [(name: Name, key: String)] = []
-        /// How often a connection is asked whether anybody is there, in milliseconds.
+        /// The interval of pings on a connection, in milliseconds.
         public var pingInterval = 10_000
 
-        /// No live queries.
+        /// Disables live queries.
         public init() {}
 
-        /// Whether changes of any class are published.
         public var isPublished: Bool { !classNames.isEmpty || !patterns.isEmpty }
 
-        /// Whether anything is to be done for live queries.
+        /// Whether the server publishes changes or accepts connections.
         public var isNeeded: Bool { isPublished || isServed }
 
-        /// The option that keeps live queries from working, or nil if they work.
+        /// The option to set for live queries to work, or nil if they work.
         public var missingOption: String? {
             if !isPublished { return "liveQuery.classNames" }
             return isServed ? nil : "startLiveQueryServer"
         }
 
-        /// Whether changes of a class are published.
         public func publishes(_ className: Name) -> Bool {
             classNames.contains(className) || patterns.contains { $0.isFound(in: className.text) }
         }
 
         /// Reads the classes whose changes are published.
         ///
-        /// - Parameter values: The options by their names.
+        /// - Parameter values: The values of options by name.
         mutating func readClasses(_ values: [String: JSONValue]) throws(ConfigurationError) {
             for name in values["liveQuery"]?["classNames"]?.arrayValue ?? [] {
                 guard let source = name.stringValue, Pattern.isValid(Self.whole(source)) else {
@@ -82,7 +80,7 @@ extension Configuration {
 
         /// Reads the options of connections.
         ///
-        /// - Parameter values: The options by their names.
+        /// - Parameter values: The values of options by name.
         mutating func readServer(
             _ values: [String: JSONValue], appId: String, port: Int
         ) throws(ConfigurationError) {
@@ -112,14 +110,14 @@ extension Configuration {
             }
         }
 
-        /// Whether a pattern is the name of one class.
+        /// Whether a pattern has only letters, digits and underscores, and thus matches a single class.
         private static func isPlain(_ source: String) -> Bool {
             source.unicodeScalars.allSatisfy {
                 $0.properties.isAlphabetic || $0.properties.numericType != nil || $0 == "_"
             }
         }
 
-        /// A pattern is one of whole names.
+        /// Returns the pattern anchored at both ends.
         private static func whole(_ source: String) -> String { "\\A(?:\(source))\\z" }
     }
 }

@@ -1,8 +1,8 @@
 import JSON
 
-/// Options that only adapters of mails have.
+/// Options that only mail adapters have.
 extension AdapterOptions {
-    /// An address of the sender, with or without a name.
+    /// Returns the sender's address, with or without a name, from the first option that is set.
     mutating func sender(_ keys: Name...) throws(ConfigurationError) -> String {
         var found: (key: Name, text: String)?
         for key in keys {
@@ -15,7 +15,7 @@ extension AdapterOptions {
         return found.text
     }
 
-    /// A list of columns of users that mails may show.
+    /// Returns a list of user fields for mails.
     mutating func columns(_ key: Name) throws(ConfigurationError) -> [Name] {
         guard let value = value(key) else { return [] }
         guard let list = value.arrayValue, list.count <= 50, list.allSatisfy({ $0.stringValue != nil }) else {
@@ -25,7 +25,7 @@ extension AdapterOptions {
         return value.names
     }
 
-    /// No mail shows what only the server reads.
+    /// Rejects internal fields and credentials, which mails must not contain.
     static func checkColumn(_ name: Name, _ key: Name) throws(ConfigurationError) {
         if name.isEmpty || name.hasPrefix("_") || ["password", "authData", "sessionToken"].contains(name) {
             throw ConfigurationError("Key emailAdapter.options.\(key): mails can't show the column \(name)")

@@ -1,15 +1,13 @@
 public import JSON
 
 extension Configuration {
-    /// How mails are sent, and what they say: the option `emailAdapter`.
+    /// The option `emailAdapter`: the transport and the templates of mails.
     public struct MailDelivery: Sendable {
-        /// The sender, an address or `Name <address>`.
+        /// The sender, as an address or as `Name <address>`.
         public var sender: String
-        /// Where answers go to; nil for the sender.
+        /// The reply address, or nil to use the sender's.
         public var replyTo: String?
-        /// What takes mails to their recipients.
         public var transport: MailTransport
-        /// What mails say.
         public var templates: MailTemplates
 
         init(
@@ -21,23 +19,23 @@ extension Configuration {
             self.templates = templates
         }
 
-        /// Mails that the terminal shows.
+        /// Prints mails on the terminal.
         public static let onTerminal = MailDelivery(sender: "roost@localhost", transport: .terminal)
     }
 
-    /// What takes mails to their recipients.
+    /// The way mails are sent.
     public enum MailTransport: Sendable {
         case smtp(SMTP)
         case mailgun(Mailgun)
         case ses(SES)
         case http(HTTPMail)
-        /// Prints them.
+        /// Prints mails on the terminal.
         case terminal
-        /// An adapter of the app's own, which runs in Node: its module and options, or true for one that an app's own
-        /// index.js gives.
+        /// The app's own adapter, which runs in Node.js: its module and options, or true if the app's own index.js
+        /// defines it.
         case node(JSONValue)
 
-        /// Whether it makes HTTP requests.
+        /// Whether sending a mail requires HTTP requests.
         public var isHTTP: Bool {
             switch self {
             case .mailgun, .ses, .http: return true
@@ -49,16 +47,16 @@ extension Configuration {
         }
     }
 
-    /// A server that takes mails by SMTP.
+    /// An SMTP server.
     public struct SMTP: Sendable, Equatable {
-        /// The name or address of the server.
+        /// The host name or IP address.
         public var host: String
         public var port: Int
-        /// Whether TLS begins with the connection. Otherwise it begins when the server offers it (STARTTLS).
+        /// Whether TLS starts with the connection. Otherwise it starts when the server offers it (STARTTLS).
         public var isSecure: Bool
-        /// How the client logs in; nil for not at all.
+        /// The credentials, or nil to connect without log-in.
         public var login: SMTPLogin?
-        /// The name by which the client introduces itself; nil for that of the machine.
+        /// The client's name in `EHLO`, or nil to use the machine's name.
         public var clientName: String?
 
         package init(host: String, port: Int, isSecure: Bool, login: SMTPLogin? = nil, clientName: String? = nil) {
@@ -70,7 +68,7 @@ extension Configuration {
         }
     }
 
-    /// A domain of Mailgun's.
+    /// A Mailgun domain.
     public struct Mailgun: Sendable, Equatable {
         public var domain: String
         public var apiKey: String
@@ -78,32 +76,32 @@ extension Configuration {
         public var host: String
     }
 
-    /// An account of Amazon SES.
+    /// An Amazon SES account.
     public struct SES: Sendable, Equatable {
         public var region: String
         public var accessKeyId: String
         public var secretAccessKey: String
-        /// The token of temporary credentials; nil for lasting ones.
+        /// The session token of temporary credentials, or nil for permanent ones.
         public var sessionToken: String?
-        /// The base of addresses, without a slash at its end.
+        /// The base URL, without a trailing slash.
         public var endpoint: String
     }
 
-    /// A service that takes mails by a request of HTTP.
+    /// A mail service with an HTTP API.
     public struct HTTPMail: Sendable {
         public var method: String
         public var url: String
         public var headers: [(name: String, value: String)]
-        /// The body of requests.
+        /// The default body of requests.
         public var body: Body
-        /// Bodies for mails of single kinds, by the names of these.
+        /// Bodies for single kinds of mails, by the mail's name.
         public var bodies: [Name: Body]
 
-        /// A body: templates of Mustache's.
+        /// The template of a request body, in Mustache syntax.
         public enum Body: Sendable {
-            /// A text of JSON, in which values are escaped as JSON strings.
+            /// A JSON text. Values are escaped as JSON strings.
             case text(String)
-            /// JSON whose strings are templates. Those that come out empty are left out.
+            /// A JSON value whose strings are templates. Strings that render empty are omitted.
             case json(JSONValue)
         }
     }

@@ -3,8 +3,8 @@ import JSON
 extension Configuration.MailDelivery {
     /// Reads the option `emailAdapter`: a module of Roost's, or one of parse-server's with its own options.
     ///
-    /// - Parameter warnings: Gets what has no effect.
-    /// - Throws: `ConfigurationError` for a module that there is not, or settings that it cannot use.
+    /// - Parameter warnings: Receives a warning for each option without effect.
+    /// - Throws: `ConfigurationError` for an unknown module or invalid settings.
     init(_ adapter: JSONValue, warnings: inout [String]) throws(ConfigurationError) {
         guard let module = adapter.stringValue ?? adapter["module"]?.stringValue else {
             throw ConfigurationError(
@@ -17,7 +17,7 @@ extension Configuration.MailDelivery {
             warnings.append("option emailAdapter.\(key) has no effect")
         }
         if module == Self.ofApp || ["./", "../", "/"].contains(where: module.hasPrefix) {
-            // The adapter knows the sender.
+            // The adapter itself has the sender's address.
             self.init(sender: "", transport: .node(module == Self.ofApp ? true : adapter))
             return
         }
@@ -40,7 +40,7 @@ extension Configuration.MailDelivery {
         try options.checkAllKnown()
     }
 
-    /// The module that stands for an adapter which an app's own index.js gives.
+    /// The module name of an adapter that the app's own index.js defines.
     package static let ofApp = "roost:app"
 
     static func smtp(_ options: inout AdapterOptions) throws(ConfigurationError) -> Self {
@@ -62,7 +62,8 @@ extension Configuration.MailDelivery {
                     host: try Self.host(&options))))
     }
 
-    /// The host of Mailgun's: a name, or an address as some versions of its client take it, also by the name `url`.
+    /// Returns the Mailgun host. Accepts a host name or a URL, also under the name `url`, like some versions of
+    /// Mailgun's client.
     private static func host(_ options: inout AdapterOptions) throws(ConfigurationError) -> String {
         let (name, address) = (try options.text("host"), try options.text("url"))
         var host = (name ?? address ?? "api.mailgun.net")[...]
@@ -140,7 +141,7 @@ extension Configuration.MailDelivery {
         }
     }
 
-    /// Whether a header field can be sent.
+    /// Whether HTTP allows the name and the value of a header.
     private static func isField(_ name: String, _ value: String) -> Bool {
         !name.isEmpty && name.utf8.allSatisfy { $0 > 0x20 && $0 < 0x7F && !"\"(),/:;<=>?@[\\]{}".utf8.contains($0) }
             && value.utf8.allSatisfy { $0 >= 0x20 && $0 != 0x7F }

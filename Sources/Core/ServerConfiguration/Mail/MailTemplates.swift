@@ -1,24 +1,23 @@
 public import JSON
 
 extension Configuration {
-    /// What mails say, where it is not what Roost says.
+    /// Templates that replace or extend Roost's own mail texts.
     public struct MailTemplates: Sendable {
-        /// Templates by the names of the mails.
+        /// The templates, by the mail's name.
         public var mails: [Name: MailTemplate] = [:]
-        /// How placeholders are written.
         public var syntax = Syntax.mustache
-        /// Values that are the same in all mails.
+        /// Values available to all mails.
         public var placeholders: JSONObject = [:]
-        /// Columns of users that templates may show.
+        /// The user fields available to templates.
         public var userFields: [Name] = []
-        /// The column of users that holds their language; nil for none.
+        /// The user field that contains the language, or nil if there is none.
         public var localeField: Name?
-        /// Whether the language of a request counts (`Accept-Language`) where the user has none.
+        /// Whether the request's `Accept-Language` header is used if the user has no language.
         public var localeFromRequest = false
 
         init() {}
 
-        /// How placeholders are written.
+        /// The syntax of placeholders.
         public enum Syntax: Sendable {
             /// `{{x}}`
             case mustache
@@ -30,13 +29,13 @@ extension Configuration {
             case dollar
         }
 
-        /// The mails that the server sends; templates of other names are sent by cloud code.
+        /// The mails that the server sends itself. Only cloud code sends templates with other names.
         public static let names: Set<Name> = [
             "verificationEmail", "passwordResetEmail", "emailChangedEmail", "passwordChangedEmail",
             "operatorInvitationEmail",
         ]
 
-        /// Makes paths of files whole that are relative to a folder.
+        /// Resolves relative paths.
         mutating func resolvePaths(_ resolved: (String) -> String) {
             for name in mails.keys {
                 for part in [\MailTemplate.subject, \.text, \.html] {
@@ -47,33 +46,33 @@ extension Configuration {
         }
     }
 
-    /// What one kind of mail says.
+    /// The template of one kind of mail.
     public struct MailTemplate: Sendable {
         public var subject: MailText?
         public var text: MailText?
         public var html: MailText?
-        /// Values of this mail.
+        /// Values available to this mail.
         public var placeholders: JSONObject = [:]
-        /// Values of this mail by language, over the others.
+        /// Values for one language, which override ``placeholders``.
         public var placeholdersByLocale: [Name: JSONObject] = [:]
 
         init() {}
     }
 
-    /// A part of a mail, in one or several languages.
+    /// A part of a mail, in one or more languages.
     public struct MailText: Sendable {
-        /// Where it stands.
+        /// The source of a text.
         public enum Source: Sendable, Equatable {
             case inline(String)
-            /// A file. Others in folders beside it, named after languages, are the same in these: `de/reset.html`.
+            /// A file. Translations have the same file name, in subfolders named after languages: `de/reset.html`.
             case file(String)
-            /// A file as it is, or nothing where there is none.
+            /// A file without translations, which need not exist.
             case optionalFile(String)
         }
 
-        /// In a language that has none of its own; nil for what Roost says.
+        /// The text for languages without their own, or nil to use Roost's.
         public var base: Source?
-        /// In single languages.
+        /// The texts of single languages.
         public var byLocale: [Name: Source]
 
         init(_ base: Source?, byLocale: [Name: Source] = [:]) {
@@ -95,10 +94,10 @@ extension Configuration {
 }
 
 extension Configuration.MailTemplates {
-    /// Reads the options of templates, which Roost's own modules share: `templates`, `placeholders`, `userFields`,
-    /// `localeField`, `localeFromRequest`.
+    /// Reads the template options that all of Roost's own modules share: `templates`, `placeholders`, `userFields`,
+    /// `localeField` and `localeFromRequest`.
     ///
-    /// - Throws: `ConfigurationError` that names the option.
+    /// - Throws: `ConfigurationError` that names the invalid option.
     init(_ options: inout AdapterOptions) throws(ConfigurationError) {
         self.init()
         placeholders = try options.object("placeholders") ?? [:]
@@ -125,7 +124,7 @@ extension Configuration.MailTemplates {
 }
 
 extension Configuration.MailTemplate {
-    /// Reads a template as parse-server-api-mail-adapter has them, and with texts in place.
+    /// Reads a template in the format of parse-server-api-mail-adapter. Texts can also be inline.
     init(_ object: JSONObject, _ path: String) throws(ConfigurationError) {
         self.init()
         for key in object.keys {
@@ -158,7 +157,7 @@ extension Configuration.MailTemplate {
 }
 
 extension Configuration.MailText {
-    /// Reads a part that stands in place (`subject`, a text or texts by language) or in a file (`subjectPath`).
+    /// Reads a part from an inline value (`subject`, a text or texts by language) or a file (`subjectPath`).
     init?(_ object: JSONObject, _ part: String, _ path: String) throws(ConfigurationError) {
         if let value = object[Name(part)], !value.isNull {
             guard object[Name(part + "Path")]?.isNull ?? true else {

@@ -1,10 +1,10 @@
 import JSON
 
-/// The mail adapters of parse-server, by the names of their packages: their options, and what they become here.
+/// Converts the options of parse-server's mail adapters, by package name.
 enum ParseServerMailAdapter {
-    /// How mails are sent by the options of an adapter; nil for an adapter that is not known.
+    /// Returns Roost's equivalent of an adapter, or nil if the adapter is unknown.
     ///
-    /// - Throws: `ConfigurationError` for one that cannot be served as it is, with what to write.
+    /// - Throws: `ConfigurationError` with a replacement if the adapter can't be converted.
     static func delivery(_ options: inout AdapterOptions) throws(ConfigurationError) -> Configuration.MailDelivery? {
         switch package(options.module) {
         case "simple-mailgun-adapter", "parse-server-simple-mailgun-adapter",
@@ -26,12 +26,12 @@ enum ParseServerMailAdapter {
         }
     }
 
-    /// The name of a package without its owner.
+    /// Returns a package's name without its scope.
     private static func package(_ module: String) -> String {
         module.utf8.first == UInt8(ascii: "@") ? String(module.split(separator: "/").last ?? "") : module
     }
 
-    /// The error for a module that is not known, with the transport that is nearest to it.
+    /// Returns the error for an unknown module, which suggests the most similar transport.
     static func unknown(_ module: String) -> ConfigurationError {
         let name = module.lowercased()
         let nearest: String
@@ -53,7 +53,7 @@ enum ParseServerMailAdapter {
                 + "HTTP. Write \(nearest)")
     }
 
-    /// Its transport is a function of JavaScript's, so only its templates can be taken over.
+    /// Returns the error for an adapter whose transport is a JavaScript function. Only its templates can be reused.
     private static func apiMail(_ module: String) -> ConfigurationError {
         ConfigurationError(
             "option emailAdapter.module: \(module) sends mails by a function, apiCallback, which cannot run here. Keep its "
@@ -71,7 +71,7 @@ enum ParseServerMailAdapter {
         return delivery
     }
 
-    /// The options `verificationSubject`, `verificationBody` and so on.
+    /// Reads inline templates from options such as `verificationSubject` and `verificationBody`.
     static func bodies(_ options: inout AdapterOptions, _ syntax: Configuration.MailTemplates.Syntax)
         throws(ConfigurationError) -> Configuration.MailTemplates
     {
@@ -101,7 +101,7 @@ enum ParseServerMailAdapter {
         return delivery
     }
 
-    /// The option `templates` with `subject`, `pathPlainText` and `pathHtml`.
+    /// Reads the option `templates`, whose mails have `subject`, `pathPlainText` and `pathHtml`.
     private static func files(_ options: inout AdapterOptions) throws(ConfigurationError)
         -> Configuration.MailTemplates
     {
@@ -135,7 +135,7 @@ enum ParseServerMailAdapter {
         return delivery
     }
 
-    /// It names the service by its address: `https://email.eu-west-1.amazonaws.com`.
+    /// The adapter's only setting of the region is the service's URL, such as `https://email.eu-west-1.amazonaws.com`.
     private static func simpleAmazon(_ options: inout AdapterOptions) throws(ConfigurationError)
         -> Configuration.MailDelivery
     {

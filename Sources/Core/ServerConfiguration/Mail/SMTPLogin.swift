@@ -1,26 +1,26 @@
 import JSON
 
 extension Configuration {
-    /// How a client logs in to a mail server.
+    /// The credentials for an SMTP server.
     public enum SMTPLogin: Sendable, Equatable {
         case password(user: String, password: String)
-        /// By a token of OAuth 2 in place of a password.
+        /// An OAuth 2 access token instead of a password.
         case token(user: String, token: AccessToken)
     }
 
-    /// Where an access token comes from.
+    /// The source of an access token.
     public enum AccessToken: Sendable, Equatable {
-        /// From the configuration, until it expires.
+        /// A constant token from the configuration, until it expires.
         case fixed(String)
-        /// From a server that gives out new ones.
+        /// Tokens from a token endpoint.
         case refreshed(TokenRefresh)
     }
 
-    /// A server that gives out access tokens for a refresh token (RFC 6749, section 6).
+    /// A token endpoint that issues access tokens for a refresh token (RFC 6749, section 6).
     public struct TokenRefresh: Sendable, Equatable {
         public var url: String
         public var clientId: String
-        /// The secret of the client; nil for one that has none.
+        /// The client's secret, or nil for a public client.
         public var clientSecret: String?
         public var refreshToken: String
 
@@ -34,9 +34,9 @@ extension Configuration {
 }
 
 extension Configuration.SMTPLogin {
-    /// Reads the options `user` and `password`, or `auth` as nodemailer has it.
+    /// Reads the options `user` and `password`, or `auth` in nodemailer's format.
     ///
-    /// - Throws: `ConfigurationError` for half a log-in, and for two.
+    /// - Throws: `ConfigurationError` for incomplete credentials, or if both forms are present.
     static func either(_ options: inout AdapterOptions) throws(ConfigurationError) -> Self? {
         let own = try password(&options, "password")
         let others = try auth(&options)
@@ -46,18 +46,18 @@ extension Configuration.SMTPLogin {
         return own ?? others
     }
 
-    /// Reads the option `user` and its password; nil without both.
+    /// Reads a user and a password, or returns nil if both are missing.
     ///
-    /// - Throws: `ConfigurationError` for one without the other.
+    /// - Throws: `ConfigurationError` if only one of them is missing.
     static func password(_ options: inout AdapterOptions, _ key: Name) throws(ConfigurationError) -> Self? {
         let (user, password) = (try options.text("user"), try options.text(key))
         guard user != nil || password != nil else { return nil }
         return .password(user: try options.needed("user"), password: try options.needed(key))
     }
 
-    /// Reads the option `auth` as nodemailer has it: `user` and `pass`, or the type `OAuth2` with a token.
+    /// Reads the option `auth` in nodemailer's format: `user` and `pass`, or the type `OAuth2` with a token.
     ///
-    /// - Throws: `ConfigurationError` for what of it cannot be served.
+    /// - Throws: `ConfigurationError` for unsupported options.
     static func auth(_ options: inout AdapterOptions) throws(ConfigurationError) -> Self? {
         try options.nested("auth", read)
     }
@@ -78,7 +78,7 @@ extension Configuration.AccessToken {
 
     /// Reads nodemailer's options of the type `OAuth2`.
     ///
-    /// - Throws: `ConfigurationError` for ways to get tokens that there are not.
+    /// - Throws: `ConfigurationError` for unsupported ways of obtaining tokens.
     init(_ login: inout AdapterOptions) throws(ConfigurationError) {
         for key: Name in ["serviceClient", "privateKey"] where login.value(key) != nil {
             throw login.refusal(key.text, "tokens of service accounts cannot be asked for", Self.instead)
@@ -90,7 +90,7 @@ extension Configuration.AccessToken {
             throw login.refusal(
                 key.text, "requests for tokens are those of RFC 6749 and have nothing besides", "Leave it out")
         }
-        // When a token expires comes with it, or is noticed when it is refused.
+        // Ignored: token responses contain the expiry, and rejected tokens are replaced.
         _ = (login.value("expires"), login.value("timeout"))
         let token = try login.text("accessToken")
         guard let refreshToken = try login.text("refreshToken") else {

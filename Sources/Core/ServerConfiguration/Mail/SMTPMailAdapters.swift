@@ -1,12 +1,12 @@
 import JSON
 
-/// Those adapters of parse-server that send by SMTP.
+/// Converts parse-server's SMTP adapters.
 enum SMTPMailAdapters {
     private static let certificates =
         "Certificates are always checked: name that of your authority in the option "
         + "trustedCertificates"
 
-    /// parse-smtp-template: files of HTML with `${x}`.
+    /// Converts parse-smtp-template, whose HTML files contain `${x}`.
     static func template(_ options: inout AdapterOptions) throws(ConfigurationError) -> Configuration.MailDelivery {
         let isSecure = try options.flag("secure") ?? false
         let sender = try options.sender("fromAddress", "user")
@@ -52,12 +52,11 @@ enum SMTPMailAdapters {
         return delivery
     }
 
-    /// Texts of parse-smtp-template, which stand as `${body}` and as `${options.body}`.
+    /// Returns placeholders for both spellings in templates, `${body}` and `${options.body}`.
     private static func shown(_ texts: JSONObject) -> JSONObject {
         texts.merging(["options": .object(texts)]) { $1 }
     }
 
-    /// simple-parse-smtp-adapter.
     static func simple(_ options: inout AdapterOptions) throws(ConfigurationError) -> Configuration.MailDelivery {
         let isSecure = try options.flag("isSSL") ?? false
         if try options.flag("isTlsRejectUnauthorized") == false {
@@ -76,7 +75,7 @@ enum SMTPMailAdapters {
         return Configuration.MailDelivery(sender: sender, transport: .smtp(server))
     }
 
-    /// The server: by its own name, or by that of its service.
+    /// Returns the server's host, from its own option or from the name of a mail service.
     private static func host(_ options: inout AdapterOptions) throws(ConfigurationError) -> String {
         let service = try options.text("service")
         if let host = try options.text("host") { return host }
@@ -87,7 +86,7 @@ enum SMTPMailAdapters {
         return host
     }
 
-    /// The servers that nodemailer knows by name, those that are often named.
+    /// Returns the host of a mail service. Covers the common ones of those that nodemailer knows.
     private static func host(_ service: String) -> String? {
         switch service.lowercased() {
         case "gmail": "smtp.gmail.com"
@@ -107,7 +106,6 @@ enum SMTPMailAdapters {
         "Use the module smtp, and write texts with {{link}}: "
         + #""templates":{"verificationEmail":{"subject","textPath","htmlPath"},"passwordResetEmail":{…}}"#
 
-    /// parse-mail-adapter-smtp-ejs.
     static func ejs(_ options: inout AdapterOptions) throws(ConfigurationError) -> Configuration.MailDelivery {
         if options.value("templatesOptions") != nil {
             throw options.refusal("templatesOptions", "templates of EJS cannot be shown", own)
@@ -127,7 +125,7 @@ enum SMTPMailAdapters {
             login: try .auth(&options), clientName: try options.text("name"))
     }
 
-    /// @openinc/parse-server-smtp-adapter: files with `{{ link }}`, found by their names.
+    /// Converts @openinc/parse-server-smtp-adapter, whose files are found by name and contain `{{ link }}`.
     static func openinc(_ options: inout AdapterOptions) throws(ConfigurationError) -> Configuration.MailDelivery {
         if try options.text("emailAttribute").map({ $0 != "email" }) ?? false {
             throw options.refusal("emailAttribute", "mails go to the column email", "Leave it out")

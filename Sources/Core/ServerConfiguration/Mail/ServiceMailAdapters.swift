@@ -1,8 +1,8 @@
 import JSON
 
-/// Those adapters of parse-server that send by the HTTP interface of a service.
+/// Converts parse-server's adapters of mail services with an HTTP API.
 enum ServiceMailAdapters {
-    /// SendGrid, with its own templates where the options name some.
+    /// Converts the SendGrid adapter. Mails with a configured template id use SendGrid's template.
     static func sendGrid(_ options: inout AdapterOptions) throws(ConfigurationError) -> Configuration.MailDelivery {
         let sender = try options.sender("fromAddress", "from")
         let key = try options.needed("apiKey")
@@ -36,7 +36,7 @@ enum ServiceMailAdapters {
                     headers: [("Authorization", "Bearer \(key)")], body: .text(body), bodies: bodies)))
     }
 
-    /// The options that name templates of the service's own.
+    /// Options that name templates stored by the service.
     private static let templatesOfService = ["passwordReset", "verification"].flatMap { mail in
         ["TemplateId", "TemplateName", "TemplateAlias"].map { mail + $0 }
     }

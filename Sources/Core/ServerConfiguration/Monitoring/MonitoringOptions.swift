@@ -15,27 +15,29 @@ extension OptionTable {
 }
 
 extension Configuration {
-    /// Where metrics are read.
+    /// The listener and the key of metrics.
     public struct Metrics: Sendable {
-        /// The port of the listener of `/metrics`, `/live` and `/ready`; nil for none.
+        /// The port of `/metrics`, `/live` and `/ready`, or nil to listen on no port.
         public var port: Int?
-        /// The address on which it listens.
+        /// The address to listen on.
         public var host = "127.0.0.1"
-        /// What a caller has to bring: on the main port, and on the own port unless it is this machine's alone.
+        /// The key that scrapers send. Required on the main port, and on the metrics port unless it is local.
         public var key: String?
-        /// Whether `/metrics` is answered below the mount path, too.
+        /// Whether the main port also serves `/metrics`, below the mount path.
         public var onMainPort = false
 
-        /// No metrics.
+        /// Disables metrics.
         init() {}
 
-        /// Whether metrics are kept.
+        /// Whether metrics are collected.
         public var isOn: Bool { port != nil || onMainPort }
 
-        /// Whether the address of the own port is this machine's alone.
+        /// Whether the metrics port is reachable only from this machine.
         public var isLocal: Bool { host == "localhost" || host == "::1" || host.hasPrefix("127.") }
 
-        /// Reads the option; throws `ConfigurationError` for a port that is none, and where all the world could read.
+        /// Reads the option.
+        ///
+        /// - Throws: `ConfigurationError` for an invalid port, and for `onMainPort` without a key.
         init(json value: JSONValue) throws(ConfigurationError) {
             if let port = value["port"], !port.isNull { self.port = try port.whole(in: 0...65_535, "metrics.port") }
             host = value["host"]?.nonEmptyText ?? host
@@ -49,7 +51,6 @@ extension Configuration {
 }
 
 extension OptionTable {
-    /// At which levels events of cloud code are logged.
     static let eventLevels = OptionDefinition(
         "logLevels", "PARSE_SERVER_LOG_LEVELS", .object,
         "The level of each event: silent, error, warn, info, verbose, debug or silly",
@@ -64,27 +65,27 @@ extension OptionTable {
 }
 
 extension Configuration {
-    /// At which levels events of cloud code are logged.
+    /// The log levels of cloud-code events.
     public struct EventLevels: Sendable {
-        /// A level, in parse-server's words.
+        /// A level, by parse-server's name.
         public enum Level: String, CaseIterable, Sendable {
             case silent, error, warn, info, verbose, debug, silly
         }
 
-        /// A trigger after something has run.
+        /// An after trigger ran.
         public var triggerAfter = Level.info
-        /// A trigger before something has let it pass.
+        /// A before trigger allowed the operation.
         public var triggerBeforeSuccess = Level.info
-        /// A trigger before something has refused it, or failed.
+        /// A before trigger rejected the operation or failed.
         public var triggerBeforeError = Level.error
-        /// A function has answered.
+        /// A function returned.
         public var cloudFunctionSuccess = Level.info
-        /// A function has failed.
+        /// A function failed.
         public var cloudFunctionError = Level.error
-        /// A sign-up asks for a name that is taken.
+        /// A sign-up was rejected because the user name is taken.
         public var signupUsernameTaken = Level.info
 
-        /// Parse-server's levels.
+        /// Creates parse-server's default levels.
         public init() {}
     }
 }

@@ -1,7 +1,7 @@
 import JSON
 
 extension OptionTable {
-    /// Traces, by OpenTelemetry's own variables.
+    /// Options of tracing, with OpenTelemetry's environment variables.
     static let traces: [OptionDefinition] = [
         .custom(
             "tracingEndpoint", "OTEL_EXPORTER_OTLP_ENDPOINT", .string, \.tracing.endpoint,
@@ -80,7 +80,7 @@ extension OptionTable {
         for part in (value.nonEmptyText ?? "").split(separator: ",") {
             let sides = part.split(separator: "=", maxSplits: 1).map { PercentText.decode(String($0)) }
             guard sides.count == 2, let key = sides[0], let text = sides[1], !key.isEmpty else {
-                // Keys of collectors are in it, which no message has.
+                // The error doesn't quote the text, which may contain keys of the collector.
                 throw ConfigurationError("option \(name): it must be name=value,…, percent-encoded")
             }
             pairs.append(Configuration.Tracing.Pair(name: key, value: text))
@@ -90,7 +90,7 @@ extension OptionTable {
 }
 
 extension OptionDefinition {
-    /// One of some words, as an option.
+    /// Defines an option whose value is one of several words.
     static func choiceOption<Value: RawRepresentable<String> & CaseIterable & Sendable>(
         _ name: String, _ environment: String, _ path: OptionPath<Value>, _ summary: String
     ) -> OptionDefinition {
@@ -104,7 +104,7 @@ extension OptionDefinition {
     }
 }
 
-/// Percent-encoding as OpenTelemetry's variables have it, around spaces that do not count.
+/// Decodes percent-encoding as in OpenTelemetry's variables. Surrounding spaces are ignored.
 private enum PercentText {
     static func decode(_ text: String) -> String? {
         var bytes: [UInt8] = []
@@ -127,9 +127,9 @@ private enum PercentText {
 }
 
 extension Configuration {
-    /// Which requests are traced, and where their spans go.
+    /// The selection of traced requests and the export of their spans.
     public struct Tracing: Sendable {
-        /// Which requests are traced.
+        /// The sampling rule, by OpenTelemetry's name.
         public enum Sampler: String, Sendable {
             case alwaysOn = "always_on"
             case alwaysOff = "always_off"
@@ -138,37 +138,36 @@ extension Configuration {
             case parentOff = "parentbased_always_off"
             case parentRatio = "parentbased_traceidratio"
 
-            /// Whether a trace that the caller began is recorded where the caller records it.
+            /// Whether a request that belongs to a caller's trace is sampled only if the caller samples the trace.
             public var followsParent: Bool { rawValue.hasPrefix("parentbased_") }
         }
 
-        /// Whose word about a trace counts.
+        /// The callers whose trace context is accepted.
         public enum Trust: String, Sendable, CaseIterable {
             case proxy, all, none
         }
 
-        /// A name with a value.
         public struct Pair: Sendable {
             public var name: String
             public var value: String
         }
 
-        /// The address that takes spans; nil for none.
+        /// The URL that receives spans, or nil to disable tracing.
         public var endpoint: String?
-        /// Header fields for it.
+        /// Headers of requests to the endpoint.
         public var headers: [Pair] = []
         var isProtocolKnown = true
-        /// What traces call the server.
+        /// The service name in traces.
         public var serviceName = "roost"
-        /// What they say of the process besides.
+        /// Further resource attributes of the process.
         public var resource: [Pair] = []
         public var sampler = Sampler.parentRatio
-        /// Of how many requests.
+        /// The fraction of requests to trace, 0 to 1.
         public var ratio = 0.01
-        /// Whether nothing is traced all the same.
+        /// Whether tracing is off even if an endpoint is set.
         public var isDisabled = false
         public var trust = Trust.proxy
-        /// Whether requests that fail or are slow are traced although they were not sampled.
+        /// Whether failed and slow requests are traced even if they are not sampled.
         public var keepsSlow = false
     }
 }

@@ -1,6 +1,6 @@
 import JSON
 
-/// The options of an adapter, read one by one. Those that were not asked for are unknown.
+/// Reads the options of an adapter one by one. Options that are never read count as unknown.
 struct AdapterOptions {
     let module: String
     private let values: JSONObject
@@ -14,13 +14,13 @@ struct AdapterOptions {
         self.path = path
     }
 
-    /// The value of an option; nil where it is not set.
+    /// Returns the value of an option, or nil if it is missing or null.
     mutating func value(_ key: Name) -> JSONValue? {
         known.insert(key)
         return values[key]?.orNil
     }
 
-    /// A text without control characters: neither a line of a protocol nor an address has any.
+    /// Returns a text without control characters, which could break protocol lines and URLs.
     mutating func text(_ key: Name) throws(ConfigurationError) -> String? {
         guard let value = value(key) else { return nil }
         guard let text = value.stringValue, !text.isEmpty, text.utf8.allSatisfy({ $0 >= 0x20 && $0 != 0x7F }) else {
@@ -29,14 +29,14 @@ struct AdapterOptions {
         return text
     }
 
-    /// A text that may have several lines.
+    /// Returns a text that may have several lines, or nil if it is empty.
     mutating func lines(_ key: Name) throws(ConfigurationError) -> String? {
         guard let value = value(key) else { return nil }
         guard let text = value.stringValue else { throw ConfigurationError("Key \(path).\(key) has an invalid value") }
         return text.isEmpty ? nil : text
     }
 
-    /// A text without which the module cannot work, by the first of some names that is set.
+    /// Returns the first of several options that is set, or throws if all are missing.
     mutating func needed(_ keys: Name...) throws(ConfigurationError) -> String {
         var found: String?
         for key in keys {
@@ -65,7 +65,6 @@ struct AdapterOptions {
         return object
     }
 
-    /// A whole number; nil where it is not set.
     mutating func whole(_ key: Name, in range: ClosedRange<Int>) throws(ConfigurationError) -> Int? {
         guard let value = value(key) else { return nil }
         let number = value.numberValue ?? value.stringValue.flatMap { Double($0) }
@@ -94,7 +93,7 @@ struct AdapterOptions {
         return text
     }
 
-    /// Reads the options of a member. Those of them that `read` does not ask for are unknown, too.
+    /// Reads an option that is an object. Members that `read` doesn't read count as unknown, too.
     mutating func nested<R>(_ key: Name, _ read: (inout AdapterOptions) throws(ConfigurationError) -> R)
         throws(ConfigurationError) -> R
     {
@@ -104,25 +103,24 @@ struct AdapterOptions {
         return result
     }
 
-    /// The options that were not asked for.
+    /// The paths of the options that were not read.
     var unknown: [String] {
         values.keys.filter { !known.contains($0) }.map { "\(path).\($0)" } + unknownOfMembers
     }
 
-    /// - Throws: `ConfigurationError` for an option that was not asked for.
+    /// - Throws: `ConfigurationError` for an option that was not read.
     func checkAllKnown() throws(ConfigurationError) {
         if let first = unknown.first { throw .unknown(first, among: known.map(\.text)) }
     }
 
-    /// The error for an option that cannot be served.
+    /// Returns the error for an option that Roost can't honor.
     ///
-    /// - Parameter instead: What to write in its place.
+    /// - Parameter instead: The replacement or remedy.
     func refusal(_ key: String, _ why: String, _ instead: String) -> ConfigurationError {
         ConfigurationError("option \(path).\(key) of \(module): \(why). \(instead)")
     }
 
-    /// Puts variables of the environment, which adapters of parse-server read by themselves, where options are missing or
-    /// say nothing.
+    /// Adds options from the environment variables that parse-server's adapters read, if they are missing or empty.
     static func complete(
         _ options: inout JSONObject, texts: [(String, String)], flags: [(String, String)],
         from environment: [String: String]

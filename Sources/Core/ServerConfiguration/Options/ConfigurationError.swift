@@ -1,12 +1,11 @@
 import Encoding
 import JSON
 
-/// The reason for refusing a configuration, described for the operator. Never contains a key's value.
+/// The reason for rejecting a configuration, described for the operator. Never contains a key's value.
 public struct ConfigurationError: Error, Sendable, Equatable {
-    /// The message, one line for each mistake.
+    /// The message, with one line per mistake.
     public let message: String
 
-    /// A mistake in the configuration, described for the operator.
     public init(_ message: String) { self.message = message }
 
     init(_ mistakes: [ConfigurationError]) { self.init(mistakes.map(\.message).joined(separator: "\n")) }
@@ -25,7 +24,8 @@ public struct ConfigurationError: Error, Sendable, Equatable {
         ConfigurationError("error: unknown option \(name)" + (hint(name, among: names).map { ". \($0)" } ?? ""))
     }
 
-    /// A suggestion for an unknown option: its usual spelling, the option that it is a member of, or a similar name.
+    /// Returns a suggestion for an unknown option: its usual spelling, the option that it is a member of, or a similar
+    /// name.
     static func hint(_ name: String, among names: [String]) -> String? {
         let key = name.split(separator: ".").last.map(String.init) ?? name
         let lowercased = key.lowercased()
@@ -43,7 +43,7 @@ public struct ConfigurationError: Error, Sendable, Equatable {
     }
 
     private static func line(_ message: String, in place: String) -> ConfigurationError {
-        // A sentence begins with a capital letter: "env. variable" ends none.
+        // Sentences begin with a capital letter, so "env. variable" doesn't end one.
         let end = message.firstRange(of: #/\. [A-Z"`]/#)?.lowerBound ?? message.endIndex
         let (first, rest) = (message[..<end], message[end...])
         let hasStop = rest.isEmpty && first.hasSuffix(".")
@@ -52,9 +52,9 @@ public struct ConfigurationError: Error, Sendable, Equatable {
 }
 
 extension Collection<String> {
-    /// The text closest to a misspelt one, or nil if none is close.
+    /// Returns the text closest to a misspelt one, or nil if none is close.
     package func nearest(to misspelt: String) -> String? {
-        // A longer text isn't a misspelt name.
+        // Longer texts can't be misspelt names.
         guard misspelt.utf8.count <= 64 else { return nil }
         let letters = Array(misspelt.lowercased().utf8)
         let best = map { (name: $0, distance: Self.distance(letters, Array($0.lowercased().utf8))) }
@@ -63,7 +63,7 @@ extension Collection<String> {
         return best.name
     }
 
-    /// The number of letters added, left out, changed or swapped with their neighbor.
+    /// Returns the number of letters added, left out, changed or swapped with their neighbor.
     private static func distance(_ left: [UInt8], _ right: [UInt8]) -> Int {
         var rows = [Array(0...right.count)]
         for (i, letter) in left.enumerated() {
@@ -81,9 +81,8 @@ extension Collection<String> {
     }
 }
 
-/// Describes the values that options take.
 extension OptionDefinition {
-    /// The kind of value that an option takes, such as `a number`.
+    /// A description of the allowed values, such as `a number`.
     var allowed: String {
         switch kind {
         case .string: "a string"
@@ -112,7 +111,7 @@ extension OptionDefinition {
     ]
 
     static func words(for range: ClosedRange<Int>) -> String {
-        // Port 0 picks a free port, which only tests need.
+        // Port 0 selects a free port, which only tests need.
         if range == 0...65_535 { return "between 1 and 65535" }
         return range.upperBound > 1_000_000_000
             ? "a number of at least \(range.lowerBound)" : "between \(range.lowerBound) and \(range.upperBound)"

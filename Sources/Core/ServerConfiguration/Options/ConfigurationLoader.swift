@@ -6,11 +6,11 @@ extension Configuration {
     /// - Parameters:
     ///   - file: The bytes of the JSON file, or nil without one.
     ///   - fileName: The name of the file, for messages.
-    ///   - environment: The environment's variables.
+    ///   - environment: The environment variables.
     ///   - flags: The arguments of the command: `--name value`, `--name=value`, or `--name` alone for true.
-    ///   - fallbacks: Defaults in addition to the preset's.
+    ///   - fallbacks: Defaults that take precedence over the preset's.
     /// - Returns: The configuration, and warnings about options without effect.
-    /// - Throws: `ConfigurationError` for options that are malformed, not built, or, from preset 9 on, unknown.
+    /// - Throws: `ConfigurationError` for options that are malformed, not supported or, from preset 9 on, unknown.
     public static func load(
         file: [UInt8]?, fileName: String? = nil, environment: [String: String], flags: [String],
         fallbacks: [String: JSONValue] = [:]
@@ -34,14 +34,14 @@ extension Configuration {
     }
 }
 
-/// Gathers the values of options from the file, the environment and the flags.
+/// Collects the values of options from the file, the environment and the flags.
 private struct ConfigurationLoader {
-    /// A key that no option has.
+    /// A key that matches no option.
     private struct Unknown {
         let name: String
-        /// The names that it may be a misspelling of.
+        /// The names to choose a suggestion from.
         let known: [String]
-        /// The option that has the key, or the key itself at the top level.
+        /// The top-level option that contains the key, or the key itself.
         let option: String
     }
 
@@ -81,7 +81,7 @@ private struct ConfigurationLoader {
             let before = file.prefix(error.offset)
             let line = before.count { $0 == UInt8(ascii: "\n") } + 1
             let start = before.lastIndex(of: UInt8(ascii: "\n")).map { $0 + 1 } ?? 0
-            // Columns are counted in characters, as editors show them.
+            // Columns count characters, as in editors.
             let column = String(decoding: before[start...], as: UTF8.self).count + 1
             throw ConfigurationError("\(name) is not valid JSON: \(error.reason) at line \(line), column \(column)")
         }
@@ -100,7 +100,7 @@ private struct ConfigurationLoader {
             guard let text = environment[definition.environment], !text.isEmpty else { continue }
             let name = definition.name
             mistakes.sources[name] = definition.environment
-            // The value of the file that the variable overrides is not checked.
+            // The file's value is overridden, so it isn't checked.
             values[name] = nil
             if let value = mistakes.collect(
                 name, { () throws(ConfigurationError) in try definition.kind.read(text, name) })
@@ -136,7 +136,7 @@ private struct ConfigurationLoader {
         var last: String?
         while let flag = rest.popFirst() {
             guard flag.hasPrefix("--") else {
-                // The text may be part of a key.
+                // The text may be part of a key, so the error doesn't quote it.
                 mistakes.add(
                     ConfigurationError(
                         last.map {
@@ -167,7 +167,7 @@ private struct ConfigurationLoader {
         }
     }
 
-    /// Reads the value of a flag, which only a Boolean may lack.
+    /// Reads the value of a flag. Only Booleans may omit it.
     private mutating func read(_ text: String?, _ definition: OptionDefinition) {
         let (name, flag) = (definition.name, "--" + definition.name)
         mistakes.sources[name] = flag
@@ -176,7 +176,7 @@ private struct ConfigurationLoader {
             guard definition.kind == .boolean else { throw ConfigurationError("\(name) needs a value") }
             return true
         }
-        // The value that the flag overrides is not checked.
+        // The overridden value isn't checked.
         values[name] = nil
         if let value { set(name, value, .flag, [flag], at: flag) }
     }
@@ -194,7 +194,7 @@ private struct ConfigurationLoader {
         let preset = mistakes.collect("preset") { () throws(ConfigurationError) in
             try line?.whole(in: 4...9, "preset") ?? 9
         }
-        // parse-server ignores them. From preset 9 on, a misspelt option stops the start instead.
+        // parse-server ignores unknown options. From preset 9 on, they prevent the start instead.
         if preset ?? 9 >= 9 {
             for key in unknown { mistakes.add(.unknown(key.name, among: key.known), key.option) }
         } else {
@@ -222,7 +222,8 @@ private struct ConfigurationLoader {
         }
     }
 
-    /// The value with numbers and Booleans parsed from texts, or nil if its type is wrong. Records unknown members.
+    /// Returns the value with numbers and Booleans parsed from texts, or nil if its type is wrong. Records unknown
+    /// members.
     private mutating func normalized(
         _ definition: OptionDefinition, _ name: String, _ value: JSONValue, of option: String
     ) -> JSONValue? {

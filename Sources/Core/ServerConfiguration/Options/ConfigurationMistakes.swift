@@ -1,13 +1,13 @@
-/// The mistakes of a configuration, collected so that an operator sees all of them at once.
+/// The mistakes of a configuration, collected to report all of them at once.
 struct ConfigurationMistakes {
     /// The source of each option: a file, a variable or a flag.
     var sources: [String: String] = [:]
     private var errors: [ConfigurationError] = []
     private var options: Set<String> = []
 
-    /// Runs a step that reads an option, and records a mistake in it.
+    /// Runs a step that reads an option, and records its error.
     ///
-    /// - Returns: The result, or nil after a mistake.
+    /// - Returns: The result, or nil if the step failed.
     mutating func collect<R>(_ option: String, _ step: () throws(ConfigurationError) -> R) -> R? {
         do throws(ConfigurationError) {
             return try step()
@@ -17,10 +17,10 @@ struct ConfigurationMistakes {
         }
     }
 
-    /// Runs a step that checks an option beside others, and records why they can't be combined. Skips it if one of them
-    /// has a mistake already.
+    /// Runs a step that checks an option against others, and records its error. Skips the step if one of the options
+    /// already has a mistake.
     ///
-    /// - Returns: The result, or nil if there is none.
+    /// - Returns: The result, or nil if the step failed or was skipped.
     @discardableResult
     mutating func check<R>(
         _ option: String, beside others: [String] = [], _ step: () throws(ConfigurationError) -> R
@@ -34,7 +34,7 @@ struct ConfigurationMistakes {
         }
     }
 
-    /// Records why an option can't be combined with others, unless one of them has a mistake already.
+    /// Records that an option can't be combined with others, unless one of them already has a mistake.
     mutating func refuse(_ option: String, beside others: [String] = [], if isRefused: Bool, _ message: String) {
         check(option, beside: others) { () throws(ConfigurationError) in
             if isRefused { throw ConfigurationError(message) }
@@ -48,7 +48,7 @@ struct ConfigurationMistakes {
 
     func concern(_ option: String) -> Bool { options.contains(option) }
 
-    /// - Throws: `ConfigurationError` with all mistakes, if there are any.
+    /// - Throws: `ConfigurationError` with all recorded mistakes.
     func check() throws(ConfigurationError) {
         guard !errors.isEmpty else { return }
         throw ConfigurationError(errors)

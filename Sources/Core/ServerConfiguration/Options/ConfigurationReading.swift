@@ -86,9 +86,9 @@ extension Configuration {
         }
     }
 
-    /// Hides fields beside those that are hidden anyway.
+    /// Adds protected fields to the default ones.
     ///
-    /// - Throws: `ConfigurationError` for what cannot be read, since it would protect nothing.
+    /// - Throws: `ConfigurationError` for invalid values, because ignoring them would leave fields unprotected.
     mutating func protect(_ classes: JSONObject) throws(ConfigurationError) {
         for (className, entities) in classes {
             guard let entities = entities.objectValue, entities.values.allSatisfy(OptionDefinition.Kind.texts.fits)
@@ -101,8 +101,8 @@ extension Configuration {
         }
     }
 
-    /// Warnings about values without effect of options that have one elsewhere, beside others or below another preset,
-    /// about metrics that are open to all, and about trusting every proxy.
+    /// Warnings about values that have no effect with the other options or the preset, and about unsafe settings:
+    /// metrics without a key, and trust in every proxy.
     func warnings(_ values: [String: JSONValue]) -> [String] {
         var warnings = DatabaseOptions.warnings(values["databaseOptions"]?.objectValue ?? [:])
         if preset >= 9 {

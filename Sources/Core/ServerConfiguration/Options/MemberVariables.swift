@@ -1,20 +1,20 @@
 import JSON
 
-/// The environment variables of the members of an object, by parse-server's names: the member `duration` of
-/// `accountLockout` is `PARSE_SERVER_ACCOUNT_LOCKOUT_DURATION`.
+/// The environment variables of an option's members, by parse-server's names: the member `duration` of `accountLockout`
+/// is `PARSE_SERVER_ACCOUNT_LOCKOUT_DURATION`.
 package struct MemberVariables: Sendable {
-    /// The option, and in it the object whose members they are.
+    /// The names of the option and of the nested objects down to the one that has the members.
     package let path: [String]
-    /// What the names of the variables begin with.
+    /// The prefix of the variables' names.
     package let prefix: String
-    /// The members, each with what it takes.
+    /// The members with the kinds of their values.
     package let members: [String: OptionDefinition.Kind]
-    /// The members without which variables make no object, but count for one that is given.
+    /// The members that variables must set unless the option is already set. Otherwise all of them are ignored.
     package let needed: Set<String>
-    /// Whether the members are together one more element of a list.
+    /// Whether the members form an additional element of a list.
     let isElement: Bool
 
-    /// Those of all options that have some; one inside another follows it.
+    /// The variables of all options. Those of an outer object precede those of its nested objects.
     package static let all = OptionTable.all.flatMap { variables(of: $0, [$0.name]) }
 
     private static func variables(of definition: OptionDefinition, _ path: [String]) -> [MemberVariables] {
@@ -29,19 +29,18 @@ package struct MemberVariables: Sendable {
         ] + inner
     }
 
-    /// Members that Roost refuses: parse-server reads no variables of theirs, so that they keep no server from
-    /// starting.
+    /// Unsupported members that Roost rejects. parse-server reads no variables for them, so setting one must not
+    /// prevent the start.
     private static let unbuilt: Set<String> = ["checkGroups", "initOptions", "pubSubAdapter", "redisUrl", "wssAdapter"]
 
     package var names: [String] { members.keys.map { variable(of: $0) } }
 
-    /// Puts what the environment says of the members into the values of the options, where it outweighs the same
-    /// members.
+    /// Merges the values of the variables into the options. Variables take precedence over the same members.
     ///
-    /// parse-server declares these variables and reads none: what some of them alone would make must not change a
-    /// server that has had them for years.
-    /// - Returns: Warnings where they have no effect.
-    /// - Throws: `ConfigurationError` for a text that is not what the member takes.
+    /// parse-server declares these variables but doesn't read them. A deployment may have had some of them for years,
+    /// so an incomplete set must not change the server.
+    /// - Returns: A warning if the variables have no effect.
+    /// - Throws: `ConfigurationError` for a value of the wrong kind.
     func merge(
         _ environment: [String: String], into values: inout [String: JSONValue]
     ) throws(ConfigurationError) -> String? {
@@ -60,7 +59,8 @@ package struct MemberVariables: Sendable {
         return nil
     }
 
-    /// A value with the members at a place inside it. What is of another kind stays, and is refused as such.
+    /// Returns the value with members added to the object at the path. Values of another kind are left unchanged, to be
+    /// rejected later.
     private func adding(_ given: JSONObject, to value: JSONValue, at path: ArraySlice<String>) -> JSONValue {
         if path.isEmpty, isElement {
             switch value {
@@ -92,7 +92,7 @@ package struct MemberVariables: Sendable {
         return name
     }
 
-    /// Members whose variables are not called as the others.
+    /// Members whose variable names don't follow the rule.
     private static let irregular = [
         "classNames": "CLASSNAMES", "graphQLDepth": "GRAPHQL_DEPTH", "graphQLFields": "GRAPHQL_FIELDS",
     ]

@@ -1,71 +1,64 @@
 import JSON
 
-/// One option of the server, or one member of an option that is an object: how it is called, what it takes, what it sets.
-/// The reader, the variables, the help and docs/configuration.md follow from it.
+/// An option of the server, or a member of an option that is an object. The reader, the environment variables, `--help`
+/// and docs/configuration.md are derived from it.
 public struct OptionDefinition: Sendable {
-    /// What an option takes.
+    /// The kind of value that an option accepts.
     public enum Kind: String, Sendable {
         case string, number, boolean, array, object
-        /// A list of texts.
         case texts = "array of strings"
-        /// A text or a list of texts.
         case stringOrArray = "string or array"
-        /// A text or a number.
         case stringOrNumber = "string or number"
-        /// Anything that JSON can say.
         case any
     }
 
-    /// What becomes of a value.
+    /// The way the server treats an option.
     public enum Support: Sendable, Equatable {
-        /// It has its effect.
+        /// Supported.
         case built
-        /// It is taken and has no effect, because there is nothing here for it to act on.
+        /// Accepted without effect, for the reason given.
         case ignored(String)
-        /// It is refused unless it says what is so anyway.
+        /// Rejected unless the value disables the option.
         case notBuilt
     }
 
     /// The environment variables of the members of an object.
     struct Variables: Sendable {
-        /// What their names begin with.
+        /// The prefix of the variables' names.
         let prefix: String
-        /// The members without which variables make no object, but count for one that is given.
+        /// The members that variables must set unless the option is already set. Otherwise all of them are ignored.
         var needed: Set<String> = []
-        /// Whether the members are together one more element of a list.
+        /// Whether the members form an additional element of a list.
         var isElement = false
     }
 
-    /// Sets what a value says.
+    /// Applies a value to a configuration.
     ///
     /// - Parameters:
-    ///   - value: A value of the right kind, not null.
-    ///   - name: What the option is called in an error.
+    ///   - value: A value of the right kind, never null.
+    ///   - name: The option's name, for errors.
     typealias Read =
         @Sendable (_ value: JSONValue, _ name: String, inout Configuration) throws(ConfigurationError) -> Void
 
-    /// The name in the configuration file; the flag is `--` and this name.
+    /// The name in the configuration file. The flag is `--` followed by this name.
     public let name: String
-    /// The environment variable; empty for a member.
+    /// The environment variable, or an empty string for a member.
     public let environment: String
-    /// What it takes.
     public let kind: Kind
-    /// What becomes of it.
     public let support: Support
-    /// One line for people, without the default.
+    /// The meaning of the option in one line, without the default.
     public let summary: String
-    /// The members of an object.
     public let members: [OptionDefinition]
-    /// Whether an object may have other members.
+    /// Whether an object may have members that are not listed.
     let takesOthers: Bool
     let variables: Variables?
     let read: Read
-    /// Sets the default of servers of a line, where it is not that of the newest.
+    /// Applies the default of an older preset if it differs from that of the newest.
     let setDefault: @Sendable (_ preset: Int, inout Configuration) -> Void
-    /// The value in words; nil for none.
+    /// Describes the option's value in a configuration, or returns nil if it isn't shown.
     let word: @Sendable (Configuration) -> String?
 
-    /// An option that sets what `read` sets of it; nothing when it says nothing.
+    /// Creates an option that `read` and its members apply.
     init(
         _ name: String, _ environment: String?, _ kind: Kind, _ summary: String, support: Support = .built,
         members: [OptionDefinition] = [], takesOthers: Bool? = nil, variables: Variables? = nil,
@@ -99,12 +92,12 @@ public struct OptionDefinition: Sendable {
         word = { _ in nil }
     }
 
-    /// An option that is one member of the configuration.
+    /// Creates an option that sets one property of the configuration.
     ///
     /// - Parameters:
-    ///   - older: Defaults up to a preset, the oldest first; from then on it is what the member begins with.
-    ///   - word: The value in words; nil for none.
-    ///   - parse: What a value says; nil for nothing.
+    ///   - older: Defaults by the last preset that has them, oldest first. For later presets, the property's initial value is the default.
+    ///   - word: Describes a value, or returns nil if it isn't shown.
+    ///   - parse: Returns the parsed value, or nil to leave the default.
     init<Value: Sendable>(
         _ name: String, _ environment: String?, _ kind: Kind, _ path: OptionPath<Value>,
         older: KeyValuePairs<Int, Value>, _ summary: String, members: [OptionDefinition] = [],
@@ -129,10 +122,10 @@ public struct OptionDefinition: Sendable {
         self.word = { word($0[keyPath: path]) }
     }
 
-    /// The defaults of presets 4 to 9 in words; nil for none.
+    /// The defaults of presets 4 to 9 in words, each nil if it isn't shown.
     public var defaults: [String?] { OptionTable.defaults.map(word) }
 
-    /// One line for people: what it is about, and the default.
+    /// One line for `--help`: the meaning and the default.
     public var help: String {
         let words = defaults
         guard let newest = words.last ?? nil else { return summary }
@@ -144,15 +137,15 @@ public struct OptionDefinition: Sendable {
     }
 }
 
-/// A member of the configuration that an option sets.
+/// The property of the configuration that an option sets.
 typealias OptionPath<Value> = any WritableKeyPath<Configuration, Value> & Sendable
 
-/// Values and texts of the kinds that options take.
+/// Parsing of values and texts by kind.
 extension OptionDefinition.Kind {
-    /// Reads a text of the environment or of a flag.
+    /// Parses the text of an environment variable or a flag.
     ///
-    /// - Parameter name: What the option is called in an error.
-    /// - Throws: `ConfigurationError` for a text that is no value of this kind.
+    /// - Parameter name: The option's name, for errors.
+    /// - Throws: `ConfigurationError` if the text is not a value of this kind.
     func read(_ text: String, _ name: String) throws(ConfigurationError) -> JSONValue {
         let json = try? JSONValue(parsing: Array(text.utf8))
         switch self {
@@ -198,7 +191,7 @@ extension OptionDefinition.Kind {
         }
     }
 
-    /// Whether a value is a list of texts and nothing else: another element would have meant something, and be lost.
+    /// Whether a value is a list of texts only. Other elements would be dropped silently.
     private static func areTexts(_ value: JSONValue) -> Bool {
         value.arrayValue?.allSatisfy { $0.stringValue != nil } ?? false
     }

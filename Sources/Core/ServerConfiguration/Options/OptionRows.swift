@@ -1,8 +1,7 @@
 import JSON
 
-/// The forms that most options have.
+/// Factory methods for common kinds of options.
 extension OptionDefinition {
-    /// Whether something is so.
     static func flag(
         _ name: String, _ environment: String?, _ path: OptionPath<Bool>, older: KeyValuePairs<Int, Bool> = [:],
         _ summary: String = ""
@@ -12,7 +11,7 @@ extension OptionDefinition {
         }
     }
 
-    /// A text; an empty one says nothing.
+    /// An optional text. An empty one counts as unset.
     static func text(
         _ name: String, _ environment: String?, _ path: OptionPath<String?>, _ summary: String = ""
     ) -> OptionDefinition {
@@ -29,7 +28,7 @@ extension OptionDefinition {
         ) { value, _ in value.nonEmptyText }
     }
 
-    /// A whole number; what follows a decimal point is dropped.
+    /// An integer. Decimal places are dropped.
     static func whole(
         _ name: String, _ environment: String?, _ path: OptionPath<Int>, in range: ClosedRange<Int>,
         _ summary: String = ""
@@ -39,7 +38,7 @@ extension OptionDefinition {
         ) { value, name throws(ConfigurationError) in try value.whole(in: range, name) }
     }
 
-    /// A whole number, or none.
+    /// An optional integer.
     static func whole(
         _ name: String, _ environment: String?, _ path: OptionPath<Int?>, in range: ClosedRange<Int>,
         _ summary: String = ""
@@ -49,7 +48,7 @@ extension OptionDefinition {
         ) { value, name throws(ConfigurationError) in .some(try value.whole(in: range, name)) }
     }
 
-    /// A time in milliseconds, a day at most; 0 is for as long as it takes.
+    /// A duration in milliseconds, at most one day. 0 means no limit.
     static func milliseconds(
         _ name: String, _ environment: String?, _ path: OptionPath<Duration?>, _ summary: String
     ) -> OptionDefinition {
@@ -77,7 +76,7 @@ extension OptionDefinition {
 
     /// A list of texts.
     ///
-    /// - Parameter check: Throws for what cannot be in the list.
+    /// - Parameter check: Throws for invalid elements.
     static func texts(
         _ name: String, _ environment: String?, _ path: OptionPath<[String]>, kind: Kind = .texts,
         older: KeyValuePairs<Int, [String]> = [:], _ summary: String = "",
@@ -93,7 +92,7 @@ extension OptionDefinition {
         }
     }
 
-    /// A value that has a form of its own.
+    /// A value with its own parser.
     static func custom<Value: Sendable>(
         _ name: String, _ environment: String?, _ kind: Kind, _ path: OptionPath<Value>, _ summary: String = "",
         members: [OptionDefinition] = [], variables: Variables? = nil,
@@ -117,14 +116,14 @@ extension OptionDefinition {
         }
     }
 
-    /// Files, of which one may stand without a list; an empty name is none.
+    /// A list of paths. A single path needs no list, and an empty one is ignored.
     static func paths(_ name: String, _ path: OptionPath<[String]>) -> OptionDefinition {
         custom(name, nil, .stringOrArray, path) { value, _ in
             value.stringValue == "" ? [] : value.stringValue.map { [$0] } ?? value.arrayValue?.compactMap(\.stringValue)
         }
     }
 
-    /// A limit; -1 is for none.
+    /// A limit. -1 means no limit.
     static func limit(_ name: String, _ path: OptionPath<Int?>) -> OptionDefinition {
         custom(name, nil, .number, path) { value, name throws(ConfigurationError) in
             guard value != -1 else { return nil }
@@ -149,7 +148,7 @@ extension OptionDefinition {
         }
     }
 
-    /// A member of an option that reads it, if nothing else does.
+    /// A member that is applied by `read`, or by the option that contains it.
     static func member(
         _ name: String, _ kind: Kind, members: [OptionDefinition] = [], variables: Variables? = nil,
         read: @escaping Read = { _, _, _ in }
@@ -157,12 +156,12 @@ extension OptionDefinition {
         OptionDefinition(name, nil, kind, "", members: members, variables: variables, read: read)
     }
 
-    /// An option that is not built.
+    /// An option that is not supported.
     static func none(_ name: String, _ environment: String?, _ kind: Kind, _ summary: String) -> OptionDefinition {
         OptionDefinition(name, environment, kind, summary, support: .notBuilt)
     }
 
-    /// An option that has no effect.
+    /// An option that is accepted without effect.
     static func ignored(
         _ name: String, _ environment: String?, _ kind: Kind, _ why: String, members: [OptionDefinition] = [],
         variables: Variables? = nil
@@ -173,7 +172,7 @@ extension OptionDefinition {
     }
 }
 
-/// Defaults in words.
+/// Descriptions of defaults.
 extension OptionDefinition {
     static func plain(_ value: some CustomStringConvertible) -> String? { value.description }
     private static func text(_ value: String) -> String? { value.isEmpty ? nil : value }
@@ -183,23 +182,25 @@ extension OptionDefinition {
 }
 
 extension JSONValue {
-    /// The text; nil for an empty one, and for what is none.
+    /// The text, or nil if the value is not a text or is empty.
     var nonEmptyText: String? { stringValue.flatMap { $0.isEmpty ? nil : $0 } }
 
-    /// A whole number; what follows a decimal point is dropped; throws `ConfigurationError` for one out of range.
+    /// Returns an integer without the decimal places.
+    ///
+    /// - Throws: `ConfigurationError` if the value is not a number or is out of range.
     func whole(in range: ClosedRange<Int>, _ name: String) throws(ConfigurationError) -> Int {
         guard let number = numberValue, let whole = Int(exactly: number.rounded(.towardZero)), range.contains(whole)
         else { throw .invalid(name, OptionDefinition.words(for: range)) }
         return whole
     }
 
-    /// A number of seconds or the like, which counts as a thousand years where it is more: its end stays a date that
-    /// every client reads.
+    /// Returns a positive duration, usually in seconds. Values above a thousand years are reduced to that, so that the
+    /// end remains a date that every client can parse.
     func time(_ refusal: String) throws(ConfigurationError) -> Double {
         guard let number = numberValue, number > 0, number.isFinite else { throw ConfigurationError(refusal) }
         return min(number, Self.longestTime)
     }
 
-    /// A thousand years, in seconds.
+    /// A thousand years in seconds.
     static let longestTime: Double = 31_557_600_000
 }

@@ -1,8 +1,9 @@
 import JSON
 
-/// Every option: parse-server's by its names, and Roost's own. Flags, environment, file, help and documents follow it.
+/// All options: parse-server's with their names, and Roost's own. Flags, variables, `--help` and docs are derived from
+/// it.
 public enum OptionTable {
-    /// The options by what they are about, in the order in which help and documents show them.
+    /// The options by topic, in the order of `--help` and docs/configuration.md.
     package static let sections: [(title: String, options: [OptionDefinition])] = [
         ("Roost's own", roost), ("Essential", essential), ("Keys and access", access), ("Declared classes", [schema]),
         ("Users and sessions", users), ("Sign-in by others", signIn), ("Cloud code", webhooks),
@@ -13,18 +14,17 @@ public enum OptionTable {
         ("Reports", [security]), ("Not built", unbuilt), ("Without effect", ignored),
     ]
 
-    /// All options, in that order.
+    /// All options in the order of ``sections``.
     public static let all: [OptionDefinition] = sections.flatMap(\.options)
 
     package static let required: Set<String> = ["appId", "masterKey"]
 
-    /// The option of a name.
     public static func find(_ name: String) -> OptionDefinition? { byName[name] }
 
-    /// The names of all environment variables that configure the server, those of members of options included.
+    /// The names of all environment variables that configure the server, including those of members.
     public static let variables = Set(all.map(\.environment) + MemberVariables.all.flatMap(\.names))
 
-    /// The option that a key at another place belongs to, or nil if no option has a member of that name.
+    /// Returns the option that has a member of this name, to suggest it for a misplaced key.
     static func owner(of member: String) -> OptionDefinition? {
         all.first { option in
             option.support == .built && option.members.contains { $0.support == .built && $0.name == member }
@@ -33,7 +33,7 @@ public enum OptionTable {
 
     private static let byName = Dictionary(uniqueKeysWithValues: all.map { ($0.name, $0) })
 
-    /// What holds where no option says otherwise, for the presets 4 to 9.
+    /// The default configurations of presets 4 to 9.
     static let defaults = (4...9).map(Configuration.init(preset:))
 
     private static let roost: [OptionDefinition] =

@@ -1,34 +1,33 @@
 import JSON
 
-/// What an option is set to, and by what; without secrets.
+/// The current value of an option and its source, without secrets.
 public struct Setting: Sendable {
-    /// What says what an option is set to: the last of them that says something.
+    /// The source of an option's value, in order of precedence.
     public enum Source: String, Sendable {
         case flag, environment, file, preset, `default`
     }
 
-    /// The option, and what it is about.
+    /// The name of the option, and the title of its section.
     public let name: String, group: String
-    /// What it is set to; nil for a secret that is set, and for what has no value.
+    /// The current value, or nil if it is secret or not set.
     public let value: JSONValue?
-    /// What it would be otherwise, in words.
+    /// The default in words, or nil if it isn't shown.
     public let defaultWords: String?
-    /// A value to start from where none is shown: what the mails of a mail adapter say, or an example. nil for most options.
+    /// A value to start editing from: a mail adapter's texts, or an example. Nil for most options.
     public let example: JSONValue?
-    /// Whether a value is there and not shown.
+    /// Whether the option is set but its value is secret.
     public let isSecret: Bool
-    /// What says so.
     public let source: Source
-    /// The flag or the variables of the environment that say so.
+    /// The flag or the environment variables that set the option.
     public let from: [String]
-    /// What the option is for.
+    /// The meaning of the option in one line.
     public let meaning: String
-    /// Whether it has an effect.
+    /// Whether the server supports the option.
     public let isBuilt: Bool
 
-    /// All options.
+    /// Returns the settings of all options.
     ///
-    /// - Parameter given: What the options that are given are set to, by their names.
+    /// - Parameter given: The values that are set explicitly, by option name.
     static func all(_ given: [String: Given], preset: Int) -> [Setting] {
         OptionTable.sections.flatMap { section in
             section.options.map { option in
@@ -53,12 +52,12 @@ public struct Setting: Sendable {
         return OptionDefinition.examples[option.name].flatMap { try? JSONValue(parsing: Array($0.utf8)) }
     }
 
-    /// Members of a mail adapter's options that hold no credentials.
+    /// Members of a mail adapter's options that contain no credentials.
     private static let mailMembers: Set<Name> = [
         "from", "replyTo", "templates", "placeholders", "userFields", "localeField", "localeFromRequest",
     ]
 
-    /// A mail adapter with what its mails say. Its other options may be secrets, whatever they are called.
+    /// Masks all options of a mail adapter except its texts, since any other option may be a secret.
     private static func mailTexts(_ value: JSONValue) -> JSONValue {
         guard var adapter = value.objectValue else { return .string(mask) }
         if let options = adapter["options"]?.objectValue {
@@ -80,7 +79,7 @@ public struct Setting: Sendable {
             (self.value, self.source, self.from) = (value, source, from)
         }
 
-        /// The same with what the option has come to.
+        /// Returns a copy with the normalized value.
         func with(_ value: JSONValue) -> Given {
             var given = self
             given.value = value
@@ -88,10 +87,10 @@ public struct Setting: Sendable {
         }
     }
 
-    /// Options that say names of fields, which are no secrets whatever they are called.
+    /// Options that contain field names, which are not secret even if they look like it.
     private static let named: Set<String> = ["protectedFields", "requestKeywordDenylist", "userSensitiveFields"]
 
-    /// Options beside numbers and switches whose values are no secrets. What is not named here is not shown.
+    /// Options, in addition to numbers and Booleans, whose values are not secret. All others are hidden.
     private static let shown: Set<String> = [
         "consoleFolder", "dataDir", "filesDirectory", "classDefinitions", "indexAdvice", "appId", "serverURL",
         "publicServerURL", "host", "mountPath", "trustedCertificates", "appName", "cloud", "cloudNode",
@@ -109,10 +108,10 @@ public struct Setting: Sendable {
         "security", "https",
     ]
 
-    /// Parts of names of members whose values are not shown.
+    /// A member's value is masked if its name contains one of these words.
     private static let secretParts = ["key", "secret", "password", "token", "passphrase", "uri", "url", "header"]
 
-    /// A value in which members with secrets are `•••`, and addresses name no user.
+    /// Returns the value with secret members masked and credentials removed from URLs.
     static func withoutSecrets(_ value: JSONValue) -> JSONValue {
         switch value {
         case .string(let text): .string(withoutUser(text))
@@ -130,10 +129,10 @@ public struct Setting: Sendable {
         }
     }
 
-    /// What stands in the place of a secret.
+    /// The replacement for a secret.
     package static let mask = "•••"
 
-    /// An address without user, password and query.
+    /// Returns the URL with its credentials masked and its query and fragment removed.
     package static func withoutUser(_ text: String) -> String {
         guard let scheme = text.firstRange(of: "://") else { return text }
         let rest = text[scheme.upperBound...].prefix { $0 != "?" && $0 != "#" }
@@ -144,6 +143,6 @@ public struct Setting: Sendable {
 }
 
 extension Configuration {
-    /// All options with what they are set to, and by what; without secrets.
+    /// The current values of all options and their sources, without secrets.
     public var settings: [Setting] { Setting.all(given, preset: preset) }
 }

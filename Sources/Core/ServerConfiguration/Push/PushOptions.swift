@@ -23,9 +23,9 @@ extension OptionTable {
 }
 
 extension Configuration {
-    /// How notifications are sent.
+    /// The option `push`: the push services and the push queue.
     public struct Push: Sendable {
-        /// A service that takes notifications for a type of device.
+        /// A push service for one type of device.
         public enum Service: Sendable {
             case apple(ApplePush)
             case firebase(FirebasePush)
@@ -33,24 +33,26 @@ extension Configuration {
             case expo(ExpoPush)
         }
 
-        /// The services of each type of device, in the order in which they are tried.
+        /// The services by device type, in the order in which they are tried.
         public internal(set) var services: [Name: [Service]] = [:]
-        /// How many devices of a type a process sends to at once.
+        /// The number of devices of a type that a process sends to at once.
         public internal(set) var batchSize = 500
-        /// Whether this process sends; otherwise it only stores what others send.
+        /// Whether this process sends pushes. Otherwise it only enqueues them.
         public internal(set) var isSent = true
-        /// Whether what a process that died had begun to send is given up, and not sent once more.
+        /// Whether notifications that a crashed process may already have sent are abandoned instead of sent again.
         public internal(set) var isAtMostOnce = false
-        /// Whether device tokens that their service calls dead are removed.
+        /// Whether device tokens that the service reports as invalid are removed.
         public internal(set) var cleansTokens = true
-        /// How many days ahead a notification may be scheduled; nil for any number.
+        /// The maximum number of days that a push can be scheduled ahead, or nil for no limit.
         public internal(set) var maxScheduleDays: Double?
-        /// After how many days rows of pushes that have ended are removed; nil for never.
+        /// The number of days after which rows of finished pushes are deleted, or nil to retain them.
         public internal(set) var keepStatusDays: Double?
-        /// Where relative paths of keys begin: the folder of the configuration file.
+        /// The folder that relative paths of keys are resolved in.
         public internal(set) var folder = "."
 
-        /// Reads the option; throws `ConfigurationError` with the text that says what cannot work.
+        /// Reads the option.
+        ///
+        /// - Throws: `ConfigurationError` for unsupported services and invalid settings.
         init(json: JSONObject) throws(ConfigurationError) {
             var options = json
             if let adapter = options.removeValue(forKey: "adapter"), !adapter.isNull {
@@ -129,7 +131,7 @@ extension Configuration {
             }
         }
 
-        /// The options of parse-server's own adapter; others are not built in.
+        /// Returns the options of parse-server's own push adapter. Other adapters are rejected.
         private static func options(ofAdapter adapter: JSONValue) throws(ConfigurationError) -> JSONObject {
             let name = adapter.stringValue ?? adapter["module"]?.stringValue ?? ""
             guard name.hasSuffix("push-adapter"), !name.contains("onesignal"), !name.contains("sns") else {
@@ -141,7 +143,6 @@ extension Configuration {
             return adapter["options"]?.objectValue ?? [:]
         }
 
-        /// Whether there is a service for a type of device.
         public func serves(_ type: Name) -> Bool { services[type]?.isEmpty == false }
     }
 }

@@ -1,74 +1,70 @@
 import JSON
 
-/// An app, or several, at Apple's push service.
+/// Credentials and settings for Apple's push service (APNs).
 public struct ApplePush: Sendable {
-    /// By what the server says who it is. Keys are paths, PEM texts or these in Base64.
+    /// The credentials. Keys and certificates are paths, PEM texts or Base64-encoded PEM texts.
     public enum Identity: Sendable {
-        /// A signing key: its text, its id, and the team that it belongs to.
+        /// A signing key with its id and the id of its team.
         case token(key: String, keyId: String, teamId: String)
-        /// A certificate with its key in one PKCS#12 file.
+        /// A PKCS#12 file that contains a certificate and its key.
         case archive(String, passphrase: String?)
-        /// A certificate, and its key.
         case certificate(String, key: String, passphrase: String?)
     }
 
-    /// By what the server says who it is.
     public var identity: Identity
-    /// The bundle id of the app; nil for whichever app the installation names.
+    /// The app's bundle id, or nil to use that of each installation.
     public var topic: String?
-    /// Whether it is the service for apps from the store.
+    /// Whether to use the production environment instead of the sandbox.
     public var isProduction: Bool
-    /// The host.
     public var host: String
-    /// The port.
     public var port: Int
-    /// The file of a further authority, PEM; nil for none.
+    /// The path of a PEM file with an additional certificate authority, or nil.
     public var authority: String?
-    /// Whether the certificate of the service is checked.
+    /// Whether the service's certificate is verified.
     public var checksCertificate: Bool
-    /// How long an answer may take, in milliseconds.
+    /// The time limit of a request in milliseconds.
     public var timeLimit: Int
 }
 
-/// A project at Firebase.
+/// A Firebase project.
 public struct FirebasePush: Sendable {
-    /// The service account as JSON, or a path of it.
+    /// The service account as JSON or as the path of its file.
     public var account: JSONValue
-    /// The address of the service.
+    /// The base URL of the service.
     public var endpoint: String
-    /// Whether a notification is made of title and alert, for apps that do not use a Parse SDK.
+    /// Whether the message contains a notification with title and alert, for apps without a Parse SDK.
     public var makesNotifications: Bool
-    /// Whether the devices are Apple's.
+    /// Whether the devices are Apple devices.
     public var isForApple: Bool
-    /// Whether Firebase is asked in trial runs what it would do.
+    /// Whether dry runs call Firebase with `validate_only`.
     public var asksInTrials = false
 }
 
-/// A sender of web push.
+/// The VAPID credentials and settings of web push.
 public struct WebPush: Sendable {
-    /// Who is to be written to about problems: `mailto:` or `https:`.
+    /// The operator's contact, a `mailto:` or `https:` URL.
     public var subject: String
-    /// The public key, in Base64 for URLs.
+    /// The public key in URL-safe Base64.
     public var publicKey: String
-    /// The private key, in Base64 for URLs.
+    /// The private key in URL-safe Base64.
     public var privateKey: String
-    /// How long the service keeps a notification, in seconds.
+    /// The time in seconds that the service stores an undelivered notification.
     public var timeToLive: Int
-    /// How urgent notifications are; nil for the service's default.
+    /// The urgency of notifications, or nil for the service's default.
     public var urgency: String?
-    /// Hosts that tokens may name besides the known services; `*.` stands for any name before the rest.
+    /// Allowed endpoint hosts in addition to the known services. `*.` matches any subdomain.
     public var allowedHosts: [String]
 }
 
-/// A project at Expo.
+/// An Expo project.
 public struct ExpoPush: Sendable {
-    /// The token that says who sends; nil for none.
+    /// The access token, or nil if the project requires none.
     public var accessToken: String?
-    /// The address of the service.
+    /// The base URL of the service.
     public var endpoint: String
 }
 
-/// Reads the services as their users have written them.
+/// Reads the options of push services.
 enum PushServiceReader {
     static func entries(_ value: JSONValue) -> [JSONValue] { value.arrayValue ?? [value] }
 
@@ -152,7 +148,7 @@ enum PushServiceReader {
             urgency: text(entry, "urgency"), allowedHosts: entry["allowHosts"]?.names.map(\.text) ?? [])
     }
 
-    /// The address of a service, which deployments change to test.
+    /// Returns the base URL of a service. Deployments override it for tests.
     static func endpoint(_ entry: JSONObject, _ fallback: String, _ option: String) throws(ConfigurationError)
         -> String
     {
@@ -180,7 +176,7 @@ enum PushServiceReader {
 }
 
 extension JSONValue {
-    /// What an entry says besides its keys, for a message to the operator.
+    /// The entry with its credentials masked, for error messages.
     fileprivate var redacted: String {
         guard var entry = objectValue else { return text }
         for key in ["token", "pfx", "p12", "cert", "key", "passphrase"] where entry[Name(key)] != nil {

@@ -1,7 +1,6 @@
 import JSON
 
 extension OptionTable {
-    /// Keys, and what their holders may do.
     static let access: [OptionDefinition] = [
         .text(
             "maintenanceKey", "PARSE_SERVER_MAINTENANCE_KEY", \.maintenanceKey,
@@ -46,7 +45,7 @@ extension OptionTable {
         .flag(
             "allowCustomObjectId", "PARSE_SERVER_ALLOW_CUSTOM_OBJECT_ID", \.allowCustomObjectId,
             "Allows clients to choose ids"),
-        // The tables of relations, parse-server's as well, have columns of 120 characters for ids.
+        // Columns for object ids in join tables have 120 characters, parse-server's as well.
         .whole(
             "objectIdSize", "PARSE_SERVER_OBJECT_ID_SIZE", \.objectIdSize, in: 1...120,
             "The length of generated ids, 120 at most"),
@@ -117,22 +116,22 @@ extension OptionTable {
 }
 
 extension Configuration {
-    /// What becomes of installations that share a device token with one that is written.
+    /// The handling of installations that share a device token with a saved one.
     public struct Installations: Sendable {
-        /// What becomes of the rows that lose.
+        /// The action on the losing rows.
         public enum Action: String, Sendable, CaseIterable {
-            /// They are removed.
+            /// Deletes the rows.
             case delete
-            /// They stay, without the value that they share.
+            /// Retains the rows, without the shared value.
             case update
         }
 
-        /// Which of two rows stays when one has the installation id and the other the token.
+        /// The row that wins if one has the installation id and the other the device token.
         public enum KeptRow: String, Sendable, CaseIterable {
             case deviceToken, installationId
         }
 
-        /// Whether only rows that the caller may change lose.
+        /// Whether only rows that the caller may change can lose.
         public var enforcesCaller = false
         public var action = Action.delete
         public var kept = KeptRow.deviceToken

@@ -1,4 +1,4 @@
-/// A list of IP addresses and networks, such as the option `masterKeyIps` has.
+/// A list of IP addresses and networks, such as the option `masterKeyIps`.
 ///
 /// `0.0.0.0/0` and `0.0.0.0` match every IPv4 address; `::/0`, `::` and `::0` match every IPv6 address. A client at an
 /// IPv4-mapped address (`::ffff:10.0.0.1`) counts as IPv6 for those entries, and as IPv4 for all others. An IPv4-mapped
@@ -6,7 +6,6 @@
 public struct AddressList: Sendable, Equatable {
     /// An entry that is neither an address nor a network.
     public struct InvalidEntry: Error, Sendable, Equatable {
-        /// The entry as it was given.
         public var entry: String
     }
 
@@ -28,7 +27,7 @@ public struct AddressList: Sendable, Equatable {
 
     /// Reads a list of addresses and networks in CIDR notation.
     ///
-    /// - Throws: ``InvalidEntry`` for the first one that is neither.
+    /// - Throws: ``InvalidEntry`` for the first invalid entry.
     public init(_ entries: [String]) throws(InvalidEntry) {
         for entry in entries {
             switch entry {
@@ -39,12 +38,11 @@ public struct AddressList: Sendable, Equatable {
         }
     }
 
-    /// Whether an address is in the list. Something that is no address never is.
+    /// Whether the list contains an address. False if the text is not an address.
     public func contains(_ text: String) -> Bool {
         IPAddress(text).map(contains) ?? false
     }
 
-    /// Whether an address is in the list.
     public func contains(_ address: IPAddress) -> Bool {
         if address.isVersion4 ? everyVersion4 : everyVersion6 { return true }
         let forms = [address, address.mappedVersion4].compactMap { $0 }
@@ -53,8 +51,8 @@ public struct AddressList: Sendable, Equatable {
         }
     }
 
-    /// Whether every IPv4 address, or every IPv6 address, is in the list, however that is written: as one network, or as
-    /// several that together leave nothing out. IPv4 addresses in IPv6 clothing are every IPv4 address, too.
+    /// Whether the list contains every IPv4 or every IPv6 address, in one network or in several. All IPv4-mapped
+    /// addresses count as every IPv4 address.
     public var admitsEverybody: Bool {
         if everyVersion4 || everyVersion6 { return true }
         let version4 = networks.filter(\.prefix.isVersion4).map(\.range)
@@ -64,7 +62,7 @@ public struct AddressList: Sendable, Equatable {
             || Self.covers(mapped...(mapped | UInt128(UInt32.max)), version6)
     }
 
-    /// Whether some ranges leave nothing of another out.
+    /// Whether the ranges together cover the whole range.
     private static func covers(_ whole: ClosedRange<UInt128>, _ ranges: [ClosedRange<UInt128>]) -> Bool {
         var next = whole.lowerBound
         for range in ranges.sorted(by: { $0.lowerBound < $1.lowerBound }) {

@@ -1,26 +1,28 @@
 import JSON
 
 extension Configuration {
-    /// Who else has a master key, and which changes are kept.
+    /// The admin keys and the audit log.
     public struct Audit: Sendable {
-        /// The SHA-256 of further master keys, by who has them.
+        /// The SHA-256 hashes of further master keys, by owner.
         public var adminKeys: [String: [UInt8]] = [:]
         /// The recorded changes, made with the master key, an administrator's key or the maintenance key.
         public var events: Set<AuditEvent> = []
 
-        /// No further key, and no changes.
+        /// Creates settings without admin keys and recorded changes.
         public init() {}
     }
 
-    /// Changes that are kept with the name of the key.
+    /// A kind of change that the audit log records.
     public enum AuditEvent: String, CaseIterable, Sendable {
-        /// Of objects, and what has no other name here.
+        /// Changes of objects, and all changes without their own kind.
         case write
-        /// Of classes and their permissions.
+        /// Changes of classes and their permissions.
         case schema
         case config, hooks, role, file
 
-        /// Reads the option; throws `ConfigurationError` for a word that is none of them.
+        /// Reads the option `audit.events`.
+        ///
+        /// - Throws: `ConfigurationError` for an unknown kind.
         static func read(_ value: JSONValue, _ name: String) throws(ConfigurationError) -> Set<AuditEvent> {
             var events: Set<AuditEvent> = []
             for word in value.arrayValue?.compactMap(\.stringValue) ?? [] {
@@ -33,7 +35,7 @@ extension Configuration {
         }
     }
 
-    /// Reads keys of administrators.
+    /// Reads the option `adminKeys`.
     ///
     /// - Throws: `ConfigurationError` for a value that isn't a SHA-256, and for reserved names.
     static func adminKeys(_ value: JSONValue) throws(ConfigurationError) -> [String: [UInt8]] {

@@ -1,20 +1,20 @@
 import Encoding
 import JSON
 
-/// The origin of a request.
+/// The address of a client.
 public struct ClientAddress: Sendable, Equatable {
     /// The client's IP address as trusted proxies report it, for limits, logs and cloud code.
     public let text: String
     /// The address that address lists and local exemptions are checked against.
     ///
     /// With `trustProxy: true` it is the last address of `X-Forwarded-For`, which the nearest proxy added; clients can
-    /// forge all others. A loopback address in that field doesn't make a client local, so it becomes ``unknown``.
+    /// forge all others. A loopback address in that header doesn't make a client local, so it becomes ``unknown``.
     public let vouched: String
 
     /// The address of a client that no proxy vouches for. Only lists of all IPv4 addresses match it.
     static let unknown = "0.0.0.0"
 
-    /// The address of a client without a proxy.
+    /// Creates the address of a client that connects without a proxy.
     public init(_ peer: String) {
         text = peer
         vouched = peer
@@ -38,7 +38,7 @@ public struct ClientAddress: Sendable, Equatable {
         vouched = IPAddress(nearest)?.isLoopback == true ? Self.unknown : nearest
     }
 
-    /// The nearest address that is not a trusted proxy; the farthest one if all are trusted.
+    /// Returns the nearest address that is not a trusted proxy, or the farthest if all are trusted.
     private static func client(_ peer: String, _ hops: [String], _ trust: Configuration.TrustProxy) -> String {
         var client = peer
         for (index, hop) in hops.enumerated() {
@@ -50,7 +50,7 @@ public struct ClientAddress: Sendable, Equatable {
         return client
     }
 
-    /// `1.2.3.4:80` and `[::1]:80` without the port.
+    /// Returns `1.2.3.4:80` or `[::1]:80` without the port.
     private static func withoutPort(_ text: Substring) -> String? {
         if text.hasPrefix("["), let end = text.firstIndex(of: "]") {
             return String(text[text.index(after: text.startIndex)..<end])

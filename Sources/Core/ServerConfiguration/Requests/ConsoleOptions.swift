@@ -2,7 +2,6 @@ import Encoding
 import JSON
 
 extension OptionTable {
-    /// The administration page.
     static let console: [OptionDefinition] = [
         OptionDefinition(
             "console", "ROOST_CONSOLE", .object,
@@ -36,51 +35,49 @@ extension OptionTable {
 }
 
 extension Configuration {
-    /// The administration page: who is let in, and how.
+    /// The option `console`: access to the administration page.
     public struct Console: Sendable {
-        /// To whom the page is open.
+        /// The clients that can open the page.
         public enum Reach: Sendable, Equatable {
             /// Browsers on this machine, unless a header names a proxy.
             case thisMachine
-            /// The addresses of the list.
+            /// Clients whose address is in ``addresses``.
             case addresses
-            /// No client.
+            /// No clients.
             case closed
         }
 
-        /// How a session begins.
+        /// The ways to sign in.
         public enum SignIn: String, Sendable, CaseIterable {
-            /// With a name, the master key, or a ticket.
+            /// With an operator's name, the master key or a ticket.
             case operators
-            /// The same, for development: ticket sessions aren't asked again, and requests are counted.
+            /// The same, for development: sessions opened by a ticket don't confirm actions that can't be undone, and
+            /// requests are counted for charts.
             case thisMachine
         }
 
-        /// To whom the page is open.
         public var reach = Reach.thisMachine
         /// The path of the page, without a trailing slash.
         public var path = "/console"
-        /// Addresses and networks from which it may be opened, where ``reach`` is ``Reach/addresses``.
+        /// Addresses and networks that can open the page if ``reach`` is ``Reach/addresses``.
         public var addresses = Configuration.thisMachine
-        /// Names under which it may be opened besides those of this machine and of `publicServerURL`.
+        /// Allowed host names in addition to those of this machine and of `publicServerURL`.
         public var hosts: [String] = []
-        /// How a session begins.
         public var signIn = SignIn.operators
-        /// Whether other machines may open it without TLS.
+        /// Whether other machines can open the page without TLS.
         public var allowsPlainHTTP = false
-        /// After how many seconds without a request a session ends.
+        /// The time in seconds without a request after which a session ends.
         public var sessionLength = 43_200
-        /// For how many days it is kept who changed what.
+        /// The number of days that the console's audit log is retained.
         public var auditDays = 90
-        /// The folder of the backups that are made with it; nil where none are.
+        /// The folder of backups made with the console, or nil to disable them.
         public var backupFolder: String?
 
-        /// Opens the page to browsers on this machine.
         init() {}
 
-        /// A path without trailing slash.
+        /// Returns the path without a trailing slash.
         ///
-        /// - Throws: `ConfigurationError` for what cannot stand in the addresses of the page, or is the root.
+        /// - Throws: `ConfigurationError` for the root, and for components that need escaping.
         static func path(_ text: String, _ name: String) throws(ConfigurationError) -> String {
             let components = text.split(separator: "/")
             let isPlain = components.allSatisfy { component in
@@ -91,9 +88,10 @@ extension Configuration {
             return components.map { "/" + $0 }.joined()
         }
 
-        /// Checks it beside the other options.
+        /// Checks the option against others.
         ///
-        /// - Throws: `ConfigurationError` where it would open the data to others, or lies where the interface is.
+        /// - Throws: `ConfigurationError` if it would expose the data to other machines, or if the page's path contains
+        ///   the API.
         func check(_ configuration: Configuration) throws(ConfigurationError) {
             guard reach != .closed else { return }
             if (configuration.mount + "/").hasPrefix(path + "/") {
@@ -126,7 +124,7 @@ extension Configuration {
             host == "localhost" || IPAddress(host)?.isLoopback == true
         }
 
-        /// Whether an address is one of this machine alone.
+        /// Whether a URL is valid only on this machine.
         private static func isOfThisMachine(_ url: String) -> Bool {
             guard let scheme = url.firstRange(of: "://") else { return false }
             let authority = url[scheme.upperBound...].prefix { $0 != "/" }

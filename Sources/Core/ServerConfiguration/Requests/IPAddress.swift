@@ -1,14 +1,13 @@
 import Encoding
 
-/// An IP address of either family, as bytes.
+/// An IPv4 or IPv6 address.
 public struct IPAddress: Sendable, Hashable {
-    /// Four bytes (IPv4) or sixteen (IPv6), the most significant first.
+    /// Four bytes (IPv4) or sixteen (IPv6), in network order.
     public let bytes: [UInt8]
 
-    /// Whether it is an IPv4 address.
     public var isVersion4: Bool { bytes.count == 4 }
 
-    /// The IPv4 address inside an IPv6 one of the form `::ffff:1.2.3.4`; nil for others.
+    /// The IPv4 address inside an IPv4-mapped one such as `::ffff:1.2.3.4`, or nil for other addresses.
     public var mappedVersion4: IPAddress? {
         guard bytes.count == 16, bytes[..<10].allSatisfy({ $0 == 0 }), bytes[10] == 0xFF, bytes[11] == 0xFF else {
             return nil
@@ -16,7 +15,7 @@ public struct IPAddress: Sendable, Hashable {
         return IPAddress(bytes: Array(bytes[12...]))
     }
 
-    /// Whether it is a loopback address: in `127.0.0.0/8`, also IPv4-mapped, or `::1`.
+    /// Whether the address is in `127.0.0.0/8`, also IPv4-mapped, or `::1`.
     public var isLoopback: Bool {
         let plain = mappedVersion4 ?? self
         return plain.isVersion4
@@ -27,7 +26,7 @@ public struct IPAddress: Sendable, Hashable {
         self.bytes = bytes
     }
 
-    /// Reads an address in its usual text form, without port; an IPv6 zone (`%eth0`) is ignored.
+    /// Parses an address without a port, or returns nil. An IPv6 zone (`%eth0`) is ignored.
     public init?(_ text: some StringProtocol) {
         guard text.utf8.count <= 64 else { return nil }
         let parsed = text.contains(":") ? Self.version6(text) : Self.version4(text)
@@ -71,7 +70,7 @@ public struct IPAddress: Sendable, Hashable {
         return head + Array(repeating: 0, count: 16 - head.count - tail.count) + tail
     }
 
-    /// The bytes of groups separated by colons, of which the last may be an IPv4 address.
+    /// Returns the bytes of groups separated by colons. The last group may be an IPv4 address.
     private static func groups(_ text: some StringProtocol) -> [UInt8]? {
         guard !text.isEmpty else { return [] }
         let parts = text.split(separator: ":", omittingEmptySubsequences: false)

@@ -1,9 +1,9 @@
 import JSON
 
-/// What written data may not contain.
+/// Rules for keys and values that written data must not contain.
 public struct KeywordRules: Sendable {
     private let rules: [KeywordRule]
-    /// The fewest bytes of a key that any of the rules can be about. Most keys have fewer.
+    /// The shortest key, in bytes, that any rule can match. Most keys are shorter and need no check.
     private let shortestKey: Int
 
     init(_ forms: [JSONValue]) {
@@ -15,19 +15,18 @@ public struct KeywordRules: Sendable {
         ["key": "_bsontype", "value": "Code"], ["key": "constructor"], ["key": "__proto__"],
     ])
 
-    /// Whether nothing is denied.
     public var isEmpty: Bool { rules.isEmpty }
 
-    /// The first rule that a member of an object breaks, in the form in which it was given; nil when it breaks none.
+    /// Returns the first rule that a member of an object breaks, in its original form, or nil if it breaks none.
     public func broken(byKey key: String, value: JSONValue) -> JSONValue? {
         guard key.utf8.count >= shortestKey else { return nil }
         return rules.first { $0.matches(key: key, value: value) }?.json
     }
 }
 
-/// A key, a value or both that written data may not contain. Texts are regular expressions.
+/// A key, a value or both that written data must not contain. Texts are regular expressions.
 private final class KeywordRule: Sendable {
-    /// The rule as it was given, for the error's text.
+    /// The rule in its original form, for the error's text.
     let json: JSONValue
     private let key: Part?
     private let value: Part?
@@ -61,7 +60,7 @@ private final class KeywordRule: Sendable {
         value = json["value"].map(Part.init)
     }
 
-    /// The fewest bytes of a key that the rule can be about.
+    /// A lower bound of the length, in bytes, of keys that match.
     var shortestKey: Int {
         switch key {
         case .pattern(let pattern): pattern.shortestText
@@ -69,7 +68,6 @@ private final class KeywordRule: Sendable {
         }
     }
 
-    /// Whether a member of an object breaks the rule.
     func matches(key: String, value: JSONValue) -> Bool {
         if self.key == nil && self.value == nil { return false }
         return (self.key?.fits(key) ?? true) && (self.value?.fits(value) ?? true)

@@ -1,20 +1,20 @@
 import JSON
 
 extension Configuration {
-    /// Which proxies are believed about the client's address (`X-Forwarded-For` and its relatives).
+    /// The proxies whose report of the client's address is trusted (`X-Forwarded-For` and similar headers).
     public enum TrustProxy: Sendable, Equatable {
-        /// None: the client is the peer at the other end of the connection.
+        /// No proxy: the client is the connection's other end.
         case noProxy
-        /// Every one: the client is the first address in the list.
+        /// Every proxy: the client is the first address in the header.
         case everybody
-        /// That many, counted from this server outwards.
+        /// A number of proxies, counted from the server outwards.
         case hops(Int)
-        /// Those at these addresses and networks.
+        /// The proxies at these addresses and in these networks.
         case addresses(AddressList)
 
-        /// Reads the names that Express knows (`loopback`, `linklocal`, `uniquelocal`), addresses and networks.
+        /// Reads Express's names (`loopback`, `linklocal`, `uniquelocal`), addresses and networks.
         ///
-        /// - Throws: The first entry that is none of them.
+        /// - Throws: `InvalidEntry` for the first invalid entry.
         public init(list: [String]) throws(AddressList.InvalidEntry) {
             let named = [
                 "loopback": ["127.0.0.1/8", "::1/128"],
@@ -24,9 +24,9 @@ extension Configuration {
             self = list.isEmpty ? .noProxy : .addresses(try AddressList(list.flatMap { named[$0] ?? [$0] }))
         }
 
-        /// Reads the option `trustProxy`; nil where it says nothing.
+        /// Reads the option `trustProxy`, or returns nil to leave the default.
         ///
-        /// - Throws: `ConfigurationError` for what is no address.
+        /// - Throws: `ConfigurationError` for an invalid value or address.
         init?(_ value: JSONValue, _ name: String) throws(ConfigurationError) {
             let list: [String]
             switch value {
@@ -52,13 +52,13 @@ extension Configuration {
 
         private static let allowed = "true, a number of proxies or a list of addresses, for example [\"10.0.0.0/8\"]"
 
-        /// Whether the other end of a connection is a proxy that is believed.
+        /// Whether the connection's other end is a trusted proxy.
         public func trusts(peer: String) -> Bool {
             if case .noProxy = self { return false }
             return IPAddress(peer).map { trusts($0, hop: 0) } ?? false
         }
 
-        /// Whether a proxy is believed that stands so many others away from this server.
+        /// Whether a proxy is trusted. `hop` is the number of proxies between it and the server.
         public func trusts(_ address: IPAddress, hop: Int) -> Bool {
             switch self {
             case .noProxy: false
@@ -71,23 +71,21 @@ extension Configuration {
 }
 
 extension Configuration {
-    /// By what the server speaks TLS.
+    /// The certificate and key for TLS.
     public struct HTTPS: Sendable, Equatable {
-        /// The PEM file of the certificate and of those that lead to its authority.
+        /// The path of the PEM file with the certificate and its chain.
         public var certificate: String
-        /// The PEM file of its key.
+        /// The path of the PEM file with the key.
         public var key: String
 
-        /// Names files.
         public init(certificate: String, key: String) {
             self.certificate = certificate
             self.key = key
         }
 
-        /// Reads the option.
+        /// Reads the option, or returns nil if it is empty.
         ///
-        /// - Returns: nil where nothing is asked for.
-        /// - Throws: `ConfigurationError` when one of the files is not named.
+        /// - Throws: `ConfigurationError` if one of the paths is missing.
         init?(json: JSONValue) throws(ConfigurationError) {
             guard let object = json.objectValue, object.values.contains(where: { !$0.isNull }) else { return nil }
             func path(_ key: Name) throws(ConfigurationError) -> String {
@@ -100,6 +98,6 @@ extension Configuration {
         }
     }
 
-    /// The scheme of the server's own addresses.
+    /// The scheme of the server's own URLs.
     public var scheme: String { https == nil ? "http" : "https" }
 }

@@ -1,51 +1,49 @@
 public import JSON
 
-/// How many requests of a kind there may be in a time: one element of the option `rateLimit`, or what cloud code
+/// A limit on the number of requests per time window: an element of the option `rateLimit`, or a limit that cloud code
 /// declares.
 public struct RateLimit: Sendable {
-    /// Which requests are counted together.
+    /// The requests that share a count.
     public enum Zone: String, Sendable {
         case ip, session, user, global
     }
 
-    /// Whose requests are not counted.
+    /// The clients whose requests are not counted.
     public enum Exemption: Sendable {
         case noCaller
-        /// This machine's own, as parse-server has it.
+        /// Clients on this machine, as in parse-server.
         case thisMachine
-        /// Those of addresses that no client on the internet has: a proxy that is not named in `trustProxy` would make
-        /// all clients one.
+        /// Clients at private addresses. Such an address may belong to a proxy that `trustProxy` doesn't include, and
+        /// would count all of its clients as one.
         case privateNetworks
     }
 
-    /// The text of the refusal.
+    /// The error message for requests beyond the limit.
     public var message = "Too many requests."
-    /// How many milliseconds a count lasts.
+    /// The length of the window in milliseconds.
     public let window: Int
-    /// How many requests are served meanwhile.
+    /// The maximum number of requests per window.
     public let count: Int
-    /// The methods, in capitals; nil for all.
+    /// The methods in upper case, or nil for all.
     public var methods: Set<String>?
-    /// Which requests are counted together.
     public var zone = Zone.ip
-    /// Whose requests are not counted.
     public var exemption = Exemption.thisMachine
-    /// Whether requests with the master key are counted.
     public var includesMasterKey = false
-    /// The first component of every path that it concerns, in small letters; nil where it may be any.
+    /// The first component of every matching path in lower case, or nil if it varies.
     public let firstName: Name?
-    /// Whether a request that overrides its method counts as the method that it is, too, so that none slips past.
+    /// Whether a request with an overridden method also counts as its original method, so that overriding can't bypass
+    /// the limit.
     public var countsOverridden = true
     private let path: String
     private let paths: Paths
 
     private enum Paths {
         case matching(RegularExpression)
-        /// One path, and those below it where they count.
+        /// A literal path, and optionally the paths below it.
         case named(String, includesBelow: Bool)
     }
 
-    /// Makes a limit that counts for each address; returns nil for what is no pattern of paths.
+    /// Creates a limit per address, or returns nil if the path is not a valid pattern.
     init?(path: String, count: Int, window: Int) {
         guard let source = RoutePattern.regularExpression(path),
             let expression = RegularExpression(source, ignoresCase: true)
@@ -57,21 +55,21 @@ public struct RateLimit: Sendable {
         firstName = RoutePattern.firstName(path).map { Name($0) }
     }
 
-    /// Makes a limit on what has a name, which counts for each address.
+    /// Creates a limit per address on a function, a class or another named subject.
     init(_ subject: RateLimitSubject, count: Int, window: Int) {
-        // What is no pattern begins as none does.
+        // A prefix that no pattern begins with, so that identities differ.
         path = "=\(subject.path)\(subject.includesBelow ? "/" : "")"
         paths = .named(subject.path, includesBelow: subject.includesBelow)
         self.count = count
         self.window = window
         methods = subject.methods
-        // Methods of what is declared are those that are carried out.
+        // Methods of declared limits are compared with the executed method.
         countsOverridden = false
         let first = subject.path.utf8.split(separator: UInt8(ascii: "/")).first
         firstName = first.map { Name(String(Substring($0)).lowercased()) }
     }
 
-    /// Whether the limit is about a path, which begins with a slash and ends with none.
+    /// Whether the limit applies to a path, given with a leading and without a trailing slash.
     public func concerns(_ path: String) -> Bool {
         switch paths {
         case .matching(let expression):
@@ -83,13 +81,13 @@ public struct RateLimit: Sendable {
         }
     }
 
-    /// What distinguishes this limit from others, in every process with the same configuration.
+    /// A key that identifies the limit in all processes with the same configuration.
     public var identity: String {
         let methods = methods.map { $0.sorted().joined(separator: ",") } ?? "*"
         return "\(zone.rawValue) \(count) \(window) \(methods) \(path)"
     }
 
-    /// Whether requests of an address are not counted.
+    /// Whether requests from an address are not counted.
     public func exempts(_ address: IPAddress) -> Bool {
         switch exemption {
         case .noCaller: false
@@ -102,7 +100,7 @@ public struct RateLimit: Sendable {
     private static let loopback4 = IPAddress("127.0.0.1")
     private static let loopback6 = IPAddress("::1")
 
-    /// Those of RFC 1918, RFC 4193, RFC 6598 and of links.
+    /// The private, shared and link-local networks of RFC 1918, RFC 4193 and RFC 6598, and loopback addresses.
     private static let privateNetworks = try? AddressList([
         "127.0.0.0/8", "10.0.0.0/8", "172.16.0.0/12", "192.168.0.0/16", "100.64.0.0/10", "169.254.0.0/16", "::1",
         "fc00::/7",
@@ -117,28 +115,25 @@ extension RateLimit: Equatable {
     }
 }
 
-/// A limit that cloud code declares for what it offers: the members of the option `rateLimit`, where those that say
-/// what is limited may be left out.
+/// A limit that cloud code declares for a function, a trigger or similar: the members of the option `rateLimit`, of
+/// which path and methods are optional.
 public struct DeclaredRateLimit: Sendable, Equatable {
     private let members: JSONObject
 
     /// Reads a declaration.
     ///
-    /// - Throws: `ConfigurationError` for one that is none.
+    /// - Throws: `ConfigurationError` for an invalid declaration.
     public init(_ members: JSONObject) throws(ConfigurationError) {
         _ = try RateLimitOptions.limit(members, of: RateLimitSubject("/"))
         self.members = members
     }
 
-    /// Makes a declaration.
+    /// Creates a declaration.
     ///
     /// - Parameters:
-    ///   - count: How many requests are served in a time.
-    ///   - time: The time; thirty years at most.
-    ///   - zone: Which requests are counted together.
-    ///   - message: The text of the refusal; nil for the usual.
-    ///   - countsMaster: Whether requests with the master key are counted.
-    ///   - countsThisMachine: Whether requests from this machine are counted.
+    ///   - count: The maximum number of requests per window.
+    ///   - time: The length of the window, at most thirty years.
+    ///   - message: The error message for requests beyond the limit, or nil for the default.
     public init(
         count: Int, time: Duration, zone: RateLimit.Zone = .ip, message: String? = nil, countsMaster: Bool = false,
         countsThisMachine: Bool = false
@@ -153,21 +148,19 @@ public struct DeclaredRateLimit: Sendable, Equatable {
         self.members = members
     }
 
-    /// The limit on what it was declared for. A path and methods that the declaration names win.
+    /// Returns the limit for a subject. A path and methods in the declaration take precedence over the subject's.
     public func limit(on subject: RateLimitSubject) -> RateLimit? { try? RateLimitOptions.limit(members, of: subject) }
 }
 
-/// The requests that a limit concerns where it names no pattern of paths.
+/// The requests that a limit without a path pattern applies to.
 public struct RateLimitSubject: Sendable {
-    /// The path, which begins with a slash. It is compared by its bytes: names of functions and classes are no
-    /// patterns.
+    /// The path, with a leading slash. Names of functions and classes are not patterns, so it is compared byte by byte.
     let path: String
-    /// Whether paths below it are concerned as well.
+    /// Whether the limit also applies to paths below it.
     let includesBelow: Bool
-    /// The methods, in capitals; nil for all.
+    /// The methods in upper case, or nil for all.
     let methods: Set<String>?
 
-    /// The requests of a path.
     public init(_ path: String, includesBelow: Bool = false, methods: Set<String>? = nil) {
         self.path = path
         self.includesBelow = includesBelow

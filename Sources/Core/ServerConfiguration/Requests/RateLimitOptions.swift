@@ -1,7 +1,6 @@
 import JSON
 
 extension OptionTable {
-    /// Limits on how many requests there may be.
     static let rateLimits: [OptionDefinition] = [
         .custom(
             "rateLimit", "PARSE_SERVER_RATE_LIMIT", .any, \.rateLimits,
@@ -20,7 +19,7 @@ extension OptionTable {
     ]
 }
 
-/// Limits on requests, as they are written.
+/// Reads rate limits.
 enum RateLimitOptions {
     static let members: [OptionDefinition] = [
         .member("requestPath", .string), .member("requestTimeWindow", .number),
@@ -30,7 +29,9 @@ enum RateLimitOptions {
         .member("zone", .string),
     ]
 
-    /// Reads the option `rateLimit`; throws `ConfigurationError` for what is no list of limits.
+    /// Reads the option `rateLimit`.
+    ///
+    /// - Throws: `ConfigurationError` if the value is not a list of valid limits.
     static func list(_ json: JSONValue) throws(ConfigurationError) -> [RateLimit] {
         if json.isNull { return [] }
         guard json.arrayValue != nil || json.objectValue != nil else {
@@ -48,8 +49,8 @@ enum RateLimitOptions {
 
     /// Reads one limit.
     ///
-    /// - Parameter subject: What it concerns where it names no path; nil for a limit that must name one.
-    /// - Throws: `ConfigurationError` for what is none.
+    /// - Parameter subject: The requests to limit if the limit has no path. Without a subject, the path is required.
+    /// - Throws: `ConfigurationError` for an invalid limit.
     static func limit(
         _ json: JSONObject, of subject: RateLimitSubject? = nil
     ) throws(ConfigurationError) -> RateLimit {
@@ -107,9 +108,9 @@ enum RateLimitOptions {
         return limit
     }
 
-    /// The methods of a list, or those in which a regular expression is found, as parse-server has it.
+    /// Returns the methods of a list, or those that match a regular expression, as in parse-server.
     ///
-    /// - Returns: nil for all.
+    /// - Returns: The methods, or nil for all.
     private static func methods(_ json: JSONValue) throws(ConfigurationError) -> Set<String>? {
         if let text = json.stringValue {
             guard let expression = RegularExpression(text, ignoresCase: true) else {
@@ -130,10 +131,11 @@ enum RateLimitOptions {
         return methods.isEmpty ? nil : methods
     }
 
-    /// The limits that hold for each address where nothing else is said. A school whose pupils all log in at the beginning
-    /// of a lesson stays below them. The form that sends a link once more counts as `/verificationEmailRequest`.
+    /// Returns the built-in limits per address on log-ins, sign-ups and account mails. They are high enough for a
+    /// school whose pupils all log in at the beginning of a lesson. The page's form for another verification link
+    /// counts as `/verificationEmailRequest`.
     ///
-    /// - Parameter pages: The folder of the pages that links in mails lead to.
+    /// - Parameter pages: The path of the pages behind links in mails.
     static func accounts(pages: String) -> [RateLimit] {
         let fiveMinutes = 300_000
         let limits: [(path: String, method: String?, count: Int)] = [
@@ -150,7 +152,9 @@ enum RateLimitOptions {
         }
     }
 
-    /// Reads where requests are counted; throws `ConfigurationError` for a place that there is not.
+    /// Reads the option `rateLimitStore`.
+    ///
+    /// - Throws: `ConfigurationError` for an unknown store.
     static func store(_ json: JSONValue?) throws(ConfigurationError) -> Configuration.RateLimitStore {
         guard let text = json?.stringValue, !text.isEmpty else { return .memory }
         guard let store = Configuration.RateLimitStore(rawValue: text) else {
@@ -161,11 +165,11 @@ enum RateLimitOptions {
 }
 
 extension Configuration {
-    /// Where requests are counted.
+    /// The store of request counts.
     public enum RateLimitStore: String, Sendable {
-        /// In each process for itself.
+        /// Each process counts its own requests.
         case memory
-        /// In PostgreSQL, for all processes together.
+        /// All processes share the counts in PostgreSQL.
         case database
     }
 }

@@ -1,11 +1,12 @@
 import Encoding
 
-/// Paths with parameters (`/classes/:name`), wildcards (`/functions/*path`, `*`, `(.*)`) and optional parts (`{/:id}`).
+/// Path patterns with parameters (`/classes/:name`), wildcards (`/functions/*path`, `*`, `(.*)`) and optional parts
+/// (`{/:id}`).
 enum RoutePattern {
-    /// More of them would make the time that a match takes grow too fast with the length of the path.
+    /// With more wildcards, the matching time would grow too fast with the length of the path.
     private static let mostWildcards = 2
 
-    /// The regular expression of whole paths that a pattern stands for; nil for none.
+    /// Returns a regular expression that matches whole paths, or nil if the pattern is invalid.
     static func regularExpression(_ pattern: String) -> String? {
         var rest = pattern.replacing("(.*)", with: "*")[...]
         guard let first = rest.first else { return nil }
@@ -30,7 +31,7 @@ enum RoutePattern {
                 guard depth >= 0 else { return nil }
                 expression += ")?"
             case "(", ")", "[", "]", "?", "+", "!", "\\", "\0": return nil
-            // Of the characters with a meaning in expressions, these are left.
+            // The remaining characters with a meaning in regular expressions.
             case "$", ".", "^", "|": expression += "\\\(character)"
             default: expression.append(character)
             }
@@ -39,21 +40,21 @@ enum RoutePattern {
         return expression + "/?\\z"
     }
 
-    /// The first component of all paths that a pattern stands for, in small letters; nil where it may be any.
+    /// Returns the first component of all matching paths in lower case, or nil if it varies.
     static func firstName(_ pattern: String) -> String? {
         let rest = pattern.utf8.drop { $0 == UInt8(ascii: "/") }
         let name = rest.prefix { !":*{}()/".utf8.contains($0) }
         let end = rest[name.endIndex...]
-        // What follows the name must begin another component.
+        // The name must be a whole component.
         guard !name.isEmpty, end.isEmpty || end.starts(with: "/".utf8) || end.starts(with: "{/".utf8) else {
             return nil
         }
-        // Of other letters there may be several that count as one.
+        // Lowercasing is not reliable for non-ASCII letters.
         guard name.allSatisfy({ $0 < 0x80 }) else { return nil }
         return String(Substring(name)).lowercased()
     }
 
-    /// Takes the name of a parameter; false when there is none.
+    /// Removes the name of a parameter. Returns false if it is missing.
     private static func name(_ rest: inout Substring) -> Bool {
         let length = rest.utf8.prefix { $0.isASCIIAlphanumeric || $0 == UInt8(ascii: "_") }.count
         rest.removeFirst(length)
