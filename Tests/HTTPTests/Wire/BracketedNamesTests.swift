@@ -25,8 +25,9 @@ import Testing
     func cost() {
         func seconds(_ count: Int) -> Double {
             let text = (0..<count).map { "a[\($0)][b][c]=\($0)" }.joined(separator: "&")
-            let duration = ContinuousClock().measure { _ = FormEncoding.values(text) }
-            return duration / .seconds(1)
+            // The quickest of three, since other tests run meanwhile.
+            let durations = (0..<3).map { _ in ContinuousClock().measure { _ = FormEncoding.values(text) } }
+            return (durations.min() ?? .zero) / .seconds(1)
         }
         _ = seconds(1000)
         #expect(seconds(40_000) < max(seconds(5_000), 0.002) * 30)
