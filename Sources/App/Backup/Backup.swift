@@ -198,12 +198,12 @@ extension Backup {
     /// Returns the console's way to create backups, or nil if the option `console.backupFolder` is not set or the
     /// database is external.
     ///
-    /// - Throws: `ConfigurationError` if the folder is that of uploaded files, which clients can download.
+    /// - Throws: `ConfigurationError` if the folder is or lies inside that of uploaded files, which clients can download.
     static func maker(_ deployment: Deployment, logger: Logger) throws -> BackupMaker? {
         guard let folder = deployment.configuration.console.backupFolder, deployment.configuration.databaseURI == nil
         else { return nil }
         let paths = [folder, deployment.filesDirectory].map { URL(fileURLWithPath: $0).resolvingSymlinksInPath().path }
-        guard paths[0] != paths[1] else {
+        guard !"\(paths[0])/".hasPrefix("\(paths[1])/") else {
             throw ConfigurationError(
                 "console.backupFolder must not lie inside the files folder, which clients can download: \(folder)")
         }
