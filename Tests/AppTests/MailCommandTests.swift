@@ -77,7 +77,7 @@ struct MailCommandTests {
         try await MailCatcher.run { catcher in
             let options = catcher.options(["appId": "app", "masterKey": "m"])
             let sent = try await Self.run(["test", "ann@m.example"], options)
-            #expect(sent.isSuccess && sent.text.contains("The server said: 250 taken"), "\(sent.text)")
+            #expect(sent.isSuccess && sent.text.contains("The server replied: 250 taken"), "\(sent.text)")
             let mail = try await catcher.mail(to: "ann@m.example")
             #expect(mail.subject == "Mails of Größe are sent")
             let address = try await Self.run(["test", "nobody"], options)
@@ -92,7 +92,7 @@ struct MailCommandTests {
             ],
         ]
         let refused = try await Self.run(["test", "ann@m.example"], away)
-        #expect(!refused.isSuccess && refused.text.contains("the mail was not taken"), "\(refused.text)")
+        #expect(!refused.isSuccess && refused.text.contains("the mail was not accepted"), "\(refused.text)")
         let without = try await Self.run(["test", "ann@m.example"], ["appId": "app", "masterKey": "m"])
         #expect(!without.isSuccess && without.text.contains("emailAdapter is not configured"), "\(without.text)")
     }

@@ -159,7 +159,7 @@ import Testing
             }
             try await ImportFolder.run { folder in
                 let notes = try await Self.download(address, to: folder)
-                #expect(notes.filter { $0.contains("no class can have this name") }.count == 2, "\(notes)")
+                #expect(notes.filter { $0.contains("its name is not a valid class name") }.count == 2, "\(notes)")
                 #expect(
                     try FileManager.default.contentsOfDirectory(atPath: folder.path).sorted() == ["live", "source"])
                 let names = try FileManager.default.contentsOfDirectory(atPath: folder.path + "/live")

@@ -175,7 +175,7 @@ struct MailAdapterTests {
             (["user": "u", "password": "p", "auth": ["user": "u", "pass": "p"]], "exclude each other"),
             (["auth": ["type": "custom", "user": "u"]], "custom is unknown"),
             (["auth": ["type": "OAuth2", "accessToken": "t"]], "options.auth.user is missing"),
-            (token([:]), "options.auth.accessToken of smtp: it is missing"),
+            (token([:]), "options.auth.accessToken of smtp: it is required"),
             (token(["accessToken": "t\u{1}auth=x"]), "options.auth.accessToken has an invalid value"),
             (token(["accessToken": "t", "clientId": "c"]), "options.auth.clientId of smtp: new access tokens"),
             (token(["accessUrl": "https://x"]), "refreshToken, which is missing"),

@@ -83,7 +83,7 @@ public final class MailQueue: Mailer {
             meters.results.add(.failed)
             logger.warning(
                 "mail failed", metadata: ["kind": "\(mail.kind.rawValue)", "reason": "\(failure.reason)"])
-            let answer = failure.answer.isEmpty ? "" : " The mail server said: \(failure.answer.prefix(300))"
+            let answer = failure.answer.isEmpty ? "" : " The mail server replied: \(failure.answer.prefix(300))"
             throw ParseError(ParseError.otherCause, "The mail was not sent: \(failure.reason).\(answer)")
         }
     }
@@ -117,7 +117,7 @@ public final class MailQueue: Mailer {
                     }
                 } catch {
                     if !Task.isCancelled {
-                        logger.warning("could not read the mail queue", metadata: ["error": "\(error)"])
+                        logger.warning("can't read the mail queue", metadata: ["error": "\(error)"])
                     }
                 }
             }

@@ -87,7 +87,7 @@ public struct PushTrial: Sendable {
         var findings: [Finding] = []
         for sender in services.senders(of: target.type, app: target.app) {
             // What it stays when the command is stopped meanwhile.
-            var problem: String? = "there was no answer"
+            var problem: String? = "no response"
             await sender.send(message, to: [device]) { outcomes in problem = outcomes.last?.outcome.reason }
             findings.append(
                 Finding(type: target.type.text, entry: sender.name, step: "send a notification", problem: problem))

@@ -118,7 +118,7 @@ import Testing
             try writer.finish()
             for (file, reason) in [
                 ("foreign.tar", "is damaged, or was not made"), ("note", "is damaged, or was not made"),
-                ("old.tar", "PostgreSQL 9"), ("nothing", "cannot be read"), ("", "is not a file"),
+                ("old.tar", "PostgreSQL 9"), ("nothing", "can't be read"), ("", "is not a file"),
             ] {
                 let deployment = try Deployment(
                     arguments: ["--dataDir", folder + "/data"], environment: [:], needsKeys: false)

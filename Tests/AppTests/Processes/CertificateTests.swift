@@ -75,7 +75,7 @@ import Testing
             kill(running.process.identifier, SIGHUP)
             let isTold = try await eventually { running.log.contains("certificate not reloaded, keeping the old one") }
             #expect(isTold, "\(running.log)")
-            #expect(running.log.contains("\(running.folder)/certificate.pem cannot be read"))
+            #expect(running.log.contains("\(running.folder)/certificate.pem can't be read"))
             #expect(await running.get("two.example") == 200)
             #expect(running.process.isRunning)
 
@@ -90,10 +90,10 @@ import Testing
     @Test(
         "Files that are missing, no certificate, or no key of it refuse the start and are named; what ended is told",
         arguments: [
-            ("missing.pem", "key.pem", "missing.pem cannot be read: No such file or directory"),
-            ("certificate.pem", "missing.pem", "missing.pem cannot be read: No such file or directory"),
-            ("key.pem", "key.pem", "key.pem cannot be read: it holds no PEM certificate"),
-            ("certificate.pem", "certificate.pem", "certificate.pem cannot be read: it holds no unencrypted PEM key"),
+            ("missing.pem", "key.pem", "missing.pem can't be read: No such file or directory"),
+            ("certificate.pem", "missing.pem", "missing.pem can't be read: No such file or directory"),
+            ("key.pem", "key.pem", "key.pem can't be read: it contains no PEM certificate"),
+            ("certificate.pem", "certificate.pem", "certificate.pem can't be read: it contains no unencrypted PEM key"),
             ("certificate.pem", "other/key.pem", "does not match the certificate"),
             // The start fails for the want of a database, and the warning comes before.
             ("ended/certificate.pem", "ended/key.pem", "ended/certificate.pem ended at"),

@@ -35,7 +35,7 @@ public struct LiveQuery: Sendable {
     }
 
     /// How the refusal of a condition ends that only the database can decide on.
-    public static let needsDatabase = "cannot be used in live queries"
+    public static let needsDatabase = "can't be used in live queries"
 
     /// Fields that are sent whatever a client wants.
     static let always: Set<Name> = ["objectId", "createdAt", "updatedAt", "ACL"]

@@ -258,7 +258,7 @@ public struct FilterParser: Sendable {
         // What asks for other objects counts from an object of a class, and an element is none.
         let leaves = constraints.map { Filter.field(FieldPath(key), $0) }
         guard !Filter.all(leaves + [filter]).hasSubqueries else {
-            throw ParseError(ParseError.invalidQuery, "$elemMatch cannot contain a subquery")
+            throw ParseError(ParseError.invalidQuery, "$elemMatch can't contain a subquery")
         }
         return isOperators ? .someElement(constraints) : .someObject(filter)
     }

@@ -8,7 +8,7 @@ extension ImportStorage {
         let name: String
         /// The message for the operator who imports.
         public var description: String {
-            "\(name) got objects while it was imported: import again with --merge or --replace \(name)"
+            "\(name) received objects during the import. Import again with --merge or --replace \(name)"
         }
     }
 

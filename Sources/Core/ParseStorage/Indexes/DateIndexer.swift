@@ -28,11 +28,11 @@ public struct DateIndexer: Sendable {
     /// It never fails: what could not be built is tried again at the next start. When several processes start at once,
     /// one of them builds, and the others look after it until all is there.
     public func run() async {
-        async let clearing: Void = attempt("indexes that are half built are not dropped") {
+        async let clearing: Void = attempt("incomplete indexes were not dropped") {
             try await IndexBuild(client: client, logger: logger).clear()
         }
         // Building takes a session of its own for hours, which a pooler of transactions does not give.
-        if configuration.hasSessions { await attempt("indexes by date are not built") { try await buildMissing() } }
+        if configuration.hasSessions { await attempt("date indexes were not built") { try await buildMissing() } }
         await clearing
     }
 

@@ -224,7 +224,7 @@ public struct ObjectStore: Sendable {
     }
 
     /// What a caller gets for whom there is no connection.
-    public static let tooBusy = ServiceUnavailable("The database has too much to do. Please try again later.")
+    public static let tooBusy = ServiceUnavailable("The database is overloaded. Please try again later.")
 
     /// The error for a failed statement; what the client does not get goes to the log.
     public func failure(_ error: PostgresError) -> any Error {

@@ -184,7 +184,7 @@ extension PostgresClient {
     /// - Throws: `PostgresError`, the first one.
     public func execute(script: String, isTimeLimited: Bool = true) async throws {
         guard !script.utf8.contains(0) else {
-            throw PostgresError(.server, "a script cannot contain NUL", sqlState: "42601")
+            throw PostgresError(.server, "a script can't contain NUL", sqlState: "42601")
         }
         try await exclusively { session in
             // Not as a part of the script, in which a statement that must stand alone could not stand alone.

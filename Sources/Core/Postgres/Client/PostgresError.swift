@@ -69,7 +69,7 @@ public struct PostgresError: Error, Sendable {
     /// The error for a caller that went away.
     package static let cancelled = PostgresError(.cancelled, "the task was cancelled")
     /// The error for a request that changes a row which others wait for already.
-    static let rowIsLocked = PostgresError(.server, "too many transactions already wait for the row", sqlState: "55P03")
+    static let rowIsLocked = PostgresError(.server, "another request is already waiting for the row", sqlState: "55P03")
     /// What a caller gets whose transaction is broken off because of its time limit.
     static let tookTooLong = PostgresError(.server, "the transaction took too long", sqlState: "57014")
     /// What a caller gets whose result takes more memory than one may.
@@ -82,7 +82,7 @@ public struct PostgresError: Error, Sendable {
     }()
     static let noResult = PostgresError(.server, "the statement returned no result")
     /// The error for a request after the end of the client.
-    static let shutDown = PostgresError(.shutdown, "the PostgreSQL client is shut down")
+    static let shutDown = PostgresError(.shutdown, "the PostgreSQL client was shut down")
 
     /// Whether a pooler refused a parameter of the connection, as the server's options.
     var isRefusedParameter: Bool { sqlState == "08P01" && message.contains("startup parameter") }

@@ -177,8 +177,8 @@ package final class Connection {
         wasSilent = isReady
         fail(
             isReady
-                ? PostgresError(.connectionLost, "the connection was lost: PostgreSQL did not answer in time")
-                : PostgresError(.unavailable, "PostgreSQL did not answer in time"))
+                ? PostgresError(.connectionLost, "the connection was lost: PostgreSQL did not respond in time")
+                : PostgresError(.unavailable, "PostgreSQL did not respond in time"))
     }
 
     /// Looks whether a request failed because the server takes no writes, which another server may do.

@@ -38,7 +38,7 @@ package struct ConsoleGate: Sendable {
     }
 
     // Addresses may have passwords and keys in them.
-    private static let refusalOfHooks = "The addresses of webhooks are for developers."
+    private static let refusalOfHooks = "Only developers can read webhook addresses."
 
     /// Why a role may not make a call, in words; nil where it may.
     ///
@@ -46,7 +46,7 @@ package struct ConsoleGate: Sendable {
     package static func refusal(of call: Call, for role: ConsoleRole, schema: (String) -> ClassSchema?) -> String? {
         if role < .developer {
             switch call.path.first?.asciiLowercased {
-            case "scriptlog": return "The log is for developers."
+            case "scriptlog": return "Only developers can read the log."
             case "hooks": return Self.refusalOfHooks
             default: break
             }
@@ -69,16 +69,16 @@ package struct ConsoleGate: Sendable {
     /// not.
     private static func refusalOfWrite(_ call: Call, _ schema: (String) -> ClassSchema?) -> String? {
         if call.path.first?.asciiLowercased == "files" || call.path == ["batch"] { return nil }
-        guard let className = call.className else { return "An editor changes objects and files." }
+        guard let className = call.className else { return "Editors can only change objects and files." }
         // The routes of accounts that stand beside those of objects, such as `users/me`, are no objects.
         if className.hasPrefix("_"), !["_User", "_Role", "_Installation"].contains(className) {
-            return "An editor does not change objects of \(className)."
+            return "Editors can't change objects of \(className)."
         }
-        guard let schema = schema(className) else { return "An editor makes no classes." }
+        guard let schema = schema(className) else { return "Editors can't create classes." }
         let unknown = call.fields.first { field in
             !isKnown(Name(String(field.text.prefix { $0 != "." })), in: schema)
         }
-        return unknown.map { "An editor makes no fields, and \(className) has no \($0)." }
+        return unknown.map { "Editors can't create fields, and \(className) has no \($0)." }
     }
 
     private static func isKnown(_ field: Name, in schema: ClassSchema) -> Bool {
@@ -90,7 +90,7 @@ package struct ConsoleGate: Sendable {
 /// one out, letter by letter, an aggregate would give it another name, and with it the caller could write as a user, in
 /// another's name and beside the audit.
 enum TokenSearch {
-    static let refusal = "This role does not search by the tokens of sessions and users."
+    static let refusal = "This role can't search by session or user tokens."
 
     /// The class of webhooks, to which conditions of other classes may lead.
     static let hooks: Name = "_Hooks"

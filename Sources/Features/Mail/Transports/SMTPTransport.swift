@@ -89,10 +89,10 @@ struct SMTPTransport: MailTransport {
             let kind = credentials.isToken ? "access token" : "password"
             // A server that has no such log-in has refused nothing yet.
             return outcome.status < 300
-                ? "the server offers no log-in by \(kind)" : "the server refused the \(kind) (\(outcome.status))"
+                ? "the server doesn't support log-in by \(kind)" : "the server refused the \(kind) (\(outcome.status))"
         }
         return outcome.status > 0 && outcome.code != CURLE_OPERATION_TIMEDOUT
-            ? "the server answered \(outcome.status)" : outcome.error
+            ? "the server replied \(outcome.status)" : outcome.error
     }
 
     private enum Login: Sendable {

@@ -61,7 +61,7 @@ package struct InexactObject: Error, CustomStringConvertible {
     /// The line that the file of rejects would have.
     package let line: String
     /// The message for the operator who imports.
-    package var description: String { "not exact, and --strict stops there: \(line)" }
+    package var description: String { "stopped by --strict at a value that can't be imported exactly: \(line)" }
 }
 
 /// What of one object cannot be kept exactly.
@@ -90,7 +90,7 @@ struct Losses: Sendable {
     mutating func add(_ field: @autoclosure () -> String?, _ reason: String, _ value: JSONValue) {
         guard list.count < Self.most else {
             if list.count == Self.most {
-                list.append(Loss(field: nil, reason: "more values that cannot be kept as they are", value: .null))
+                list.append(Loss(field: nil, reason: "more values that can't be imported exactly", value: .null))
             }
             return
         }

@@ -106,7 +106,7 @@ extension Providers {
 
     /// What opens sessions is no part of a transaction: it is done before, and would stay when the transaction fails.
     static let noLogInOfTransaction = ParseError(
-        ParseError.invalidJSON, "Log-ins and sign-ups cannot be part of a transaction.")
+        ParseError.invalidJSON, "Log-ins and sign-ups can't be part of a transaction.")
 
     /// The ids of users who have any of the providers' ids.
     ///
