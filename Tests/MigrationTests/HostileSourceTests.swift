@@ -135,11 +135,11 @@ import Testing
                 {
                     $0.add("Song.json", content)
                     $0.add("Other.json", content, header: 0)
-                }, "lie over one another"
+                }, "its entries overlap"
             ),
-            ("a place beyond the end", { $0.add("Song.json", content, header: 1 << 30) }, "lie over one another"),
-            ("a size that is too small", { $0.add("Song.json", content, size: 3) }, "larger than it says"),
-            ("a size that is too large", { $0.add("Song.json", content, size: 3000) }, "its checksum is another"),
+            ("a place beyond the end", { $0.add("Song.json", content, header: 1 << 30) }, "its entries overlap"),
+            ("a size that is too small", { $0.add("Song.json", content, size: 3) }, "larger than its header says"),
+            ("a size that is too large", { $0.add("Song.json", content, size: 3000) }, "its checksum doesn't match"),
         ]
         for (name, make, expected) in scenarios {
             try await ImportFolder.run { folder in
@@ -196,9 +196,9 @@ import Testing
             let report = try await folder.look()
             #expect(report.classes.map { "\($0.name) \($0.rows)" } == ["Empty 0", "None 0", "Song 1"])
             #expect(report.notes.count == 3, "\(report.notes)")
-            #expect(report.notes.contains { $0.hasPrefix("Linked.json is left out: it is a link") })
-            #expect(report.notes.contains { $0.hasPrefix("up is left out: it is a link") })
-            #expect(report.notes.contains { $0.hasSuffix("no file that can be reached by this name") })
+            #expect(report.notes.contains { $0.hasPrefix("Linked.json is skipped: it is a symbolic link") })
+            #expect(report.notes.contains { $0.hasPrefix("up is skipped: it is a symbolic link") })
+            #expect(report.notes.contains { $0.hasSuffix("no file can be reached by this name") })
         }
     }
 
@@ -257,7 +257,7 @@ import Testing
                 try await writing
                 let reason = report?.classes.first?.failure
                 #expect(
-                    reason?.contains("it was changed while it was read") == true || report == nil, "\(reason ?? "-")")
+                    reason?.contains("the file changed while being read") == true || report == nil, "\(reason ?? "-")")
                 let shown = try? await server.table("Song")
                 #expect(shown?.isEmpty ?? true)
             }
@@ -270,7 +270,7 @@ import Testing
             #expect(await Self.outcome(folder, folder.path + "/nowhere").contains("no such file or folder"))
             #expect(await Self.outcome(folder).contains("it contains no classes"))
             try folder.write("notes.txt", "x")
-            #expect(await Self.outcome(folder, folder.source + "/notes.txt").contains("nothing that can be imported"))
+            #expect(await Self.outcome(folder, folder.source + "/notes.txt").contains("nor a Parse export"))
             try folder.write("one/Song.json", Self.song)
             try folder.write("admin/system.users.bson", [])
             #expect(await Self.outcome(folder) == "Song 1/1 ")

@@ -191,7 +191,7 @@ import Testing
             _ = try await server.signUp("kim")
             try await ImportFolder.run { folder in
                 let notes = try await Self.download(Self.address(server, maintenance: false), to: folder)
-                #expect(notes.count == 1 && notes[0].hasPrefix("without the maintenance key"))
+                #expect(notes.count == 1 && notes[0].hasPrefix("without the old server's maintenance key"))
             }
             // The data folder, which may not be there yet, is PostgreSQL's too; what is fetched is its owner's alone.
             try await ImportFolder.run { folder in

@@ -79,7 +79,7 @@ import Testing
             #expect(await running.get("two.example") == 200)
             #expect(running.process.isRunning)
 
-            #expect(!running.log.contains("clients refuse it"))
+            #expect(!running.log.contains("Renew it"))
             try running.authority.write(for: "two.example", end: -60, to: running.folder)
             kill(running.process.identifier, SIGHUP)
             let isWarned = try await eventually { running.log.contains("certificate.pem ended at") }

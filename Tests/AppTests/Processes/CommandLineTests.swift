@@ -11,7 +11,7 @@ struct CommandLineTests {
         let missing = try await CommandLineRun.roost(["serve", "nosuch.json"])
         #expect(missing.status == 1)
         #expect(missing.messages.count == 1 && missing.messages[0].hasPrefix("File not found: nosuch.json in /"))
-        #expect(missing.messages[0].hasSuffix("Name the configuration file, for example roost serve roost.json"))
+        #expect(missing.messages[0].hasSuffix("Pass the configuration file, for example roost serve roost.json"))
         let folder = try await CommandLineRun.roost(["serve", "."])
         #expect(folder.messages == [". is a folder. Pass the path of the configuration file in it"], "\(folder.errors)")
         // Root may read all files but this one.
