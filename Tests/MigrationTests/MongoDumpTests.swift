@@ -188,7 +188,7 @@ import Testing
                     $0.isStrict = true
                 }
                 #expect(strict.exitCode == 1)
-                #expect(strict.classes.first?.failure?.contains("--strict stops there") == true)
+                #expect(strict.classes.first?.failure?.contains("stopped by --strict") == true)
                 #expect(try await server.table("Everything").isEmpty, "a class shows all of its rows or none")
                 // Without it, the same import goes on.
                 let loose = try await folder.load(ImportFolder.samples + "/misfits", into: server)

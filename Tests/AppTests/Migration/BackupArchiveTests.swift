@@ -117,7 +117,7 @@ import Testing
             try writer.add(BackupManifest.path, manifest.json.serialized(), modified: 0)
             try writer.finish()
             for (file, reason) in [
-                ("foreign.tar", "is damaged, or was not made"), ("note", "is damaged, or was not made"),
+                ("foreign.tar", "is damaged or isn't a Roost backup"), ("note", "is damaged or isn't a Roost backup"),
                 ("old.tar", "PostgreSQL 9"), ("nothing", "can't be read"), ("", "is not a file"),
             ] {
                 let deployment = try Deployment(

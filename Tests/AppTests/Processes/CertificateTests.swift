@@ -82,7 +82,7 @@ import Testing
             #expect(!running.log.contains("Renew it"))
             try running.authority.write(for: "two.example", end: -60, to: running.folder)
             kill(running.process.identifier, SIGHUP)
-            let isWarned = try await eventually { running.log.contains("certificate.pem ended at") }
+            let isWarned = try await eventually { running.log.contains("certificate.pem expired at") }
             #expect(isWarned, "\(running.log)")
         }
     }
@@ -96,7 +96,7 @@ import Testing
             ("certificate.pem", "certificate.pem", "certificate.pem can't be read: it contains no unencrypted PEM key"),
             ("certificate.pem", "other/key.pem", "does not match the certificate"),
             // The start fails for the want of a database, and the warning comes before.
-            ("ended/certificate.pem", "ended/key.pem", "ended/certificate.pem ended at"),
+            ("ended/certificate.pem", "ended/key.pem", "ended/certificate.pem expired at"),
         ])
     func unusable(certificate: String, key: String, text: String) async throws {
         let folder = FileManager.default.temporaryDirectory.path + "/roost-certificate-\(UUID().uuidString)"
