@@ -177,7 +177,7 @@ struct MailAdapterTests {
             (["auth": ["type": "OAuth2", "accessToken": "t"]], "options.auth.user is missing"),
             (token([:]), "options.auth.accessToken of smtp: it is required"),
             (token(["accessToken": "t\u{1}auth=x"]), "options.auth.accessToken has an invalid value"),
-            (token(["accessToken": "t", "clientId": "c"]), "options.auth.clientId of smtp: a refreshToken is required"),
+            (token(["accessToken": "t", "clientId": "c"]), "options.auth.clientId of smtp: a refreshToken"),
             (token(["accessUrl": "https://x"]), "a refreshToken is required"),
             (token(["refreshToken": "r"]), "options.auth.clientId is missing"),
             (token(["refreshToken": "r", "clientId": "c", "accessUrl": "http://x"]), "must begin with https://"),
