@@ -1,10 +1,11 @@
 #!/usr/bin/env python3
-"""Lists the error and log texts of Roost: one line each, `who sees it <tab> file:line <tab> text`.
+"""Lists the texts of Roost that somebody reads: one line each, `who sees it <tab> file:line <tab> text`.
 
     scripts/texts.py            all of them
-    scripts/texts.py client     those of one reader: client, operator or log
+    scripts/texts.py client     those of one reader: client, operator, log or other
 
-A text is a literal in the call that makes an error or writes a log line. Parts of it that are computed are shown as {}.
+A text is a literal with at least two words. "other" are literals outside calls that create errors or log lines, such as
+mails, pages, notes, metrics help and option summaries; SQL is left out. Parts of it that are computed are shown as {}.
 """
 import pathlib
 import re
@@ -19,6 +20,8 @@ CALLS = {
 }
 CALL = re.compile("|".join(rf"(?P<{reader}>\b(?:{names}))" for reader, names in CALLS.items()) + r"")
 OPEN = re.compile(r"\s*\(")
+SQL = re.compile(r"\b(?:SELECT|INSERT|UPDATE|DELETE|CREATE|ALTER|DROP|FROM|WHERE|JOIN|AND|OR|AS|IS|ON|THEN|NOT|SET|RESET|LIMIT|OFFSET)\b")
+WORDS = re.compile(r"[A-Za-z]{2,} [a-z{]|\} [a-z]{2}")
 
 
 def closing(text, start):
@@ -57,27 +60,42 @@ def literal(text, start):
     return "".join(parts), position + len(quotes)
 
 
+def literals(source, position, end):
+    """The (offset, text) of the literals outside comments; those joined by + are one text."""
+    parts, last = [], None
+    while position < end:
+        if source.startswith("//", position):
+            position = source.find("\n", position) % (len(source) + 1)
+        elif source.startswith('#"', position):
+            position = source.find('"#', position + 2) % (len(source) + 1) + 2
+        elif source[position] == '"':
+            text, after = literal(source, position)
+            if parts and re.fullmatch(r"\s*\+\s*", source[last:position]):
+                parts[-1][1] += text
+            else:
+                parts.append([position, text])
+            last = position = after
+        else:
+            position += 1
+    return parts
+
+
 def texts(source):
-    """The (reader, offset, text) of one file; literals that are joined by + are one text."""
+    """The (reader, offset, text) of one file."""
+    readers = {}
     for call in CALL.finditer(source):
         opening = OPEN.match(source, call.end())
         line = source.rfind("\n", 0, call.start()) + 1
         if not opening or "//" in source[line : call.start()] or re.search(r"func\s+$", source[line : call.start()]):
             continue
-        position, end, parts, first = opening.end(), closing(source, opening.end() - 1), [], None
-        while position < end:
-            if source[position] == '"':
-                text, after = literal(source, position)
-                if parts and re.fullmatch(r"\s*\+\s*", source[last:position]):
-                    parts[-1][1] += text
-                else:
-                    parts.append([position, text])
-                last = position = after
-            else:
-                position += 1
-        for offset, text in parts:
-            if " " in text.strip():
-                yield call.lastgroup, offset, " ".join(text.split())
+        for offset, text in literals(source, opening.end(), closing(source, opening.end() - 1)):
+            readers.setdefault(offset, (call.lastgroup, text))
+    for offset, text in literals(source, 0, len(source)):
+        if offset not in readers and WORDS.search(text) and not SQL.search(text):
+            readers[offset] = ("other", text)
+    for offset, (reader, text) in sorted(readers.items()):
+        if " " in text.strip():
+            yield reader, offset, " ".join(text.split())
 
 
 def main():

@@ -31,7 +31,7 @@ package struct DatabaseAccess: Sendable {
     struct NoDatabase: Error, CustomStringConvertible {
         let folder: String
         var description: String {
-            "there is no database in \(folder): name another folder with --dataDir, or a database with --databaseURI"
+            "no database in \(folder). Choose another folder with --dataDir, or a database with --databaseURI"
         }
     }
 

@@ -120,7 +120,7 @@ package struct StoreWork: Sendable {
                 guard
                     let clear = Deployment.encrypted(
                         stored, configuration, olderKey: oldKey ?? configuration.previousEncryptionKey)
-                else { throw CommandFailure("encryptionKey is not configured") }
+                else { throw CommandFailure("encryptionKey is not configured. Set it to the new key") }
                 return try await FileRotation(stored, clear, jobs: jobs, isDryRun: isDryRun).run {
                     progress(CopyReport($0))
                 }
@@ -140,7 +140,7 @@ package struct StoreWork: Sendable {
             return try await files.withOne(deployment.configuration.fileStore, body)
         case "fallback":
             guard let store = deployment.configuration.fileStoreFallbacks.first else {
-                throw CommandFailure("filesFallback is not configured. Name a store")
+                throw CommandFailure("filesFallback is not configured. Choose another store")
             }
             return try await files.withOne(store, body)
         default:

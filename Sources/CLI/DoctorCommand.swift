@@ -119,7 +119,7 @@ enum DoctorText {
         for size in report.classes {
             lines.append(row(size.name, (size.isEstimate ? "about " : "") + "\(size.rows)", bytes(size.bytes)))
         }
-        if !stores.isEmpty { lines += ["", row("store of files", "files", "size")] }
+        if !stores.isEmpty { lines += ["", row("file store", "files", "size")] }
         for store in stores {
             lines.append(
                 store.failure.map { "\(store.name): \($0)" }
@@ -142,7 +142,7 @@ enum DoctorText {
         func count(_ severity: Finding.Severity) -> Int { report.findings.count { $0.severity == severity } }
         let fixable = report.findings.count { $0.remedy != nil }
         return
-            "\(count(.error)) errors, \(count(.warning)) warnings, \(count(.note)) notes; --fix can put \(fixable) right"
+            "\(count(.error)) errors, \(count(.warning)) warnings, \(count(.note)) notes; --fix can fix \(fixable)"
     }
 
     /// Returns the report as JSON.

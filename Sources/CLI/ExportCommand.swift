@@ -68,7 +68,7 @@ struct ExportCommand: AsyncParsableCommand {
             }
         }.run()
         for name in report.unreadable {
-            lines.done("file \(name): cannot be decrypted", ["event": "unreadable", "file": .string(name)])
+            lines.done("file \(name): can't be decrypted", ["event": "unreadable", "file": .string(name)])
         }
         let rows = report.rows.reduce(0) { $0 + $1.count }
         lines.done(

@@ -103,7 +103,7 @@ struct FilesCopyCommand: AsyncParsableCommand {
             lines.done("failed: \(reason)", ["event": "not-copied", "reason": .string(reason)])
         }
         lines.done(
-            "\(verb) \(report.copied) files of \(DoctorText.bytes(Int(report.bytes))), \(report.skipped) were there, "
+            "\(verb) \(report.copied) files of \(DoctorText.bytes(Int(report.bytes))), \(report.skipped) already there, "
                 + "\(report.failed.count) failed",
             [
                 "event": "done", "copied": .number(Double(report.copied)), "bytes": .number(Double(report.bytes)),

@@ -50,7 +50,7 @@ struct ImportCommand: AsyncParsableCommand {
     var strict = false
 
     @Flag(
-        help: "Add objects to classes that have some. If two have the same id, keep the one changed last.")
+        help: "Add objects to classes that already have objects. If two have the same id, keep the one changed last.")
     var merge = false
 
     @Option(help: "A class whose objects are replaced by the source's. Repeatable.")
@@ -59,7 +59,7 @@ struct ImportCommand: AsyncParsableCommand {
     @Option(help: "The classes to import, separated by commas; default all.")
     var classes: String?
 
-    @Option(help: "The type of a field, if the source doesn't tell: Game.score=Number, Game.owner='Pointer<_User>'.")
+    @Option(help: "A field's type, if the source doesn't define it: Game.score=Number, Game.owner='Pointer<_User>'.")
     var type: [String] = []
 
     @Option(help: "The rejects file, one line of JSON per reject.")

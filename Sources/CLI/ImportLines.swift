@@ -118,7 +118,7 @@ final class ImportLines: Sendable {
                 "\(report.isDryRun ? "would import" : "imported") \(rows) rows of \(report.classes.count) classes "
                 + "and relations, \(report.files) files\n"
         }
-        if let rejects = report.rejects { text += "what could not be kept exactly stands in \(rejects)\n" }
+        if let rejects = report.rejects { text += "Values not imported exactly are listed in \(rejects)\n" }
         write(text)
     }
 

@@ -36,7 +36,7 @@ struct MailPreview: AsyncParsableCommand {
 struct MailTest: AsyncParsableCommand {
     static let configuration = CommandConfiguration(
         commandName: "test",
-        abstract: "Sends a test mail to an address and prints the mail server's answer.",
+        abstract: "Sends a test mail to an address and prints the mail server's response.",
         usage: "roost mail test ADDRESS [roost.json] [--OPTION VALUE ...]",
         discussion: "\(CommandRun.exitHelp). See docs/accounts.md.")
 

@@ -22,7 +22,7 @@ struct PushCommand: AsyncParsableCommand {
 struct PushCheckCommand: AsyncParsableCommand {
     static let configuration = CommandConfiguration(
         commandName: "check",
-        abstract: "Checks that push keys can sign and that push services answer. Sends nothing.",
+        abstract: "Checks that push keys can sign and that push services respond. Sends nothing.",
         usage: "roost push check [roost.json] [--OPTION VALUE ...]",
         discussion: "\(CommandRun.exitHelp). See docs/push.md.")
 
@@ -41,7 +41,7 @@ struct PushCheckCommand: AsyncParsableCommand {
 struct PushTestCommand: AsyncParsableCommand {
     static let configuration = CommandConfiguration(
         commandName: "test",
-        abstract: "Sends a test notification to one device and prints the services' answers.",
+        abstract: "Sends a test notification to one device and prints the services' responses.",
         usage: "roost push test DEVICE [roost.json] [--OPTION VALUE ...]",
         discussion: """
             DEVICE is the objectId of an installation, or a type and a token: ios:00fc13adff78… or android:bk3RNwTe…

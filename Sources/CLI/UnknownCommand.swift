@@ -16,7 +16,7 @@ enum UnknownCommand {
             if name == first { return message(Array(arguments.dropFirst()), of: subcommand) }
             names.append(name)
         }
-        let list = "The commands are \(names.joined(separator: ", "))"
+        let list = "Commands: \(names.joined(separator: ", "))"
         guard !first.hasPrefix("-") else {
             // The value after an equals sign may be a key, so it isn't printed.
             let name = String(first.prefix { $0 != "=" })

@@ -67,11 +67,11 @@ import Testing
     @Test(
         "A recipient or a mail that is refused for good is given up; what passes, and a refused sender, are tried again",
         arguments: [
-            ("roost@m.example", "550-ann@m.example", "Roost", "the server answered 550", true),
-            ("roost@m.example", "450-ann@m.example", "Roost", "the server answered 450", false),
-            ("550-roost@m.example", "ann@m.example", "Roost", "the server answered 550", false),
-            ("roost@m.example", "ann@m.example", "554 refused", "the server answered 554", true),
-            ("roost@m.example", "ann@m.example", "451 refused", "the server answered 451", false),
+            ("roost@m.example", "550-ann@m.example", "Roost", "the server replied 550", true),
+            ("roost@m.example", "450-ann@m.example", "Roost", "the server replied 450", false),
+            ("550-roost@m.example", "ann@m.example", "Roost", "the server replied 550", false),
+            ("roost@m.example", "ann@m.example", "554 refused", "the server replied 554", true),
+            ("roost@m.example", "ann@m.example", "451 refused", "the server replied 451", false),
         ])
     func refusals(sender: String, recipient: String, appName: String, reason: String, isFinal: Bool) async throws {
         try await MailCatcher.run { catcher in

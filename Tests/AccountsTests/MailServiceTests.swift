@@ -112,13 +112,13 @@ import Testing
             try await TestServer.run(options.merging(service.options) { $1 }) { server in
                 _ = try await server.signUp("ann", ["email": "ann@m.example"])
                 let isPutOff = try await eventually {
-                    try await server.texts("SELECT reason FROM _roost_mail") == ["the service answered 503"]
+                    try await server.texts("SELECT reason FROM _roost_mail") == ["the service responded with 503"]
                 }
                 #expect(isPutOff)
                 service.setAnswer { _ in .init("no such inbox", status: 422) }
                 let isGivenUp = try await eventually {
                     try await server.texts("SELECT reason FROM _roost_mail WHERE due = 'infinity'")
-                        == ["the service answered 422"]
+                        == ["the service responded with 422"]
                 }
                 #expect(isGivenUp)
                 let kept = try await server.texts("SELECT content::text FROM _roost_mail").joined()

@@ -41,7 +41,7 @@ import Testing
         arguments: [
             (MailCatcher.Login.xoauth2, "the server refused the access token (334)"),
             (.oauthBearer, "the server refused the access token (535)"),
-            (.password, "the server offers no log-in by access token"),
+            (.password, "the server doesn't support log-in by access token"),
         ])
     func wrong(login: MailCatcher.Login, reason: String) async throws {
         let lines = LogLines()

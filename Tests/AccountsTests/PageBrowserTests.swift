@@ -197,7 +197,7 @@ import Testing
                 #expect(form.text.contains(name))
                 let refused = try await browser.open("\(address)/apps/\(application)/verify_email?token=t")
                 try await check(refused, "too_many_requests", browser, address)
-                #expect(refused.text.contains("Please wait some minutes"))
+                #expect(refused.text.contains("Please wait a few minutes"))
             }
         }
     }

@@ -44,7 +44,7 @@ import Testing
     @Test("A new password longer than bcrypt compares is refused; whoever has one from before logs in and changes it")
     func length() async throws {
         let long = String(repeating: "ä", count: 40)
-        let refusal = "Password cannot be longer than 72 bytes."
+        let refusal = "Password can't be longer than 72 bytes."
         try await TestServer.run(["preset": 8]) { server in
             _ = try await server.signUp("kim", password: long)
             try await server.alongside { nine in

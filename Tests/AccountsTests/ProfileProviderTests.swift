@@ -254,13 +254,13 @@ import Testing
             (["own": ["oauth2": true]], "introspection endpoint URL is missing"), (["ldap": [:]], "auth.ldap"),
             (["own": ["issuer": "http://plain.example", "clientId": "x"]], "auth.own.issuer"),
             (["facebook": ["module": "./own.js", "appIds": ["1"]]], "option auth.facebook.module"),
-            (["facebook": ["appIds": ["1"], "appSecret": 7]], "auth.facebook.appSecret must be a text"),
+            (["facebook": ["appIds": ["1"], "appSecret": 7]], "auth.facebook.appSecret must be a string"),
             (
                 ["github": ["clientId": "c", "clientSecret": "s", "enableInsecureAuth": "false"]],
                 "auth.github.enableInsecureAuth must be true or false"
             ),
             (["apple": ["clientId": "a", "enabled": "false"]], "auth.apple.enabled must be true or false"),
-            (["google": ["clientId": ["a", 1]]], "auth.google.clientId must be a text or a list of texts"),
+            (["google": ["clientId": ["a", 1]]], "auth.google.clientId must be a string or a list of strings"),
             (
                 ["twitter": [["consumer_key": "k", "consumer_secret": "s"], ["consumer_key": "k"]]],
                 "needs consumer_key"
@@ -271,7 +271,7 @@ import Testing
                     "mfa": [
                         "options": ["SMS"], "sendSMS": ["url": "https://x", "body": "x", "headers": ["A": 1]],
                     ]
-                ], "mfa.sendSMS.headers.A must be a text"
+                ], "mfa.sendSMS.headers.A must be a string"
             ),
             (
                 ["mfa": ["options": ["SMS"], "sendSMS": ["url": "https://x", "body": "x", "method": "PUT"]]],

@@ -37,16 +37,16 @@ import Testing
     @Test("Lengths that lie, ends that are missing and types that are not are refused, and say where")
     func malformed() {
         let scenarios: [(String, [UInt8], String)] = [
-            ("a negative length", BSONBytes.int32(-1) + [0], "a length that does not fit at byte 0"),
-            ("a length of zero", BSONBytes.int32(0) + [0], "a length that does not fit at byte 0"),
-            ("a length beyond the input", BSONBytes.int32(100) + [0], "a length that does not fit at byte 0"),
+            ("a negative length", BSONBytes.int32(-1) + [0], "an invalid length at byte 0"),
+            ("a length of zero", BSONBytes.int32(0) + [0], "an invalid length at byte 0"),
+            ("a length beyond the input", BSONBytes.int32(100) + [0], "an invalid length at byte 0"),
             (
                 "a text of 2 GB", BSONBytes.document(BSONBytes.member(2, "a", BSONBytes.int32(Int(Int32.max)))),
                 "unexpected end at byte 11"
             ),
             (
-                "a text without an end", BSONBytes.document(BSONBytes.member(2, "a", BSONBytes.int32(1) + [7])),
-                "a text without an end at byte 11"
+                "an unterminated string", BSONBytes.document(BSONBytes.member(2, "a", BSONBytes.int32(1) + [7])),
+                "an unterminated string at byte 11"
             ),
             (
                 "binary data of 2 GB", BSONBytes.document(BSONBytes.member(5, "a", [255, 255, 255, 127, 0])),
@@ -56,11 +56,11 @@ import Testing
                 "a negative size", BSONBytes.document(BSONBytes.member(5, "a", [255, 255, 255, 255, 0])),
                 "unexpected end at byte 12"
             ),
-            ("an unknown type", BSONBytes.document([0x20, 97, 0]), "a type that BSON does not have at byte 7"),
-            ("a boolean of 2", BSONBytes.document(BSONBytes.member(8, "a", [2])), "a boolean that is none at byte 8"),
-            ("a key without an end", [10, 0, 0, 0, 0x0A, 97, 97, 97, 97, 97], "a key without an end at byte 5"),
+            ("an unknown type", BSONBytes.document([0x20, 97, 0]), "an unknown BSON type at byte 7"),
+            ("a boolean of 2", BSONBytes.document(BSONBytes.member(8, "a", [2])), "an invalid boolean at byte 8"),
+            ("an unterminated key", [10, 0, 0, 0, 0x0A, 97, 97, 97, 97, 97], "an unterminated key at byte 5"),
             ("a key that is not UTF-8", BSONBytes.document([0x0A, 0xC3, 0]), "a key that is not UTF-8 at byte 5"),
-            ("an end too early", [7, 0, 0, 0, 0, 0, 0], "a document that ends too early at byte 5"),
+            ("an end too early", [7, 0, 0, 0, 0, 0, 0], "a truncated document at byte 5"),
         ]
         for (name, bytes, expected) in scenarios {
             do {

@@ -87,9 +87,9 @@ struct DirectFileTests {
             return try Configuration.load(file: file.serialized(), environment: [:], flags: []).warnings
         }
         let direct: JSONObject = ["filesAdapter": Self.s3(["directAccess": true])]
-        #expect(try told(direct).contains { $0.contains("fileDownload") && $0.contains("for good") })
+        #expect(try told(direct).contains { $0.contains("fileDownload") && $0.contains("permanently") })
         let signed: JSONObject = ["filesAdapter": Self.s3(["directAccess": true, "presignedUrl": true])]
-        #expect(try told(signed).contains { $0.contains("sandbox") && !$0.contains("for good") })
+        #expect(try told(signed).contains { $0.contains("sandbox") && !$0.contains("permanently") })
         #expect(try told(direct.merging(["filesFallback": ["fs"]]) { $1 }).contains { $0.contains("filesFallback") })
         #expect(try told(["filesAdapter": Self.s3([:])]).allSatisfy { !$0.contains("directAccess") })
         #expect(throws: ConfigurationError.self) { try told(direct.merging(["encryptionKey": "k"]) { $1 }) }

@@ -91,7 +91,7 @@ struct RotationTests {
             let options: JSONObject = ["filesDirectory": .string(storage.directory)]
             let wrong = try await Program.run(
                 try Self.command(["--old-key-file", folder + "/wrong.key"], options, in: folder))
-            #expect(wrong.status == 2 && wrong.output.contains("a: the file cannot be read"), "\(wrong.output)")
+            #expect(wrong.status == 2 && wrong.output.contains("a: the file can't be decrypted"), "\(wrong.output)")
             let missing = try await Program.run(
                 try Self.command(["--old-key-file", folder + "/none.key"], options, in: folder))
             #expect(missing.status == 1, "\(missing.output)")

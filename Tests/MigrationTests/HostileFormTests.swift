@@ -59,7 +59,7 @@ import Testing
                 let report = try await folder.load(source, into: server) { $0.replaces = ["Song"] }
                 // Look-alike class names are distinguished, too, and neither of these is a valid name.
                 #expect(report.exitCode == 2 && report.rejectCount == 0, "\(report.json.text)")
-                #expect(report.notes.filter { $0.hasSuffix("no class can have this name") }.count == 2)
+                #expect(report.notes.filter { $0.hasSuffix("its name is not a valid class name") }.count == 2)
                 #expect(report.classes.map { "\($0.name) \($0.rows)" } == ["Song 2", "song 1"])
                 let names = try await server.row("Song", "m00000000")["o"]?.objectValue ?? [:]
                 #expect(names.count == 4, "\(names.text)")

@@ -37,14 +37,14 @@ import Testing
             ("nothing", "", "Song 0/0 "), ("an empty list", " [ ] ", "Song 0/0 "),
             ("empty results", "{\"results\":[]}", "Song 0/0 "),
             ("an object called results", "{\"results\":{\"a\":1}}", "Song 0/1 "),
-            ("a list without an end", "[\(Self.song)", "ends too early"),
+            ("a list without an end", "[\(Self.song)", "unexpected end of file"),
             ("results without an end", "{\"results\":[\(Self.song)]", "the object has no end"),
-            ("something behind the end", "[\(Self.song)] x", "something behind the end"),
+            ("unexpected data after the end", "[\(Self.song)] x", "unexpected data after the end"),
             ("an object without an end", "{\"objectId\":\"s1\"", "one without an end"),
             ("a text without an end", "{\"objectId\":\"s1", "one without an end"),
-            ("no comma", "[\(Self.song) \(Self.song)]", "no comma between objects"),
+            ("no comma", "[\(Self.song) \(Self.song)]", "expected a comma between objects"),
             ("a number", "5", "neither an object nor a list"),
-            ("a list of numbers", "[1,2]", "no object where one should begin"),
+            ("a list of numbers", "[1,2]", "expected an object"),
             ("an object that is none", "{\"objectId\" \"s1\"}\n\(Self.song)", "Song 1/2 "),
             ("a hundred levels", deep, "Song 1/1 "), ("five thousand levels", endless, "Song 0/1 "),
             ("no id", "{\"title\":\"x\"}", "Song 0/1 "), ("an id that is a list", "{\"objectId\":[1]}", "Song 0/1 "),
@@ -93,14 +93,14 @@ import Testing
         let bomb = Array([packed, packed, packed, packed, packed, packed].joined())
         try await ImportFolder.run { folder in
             try folder.write("Song.bson.gz", bomb)
-            #expect(await Self.outcome(folder).contains("it becomes more than 400 times its size"))
+            #expect(await Self.outcome(folder).contains("it unpacks to more than 400 times its size"))
         }
         try await ImportFolder.run { folder in
             var zip = ZipBytes()
             zip.add("Song.bson", Array([document, document, document, document, document].joined()))
             try folder.write("bomb.zip", zip.file)
             let outcome = await Self.outcome(folder, folder.source + "/bomb.zip")
-            #expect(outcome.contains("it becomes more than 400 times its size"), "\(outcome)")
+            #expect(outcome.contains("it unpacks to more than 400 times its size"), "\(outcome)")
         }
     }
 
@@ -128,18 +128,18 @@ import Testing
                 {
                     $0.add("Song.json", content)
                     $0.add("Song.json", content)
-                }, "is in it twice"
+                }, "is in the archive twice"
             ),
             (
                 "entries over one another",
                 {
                     $0.add("Song.json", content)
                     $0.add("Other.json", content, header: 0)
-                }, "lie over one another"
+                }, "its entries overlap"
             ),
-            ("a place beyond the end", { $0.add("Song.json", content, header: 1 << 30) }, "lie over one another"),
-            ("a size that is too small", { $0.add("Song.json", content, size: 3) }, "larger than it says"),
-            ("a size that is too large", { $0.add("Song.json", content, size: 3000) }, "its checksum is another"),
+            ("a place beyond the end", { $0.add("Song.json", content, header: 1 << 30) }, "its entries overlap"),
+            ("a size that is too small", { $0.add("Song.json", content, size: 3) }, "larger than its header says"),
+            ("a size that is too large", { $0.add("Song.json", content, size: 3000) }, "its checksum doesn't match"),
         ]
         for (name, make, expected) in scenarios {
             try await ImportFolder.run { folder in
@@ -196,9 +196,9 @@ import Testing
             let report = try await folder.look()
             #expect(report.classes.map { "\($0.name) \($0.rows)" } == ["Empty 0", "None 0", "Song 1"])
             #expect(report.notes.count == 3, "\(report.notes)")
-            #expect(report.notes.contains { $0.hasPrefix("Linked.json is left out: it is a link") })
-            #expect(report.notes.contains { $0.hasPrefix("up is left out: it is a link") })
-            #expect(report.notes.contains { $0.hasSuffix("no file that can be reached by this name") })
+            #expect(report.notes.contains { $0.hasPrefix("Linked.json is skipped: it is a symbolic link") })
+            #expect(report.notes.contains { $0.hasPrefix("up is skipped: it is a symbolic link") })
+            #expect(report.notes.contains { $0.hasSuffix("no file can be reached by this name") })
         }
     }
 
@@ -257,7 +257,7 @@ import Testing
                 try await writing
                 let reason = report?.classes.first?.failure
                 #expect(
-                    reason?.contains("it was changed while it was read") == true || report == nil, "\(reason ?? "-")")
+                    reason?.contains("the file changed while being read") == true || report == nil, "\(reason ?? "-")")
                 let shown = try? await server.table("Song")
                 #expect(shown?.isEmpty ?? true)
             }
@@ -267,10 +267,10 @@ import Testing
     @Test("What is no source says so, and what is not clear asks")
     func unclear() async throws {
         try await ImportFolder.run { folder in
-            #expect(await Self.outcome(folder, folder.path + "/nowhere").contains("there is no such file or folder"))
-            #expect(await Self.outcome(folder).contains("there are no classes in it"))
+            #expect(await Self.outcome(folder, folder.path + "/nowhere").contains("no such file or folder"))
+            #expect(await Self.outcome(folder).contains("it contains no classes"))
             try folder.write("notes.txt", "x")
-            #expect(await Self.outcome(folder, folder.source + "/notes.txt").contains("nothing that can be imported"))
+            #expect(await Self.outcome(folder, folder.source + "/notes.txt").contains("nor a Parse export"))
             try folder.write("one/Song.json", Self.song)
             try folder.write("admin/system.users.bson", [])
             #expect(await Self.outcome(folder) == "Song 1/1 ")

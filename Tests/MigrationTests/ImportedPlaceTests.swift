@@ -31,7 +31,7 @@ import Testing
                 let report = try await folder.load(into: server)
                 #expect(report.exitCode == 2 && report.classes.map(\.rows) == [12], "\(report.json.text)")
                 let rejects = try folder.rejects()
-                let point = "a place that is out of range"
+                let point = "a GeoPoint that is out of range"
                 let polygon = "a polygon with a corner that is out of range"
                 let told = rejects.map { line in
                     [line["id"], line["field"], line["reason"]].map { $0?.stringValue ?? "-" }.joined(separator: " ")

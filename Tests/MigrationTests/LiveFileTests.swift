@@ -73,7 +73,7 @@ import Testing
                     let left = notes.filter { $0.hasPrefix("the file ") }
                     #expect(left.count == 6, "\(left)")
                     for name in ["stray", "up", "other", "query", "host", "c"] {
-                        #expect(left.contains { $0.contains("\"\(name).txt\" is left out") }, "\(name): \(left)")
+                        #expect(left.contains { $0.contains("\"\(name).txt\" is skipped") }, "\(name): \(left)")
                     }
                     let files = FileManager.default
                     let names = try files.contentsOfDirectory(atPath: folder.path + "/live/files").sorted()
@@ -101,7 +101,7 @@ import Testing
                 let notes = try await LiveServerTests.download(address, to: folder)
                 let left = notes.filter { $0.hasPrefix("the file ") }
                 #expect(left.count == 100 && Set(left).count == 100, "\(left.count)")
-                #expect(notes.last?.hasPrefix("more files may be left out") == true, "\(notes.last ?? "-")")
+                #expect(notes.last?.hasPrefix("more files may be skipped") == true, "\(notes.last ?? "-")")
                 #expect(notes.allSatisfy { $0.utf8.count < 300 })
             }
         }

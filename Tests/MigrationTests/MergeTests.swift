@@ -25,7 +25,7 @@ import Testing
                 try folder.write("Song.json", Self.object("s2", "two", 1))
                 try folder.write("Album.json", Self.object("a1", "album", 1))
                 let refusal = await #expect(throws: ImportRun.Refusal.self) { try await folder.load(into: server) }
-                #expect(refusal?.description.contains("these classes have objects already: Song.") == true)
+                #expect(refusal?.description.contains("these classes already have objects: Song.") == true)
                 #expect(try await Self.titles(server) == ["s1 one"])
                 #expect(try await server.send("GET", "/schemas/Album", as: .master).status != 200)
                 // Classes that weren't selected are not read.
@@ -206,7 +206,7 @@ import Testing
                 let report = try await folder.load(into: server)
                 #expect(report.exitCode == 2 && report.classes.first?.rows == 2)
                 let reason = try #require(try folder.rejects().first?["reason"]?.stringValue)
-                #expect(reason.contains("the index _User_unique_username cannot be made"))
+                #expect(reason.contains("the index _User_unique_username can't be created"))
                 #expect(try await server.texts("SELECT \"username\" FROM \"_User\"") == ["ann", "ann"])
             }
         }
@@ -241,10 +241,10 @@ import Testing
                 #expect(report.exitCode == 2)
                 let notes = report.notes.joined(separator: "\n")
                 for expected in [
-                    "\(long) is left out: its name is longer than 63 bytes",
-                    "1st is left out: no class can have this name",
-                    "_Join:nothing:Song is left out: no class of the source has this relation",
-                    "Song.a.b has a name that no field can have",
+                    "\(long) is skipped: its name is longer than 63 bytes",
+                    "1st is skipped: its name is not a valid class name",
+                    "_Join:nothing:Song is skipped: no class of the source has this relation",
+                    "Song.a.b has an invalid field name",
                     "Song.\(long) has a name that is longer than 63 bytes",
                 ] { #expect(notes.contains(expected), "\(notes)") }
                 let told = try folder.rejects().map { $0["field"]?.stringValue ?? "" }
@@ -303,7 +303,7 @@ import Testing
                 try await server.whileLocked("SELECT pg_advisory_lock(\(0x526F_6F73_744D))") {
                     try folder.write("Song.json", Self.object("s1", "one", 1))
                     let refusal = await #expect(throws: ImportRun.Refusal.self) { try await folder.load(into: server) }
-                    #expect(refusal?.description == "another import into this database is under way")
+                    #expect(refusal?.description == "another import into this database is running")
                 }
             }
         }
@@ -330,7 +330,7 @@ import Testing
                     return outcomes.sorted()
                 }
                 #expect(
-                    outcomes == ["another import into this database is under way", "done"]
+                    outcomes == ["another import into this database is running", "done"]
                         || outcomes == ["done", "found done"], "\(outcomes)")
                 #expect(try await server.table("Song").count == 3000)
             }

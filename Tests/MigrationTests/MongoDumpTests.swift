@@ -62,7 +62,7 @@ import Testing
         try await TestServer.run { server in
             try await ImportFolder.run { folder in
                 let report = try await folder.load(ImportFolder.samples + "/dump", into: server)
-                #expect(report.notes == ["Everything: the index ttlOfD is not made: it has no counterpart"])
+                #expect(report.notes == ["Everything: the index ttlOfD is skipped: PostgreSQL has no equivalent"])
                 let answer = try await server.send("GET", "/schemas/Everything", as: .master)
                 #expect(answer["fields"]?["s"] == ["type": "String", "required": true, "defaultValue": "none"])
                 #expect(answer["fields"]?["r"] == ["type": "Relation", "targetClass": "Everything"])
@@ -144,10 +144,10 @@ import Testing
                     told
                         == [
                             "miss000001 s: expected String, found number",
-                            "miss000003 o.x: inf inside of an object, where JSON has no such number: it is null",
+                            "miss000003 o.x: inf inside an object, which JSON can't represent: it becomes null",
                             "miss000004 n: an integer beyond 2^53: it is rounded",
                             "miss000005 d: a date that is out of range",
-                            "miss000007 s: a text with NUL characters: they are left out",
+                            "miss000007 s: a string with NUL characters: they are removed",
                             "miss000008 unknown: the class has no such field",
                             "miss000008 _tombstone: the class has no such field",
                             "miss000009 l.0: a regex, which Parse doesn't define",
@@ -157,9 +157,9 @@ import Testing
                             "miss000009 l.4: a maxKey, which Parse doesn't define",
                             "miss000010 p: expected Pointer<_User>, found string",
                             "miss000011 dec: a decimal number: it is rounded",
-                            "- objectId: an object without an id: it is left out",
+                            "- objectId: an object without an id: it is skipped",
                             "miss000012 o.n: an integer beyond 2^53: it is rounded",
-                            "miss000001 -: an object before it has its id: the object is left out",
+                            "miss000001 -: duplicate id: the object is skipped",
                         ].map { $0.replacing("miss000010 p:", with: "miss000010 _p_p:") })
                 let rejects = try folder.rejects()
                 #expect(rejects.first?["value"] == 5)
@@ -188,7 +188,7 @@ import Testing
                     $0.isStrict = true
                 }
                 #expect(strict.exitCode == 1)
-                #expect(strict.classes.first?.failure?.contains("--strict stops there") == true)
+                #expect(strict.classes.first?.failure?.contains("stopped by --strict") == true)
                 #expect(try await server.table("Everything").isEmpty, "a class shows all of its rows or none")
                 // Without `--strict`, the same import continues.
                 let loose = try await folder.load(ImportFolder.samples + "/misfits", into: server)

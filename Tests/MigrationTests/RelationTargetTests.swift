@@ -85,7 +85,7 @@ import Testing
             #expect(report.notes.count == 3, "\(report.notes)")
             #expect(report.notes.contains("objects of Page.either are in several classes: Page, Tag"))
             for name in ["either", "gone"] {
-                #expect(report.notes.contains { $0.hasPrefix("_Join:\(name):Page is left out") }, "\(report.notes)")
+                #expect(report.notes.contains { $0.hasPrefix("_Join:\(name):Page is skipped") }, "\(report.notes)")
             }
             #expect(report.classes.map(\.name) == ["Page", "Tag", "_Join:tags:Page"])
         }

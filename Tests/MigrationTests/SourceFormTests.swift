@@ -46,9 +46,9 @@ import Testing
                 #expect(report.exitCode == 2)
                 #expect(
                     report.notes == [
-                        "Artist.mixed has values of several types, Number (1 objects), String (1 objects): it is left "
-                            + "out. --type Artist.mixed=TYPE says which one it is",
-                        "the session tokens in _User are left out: users whose session is not in _Session log in again",
+                        "Artist.mixed has values of several types, Number (1 objects), String (1 objects): it is "
+                            + "skipped. --type Artist.mixed=TYPE sets it",
+                        "the session tokens in _User are skipped: users whose session is not in _Session must log in again",
                     ])
                 let song = try await server.send("GET", "/classes/Song/song000001?include=artist", as: .master).json
                 #expect(song["at"] == .date("2020-01-02T03:04:05.003Z"))

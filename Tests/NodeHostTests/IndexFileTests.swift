@@ -170,7 +170,7 @@ struct IndexFileTests {
         try await IndexApp.with(["index.js": "require('./missing');"]) { app in
             let error = await #expect(throws: ConfigurationError.self) { try await app.read() }
             let message = try #require(error?.message)
-            #expect(message.hasPrefix("index.js failed before it made a ParseServer:\n"), "\(message)")
+            #expect(message.hasPrefix("index.js failed before it created a ParseServer:\n"), "\(message)")
             #expect(message.contains("./missing") && message.contains("index.js:1"))
         }
         try await IndexApp.with(["index.js": "process.exit(0);"]) { app in

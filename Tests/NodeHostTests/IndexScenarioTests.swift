@@ -88,7 +88,7 @@ struct IndexScenarioTests {
         let code = Self.code("", "throw new Error('not today');")
         try await IndexApp.with(["index.js": code]) { app in
             let served = try await app.read()
-            #expect(served.warnings.contains { $0.contains("it failed after its server was made: Error: not today") })
+            #expect(served.warnings.contains { $0.contains("it failed after creating its server: Error: not today") })
             let error = await #expect(throws: (any Error).self) {
                 try await TestServer.run(configure: { served.configure(&$0) }) { _ in }
             }

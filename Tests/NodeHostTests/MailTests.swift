@@ -27,7 +27,7 @@ struct CodeMailTests {
                 #expect(mail.html.contains("<b>Ann</b>") && mail.text.contains("Hello Ann"))
                 let nobody = try await server.call("mail", ["subject": "s", "text": "t"])
                 #expect(nobody.code == 141, "\(nobody.text)")
-                #expect(nobody.error == "A mail needs addresses that it goes to, 100 at most.")
+                #expect(nobody.error == "A mail needs recipients, 100 at most.")
                 let empty = try await server.call("mail", ["to": "ann@m.example"])
                 #expect(empty.error == "A mail needs a text.", "\(empty.text)")
             }
@@ -75,7 +75,7 @@ struct CodeMailTests {
                 #expect(second.html.contains("silver"))
                 let unknown = try await server.call("mail", ["templateName": "wlcome"])
                 #expect(unknown.code == 141, "\(unknown.text)")
-                #expect(unknown.error == "There is no template wlcome in emailAdapter.options.templates.")
+                #expect(unknown.error == "Unknown template wlcome in emailAdapter.options.templates.")
                 let nobody = try await server.call("mail", ["templateName": "welcome", "user": [:]])
                 #expect(nobody.code == 141, "\(nobody.text)")
             }

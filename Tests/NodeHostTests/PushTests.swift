@@ -49,7 +49,7 @@ struct CodePushTests {
                 #expect(both.error == "expiration_time and expiration_interval cannot both be set.", "\(both.text)")
                 #expect(try await server.call("unallowed").status != 200)
                 let odd = try await server.call("odd")
-                #expect(odd.code == 115 && odd.error == "channels must be a list of texts", "\(odd.text)")
+                #expect(odd.code == 115 && odd.error == "channels must be an array of strings", "\(odd.text)")
             }
         }
     }

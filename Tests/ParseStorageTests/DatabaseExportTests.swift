@@ -69,7 +69,7 @@ import Testing
                 _ = try await Self.read("Gone", after: change)
                 Issue.record("\(change) must end the export")
             } catch let error as DatabaseExport.Refusal {
-                #expect(error.description == "Gone was changed while it was exported: export again")
+                #expect(error.description == "Gone changed during the export. Export again")
             }
         }
     }

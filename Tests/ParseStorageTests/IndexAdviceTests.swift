@@ -77,7 +77,7 @@ struct IndexAdviceTests {
             #expect(words.count == 1)
             #expect(
                 words.first?.hasPrefix(
-                    "Post by title: 1 times today, 30000 ms, 1 of them stopped by the time limit; an index on title ")
+                    "Post by title: 1 times today, 30000 ms, 1 of them timed out; an index on title ")
                     == true, "\(words)")
         }
     }

@@ -69,9 +69,10 @@ import Testing
     @Test(
         "What is no schedule is told in words",
         arguments: [
-            (["params": "["], "params is no JSON object"), (["params": "[]"], "params is no JSON object"),
-            (["startAfter": 5], "startAfter must be a date"), (["timeOfDay": "25:00"], "timeOfDay is no time"),
-            (["daysOfWeek": [1]], "daysOfWeek is no list of seven"),
+            (["params": "["], "params must be a JSON object"), (["params": "[]"], "params must be a JSON object"),
+            (["startAfter": 5], "startAfter must be a date"),
+            (["timeOfDay": "25:00"], "timeOfDay must be a time such as 03:30"),
+            (["daysOfWeek": [1]], "daysOfWeek must be an array of seven values"),
             (["repeatMinutes": 1e300], "repeatMinutes must be a number of minutes"),
         ] as [(JSONObject, String)])
     func unreadable(fields: JSONObject, reason: String) {

@@ -67,11 +67,11 @@ import Testing
             ),
             (
                 ["classes": ["A": ["by": "a.b"]]],
-                "distribution.classes.A.by must be objectId or a field that holds texts or pointers"
+                "distribution.classes.A.by must be objectId or a String or Pointer field"
             ),
             (
                 ["classes": ["A": ["by": "createdAt"]]],
-                "distribution.classes.A.by must be objectId or a field that holds texts or pointers"
+                "distribution.classes.A.by must be objectId or a String or Pointer field"
             ),
         ] as [(JSONObject, String)])
     func refused(option: JSONObject, message: String) {

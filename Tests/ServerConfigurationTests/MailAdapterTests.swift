@@ -175,15 +175,15 @@ struct MailAdapterTests {
             (["user": "u", "password": "p", "auth": ["user": "u", "pass": "p"]], "exclude each other"),
             (["auth": ["type": "custom", "user": "u"]], "custom is unknown"),
             (["auth": ["type": "OAuth2", "accessToken": "t"]], "options.auth.user is missing"),
-            (token([:]), "options.auth.accessToken of smtp: it is missing"),
+            (token([:]), "options.auth.accessToken of smtp: it is required"),
             (token(["accessToken": "t\u{1}auth=x"]), "options.auth.accessToken has an invalid value"),
-            (token(["accessToken": "t", "clientId": "c"]), "options.auth.clientId of smtp: new access tokens"),
-            (token(["accessUrl": "https://x"]), "refreshToken, which is missing"),
+            (token(["accessToken": "t", "clientId": "c"]), "options.auth.clientId of smtp: a refreshToken"),
+            (token(["accessUrl": "https://x"]), "a refreshToken is required"),
             (token(["refreshToken": "r"]), "options.auth.clientId is missing"),
             (token(["refreshToken": "r", "clientId": "c", "accessUrl": "http://x"]), "must begin with https://"),
             (
                 token(["serviceClient": "1", "privateKey": "k"]),
-                "options.auth.serviceClient of smtp: tokens of service"
+                "options.auth.serviceClient of smtp: service-account tokens"
             ),
             (token(["provisionCallback": "f"]), "JavaScript function"),
             (token(["customParams": ["a": "b"]]), "options.auth.customParams"),
@@ -234,13 +234,13 @@ struct MailAdapterTests {
             ),
             (
                 "simple-parse-smtp-adapter", ["fromAddress": "a@b.c", "host": "h", "templates": [:]],
-                "templates of Jade"
+                "Jade templates"
             ),
             (
                 "simple-parse-smtp-adapter", ["fromAddress": "a@b.c", "host": "h", "isTlsRejectUnauthorized": false],
                 "trustedCertificates"
             ),
-            ("parse-mail-adapter-smtp-ejs", ["templatesOptions": [:], "defaultFrom": "a@b.c"], "templates of EJS"),
+            ("parse-mail-adapter-smtp-ejs", ["templatesOptions": [:], "defaultFrom": "a@b.c"], "EJS templates"),
             (
                 "parse-server-postmark-adapter", ["apiKey": "k", "fromEmail": "a@b.c", "passwordResetTemplateId": 1],
                 "withTemplate"

@@ -80,15 +80,15 @@ struct OptionRangeTests {
             ),
             (
                 ["emailAdapter": ["module": "smtp", "options": ["host": "h", "from": "nobody"]]],
-                "Key emailAdapter.options.from is not a mail address"
+                "option emailAdapter.options.from is not a mail address"
             ),
             (
                 ["emailAdapter": ["module": "smtp", "options": ["host": "h\r\n", "from": "a@b.c"]]],
-                "Key emailAdapter.options.host has an invalid value"
+                "option emailAdapter.options.host has an invalid value"
             ),
             (
                 ["emailAdapter": ["module": "smtp", "options": ["host": "h", "from": "a@b.c", "port": 0]]],
-                "Key emailAdapter.options.port has an invalid value"
+                "option emailAdapter.options.port has an invalid value"
             ),
             (
                 ["emailAdapter": ["module": "smtp", "options": ["host": "h", "from": "a@b.c", "tls": true]]],
@@ -116,10 +116,10 @@ struct OptionRangeTests {
                 ["requestComplexity": ["includeDepth": 0]],
                 "requestComplexity.includeDepth must be a positive integer or -1 to disable."
             ),
-            (["protectedFields": ["Song": ["x"]]], "Key protectedFields.Song must be an object of lists of fields"),
+            (["protectedFields": ["Song": ["x"]]], "option protectedFields.Song must be an object of field lists"),
             (
                 ["protectedFields": ["Song": ["*": "x"]]],
-                "Key protectedFields.Song must be an object of lists of fields"
+                "option protectedFields.Song must be an object of field lists"
             ),
             (
                 ["logLevel": "warning"],

@@ -104,11 +104,11 @@ struct OptionRuleTests {
         arguments: [
             (
                 ["poolSize": 5],
-                "error: unknown option poolSize. It belongs into databaseOptions: databaseOptions.poolSize"
+                "error: unknown option poolSize. It belongs in databaseOptions: databaseOptions.poolSize"
             ),
             (
                 ["websocketTimeout": 5],
-                "error: unknown option websocketTimeout. It belongs into liveQueryServerOptions: "
+                "error: unknown option websocketTimeout. It belongs in liveQueryServerOptions: "
                     + "liveQueryServerOptions.websocketTimeout"
             ),
             (["restApiKey": "x"], "error: unknown option restApiKey. Did you mean restAPIKey?"),
@@ -119,7 +119,7 @@ struct OptionRuleTests {
             ),
             (
                 ["useMasterKey": true],
-                "error: unknown option useMasterKey. Remove it: calls of the SDK take it, the server doesn't"
+                "error: unknown option useMasterKey. Remove it: it is an option of SDK calls, not of the server"
             ),
         ] as [(JSONObject, String)])
     func misplaced(file: JSONObject, expected: String) throws {
@@ -164,7 +164,7 @@ struct OptionRuleTests {
             "initOptions": ["schema": ""],
         ]
         let unread = ["initOptions", "maxPoolSize", "retryWrites"].map {
-            "option databaseOptions.\($0) has no effect: parameters of the connection stand in databaseURI"
+            "option databaseOptions.\($0) has no effect: set connection parameters in databaseURI"
         }
         #expect(try told(["databaseOptions": .object(options)]).sorted() == unread)
         #expect(

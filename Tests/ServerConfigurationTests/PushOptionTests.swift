@@ -62,7 +62,7 @@ import Testing
             (#"{"ios":{"topic":"a"}}"#, "APNS Configuration is invalid"),
             (#"{"ios":{"token":{"key":"k","keyId":"K","teamId":"T"}}}"#, "topic is missing for {\"token\":\"…\"}"),
             (#"{"ios":{"token":{"key":"k","keyId":"K","teamId":"T"},"topic":"a","proxy":{"host":"h"}}}"#, "proxy"),
-            (#"{"android":{"senderId":"1","apiKey":"k"}}"#, "GCM, which took senderId and apiKey, ended in June 2024"),
+            (#"{"android":{"senderId":"1","apiKey":"k"}}"#, "senderId and apiKey are for GCM"),
             (#"{"android":"x"}"#, "FCM Configuration is invalid"),
             (#"{"web":{}}"#, "WEB Push Configuration is invalid"),
             (#"{"expo":1}"#, "EXPO Push Configuration is invalid"),

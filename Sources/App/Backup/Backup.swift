@@ -106,11 +106,11 @@ package struct Backup: Sendable {
     private func checkFree() throws {
         var status = stat()
         guard lstat(target, &status) != 0 else {
-            throw CommandFailure("\(target) already exists. Name another file")
+            throw CommandFailure("\(target) already exists. Choose another file name")
         }
         let parent = FilePaths.folder(of: target)
         guard access(parent, W_OK) == 0 else {
-            throw CommandFailure("cannot write in \(parent): \(CommandFailure.reason())")
+            throw CommandFailure("can't write in \(parent): \(CommandFailure.reason())")
         }
     }
 
@@ -136,7 +136,7 @@ package struct Backup: Sendable {
             measure(Double(place) / Double(entries.count))
             var status = stat()
             guard lstat(copy + "/" + entry, &status) == 0 else {
-                throw CommandFailure("\(entry) cannot be read: \(CommandFailure.reason())")
+                throw CommandFailure("\(entry) can't be read: \(CommandFailure.reason())")
             }
             switch status.st_mode & S_IFMT {
             case S_IFDIR: try writer.addFolder("postgres/cluster/" + entry)
@@ -158,7 +158,7 @@ package struct Backup: Sendable {
                 guard lstat(path + entry, &status) == 0 else {
                     // The file was deleted meanwhile.
                     if errno == ENOENT { continue }
-                    throw CommandFailure("\(path)\(entry) cannot be read: \(CommandFailure.reason())")
+                    throw CommandFailure("\(path)\(entry) can't be read: \(CommandFailure.reason())")
                 }
                 guard status.st_mode & S_IFMT == S_IFREG else { continue }
                 try writer.add("files/" + folder + entry, contentsOf: path + entry)
@@ -175,7 +175,7 @@ package struct Backup: Sendable {
         do {
             return try FileManager.default.contentsOfDirectory(atPath: path)
         } catch {
-            throw CommandFailure("\(path) cannot be listed: \(ErrorText.reason(error))")
+            throw CommandFailure("\(path) can't be listed: \(ErrorText.reason(error))")
         }
     }
 
@@ -187,7 +187,7 @@ package struct Backup: Sendable {
             // On file systems without hard links, another process may still create the name in between.
             try checkFree()
             guard rename(partial, target) == 0 else {
-                throw CommandFailure("\(target) cannot be renamed: \(CommandFailure.reason())")
+                throw CommandFailure("\(target) can't be renamed: \(CommandFailure.reason())")
             }
         }
         FreshFolder.keepName(of: target)
@@ -205,7 +205,7 @@ extension Backup {
         let paths = [folder, deployment.filesDirectory].map { URL(fileURLWithPath: $0).resolvingSymlinksInPath().path }
         guard !"\(paths[0])/".hasPrefix("\(paths[1])/") else {
             throw ConfigurationError(
-                "console.backupFolder must not lie inside the files folder, which clients can download: \(folder)")
+                "console.backupFolder can't be inside the files folder, which clients can download: \(folder)")
         }
         return BackupMaker(folder: folder) { name, progress in
             _ = try await LongWork.backups.carryOut {

@@ -27,7 +27,7 @@ package final class BackupReader {
     /// - Throws: `CommandFailure` if it is not a readable file.
     package init(_ path: String) throws {
         let descriptor = open(path, O_RDONLY | O_CLOEXEC | O_NONBLOCK)
-        guard descriptor >= 0 else { throw CommandFailure("\(path) cannot be read: \(CommandFailure.reason())") }
+        guard descriptor >= 0 else { throw CommandFailure("\(path) can't be read: \(CommandFailure.reason())") }
         handle = OpenFile(descriptor)
         var status = stat()
         guard fstat(descriptor, &status) == 0, status.st_mode & S_IFMT == S_IFREG else {
@@ -37,7 +37,7 @@ package final class BackupReader {
         left = Int(status.st_size)
     }
 
-    private var damaged: CommandFailure { CommandFailure("\(path) is damaged, or was not made by roost backup") }
+    private var damaged: CommandFailure { CommandFailure("\(path) is damaged or isn't a Roost backup") }
 
     private func read(_ count: Int) throws -> [UInt8] {
         guard count <= left else { throw damaged }

@@ -75,14 +75,14 @@ package struct Restore: Sendable {
     private func unpack(_ reader: BackupReader, to folder: FreshFolder, files: String, _ version: Int) async throws {
         // PostgreSQL's user must be able to enter the folder. Its subfolders are private.
         guard chmod(folder.path, 0o755) == 0 else {
-            throw CommandFailure("\(folder.path) cannot be opened for others: \(CommandFailure.reason())")
+            throw CommandFailure("\(folder.path) can't be opened for others: \(CommandFailure.reason())")
         }
         let sink = RestoreSink(folders: ["postgres": folder.path + "/postgres", "files": files])
         try reader.readEntries(into: sink)
         let cluster = folder.path + "/postgres/cluster"
         let made = try? String(contentsOfFile: cluster + "/PG_VERSION", encoding: .utf8)
         guard made?.trimmingBlanks(newlines: true) == "\(version)" else {
-            throw CommandFailure("\(file) holds no database")
+            throw CommandFailure("\(file) contains no database")
         }
         try await LocalPostgres.adopt(folder.path + "/postgres")
         // A single sync is faster than syncing thousands of files.
@@ -101,7 +101,7 @@ package final class RestoreSink: BackupSink {
     private func place(of path: String) throws -> String {
         let parts = path.split(separator: "/", maxSplits: 1, omittingEmptySubsequences: false)
         guard let folder = parts.first.flatMap({ folders[String($0)] }) else {
-            throw CommandFailure("the backup has \(path) in it, which is not part of a Roost backup")
+            throw CommandFailure("the backup contains \(path), which isn't part of a Roost backup")
         }
         return parts.count == 1 ? folder : "\(folder)/\(parts[1])"
     }
@@ -110,7 +110,7 @@ package final class RestoreSink: BackupSink {
         let place = try place(of: path)
         guard folders.values.contains(place) else {
             guard mkdir(place, 0o700) == 0 else {
-                throw CommandFailure("\(path) cannot be made: \(CommandFailure.reason())")
+                throw CommandFailure("\(path) can't be created: \(CommandFailure.reason())")
             }
             return
         }
@@ -122,7 +122,7 @@ package final class RestoreSink: BackupSink {
         let place = try place(of: path)
         let descriptor = open(place, O_CREAT | O_EXCL | O_WRONLY | O_CLOEXEC | O_NOFOLLOW, 0o600)
         guard descriptor >= 0 else {
-            throw CommandFailure("\(path) cannot be written: \(CommandFailure.reason())")
+            throw CommandFailure("\(path) can't be written: \(CommandFailure.reason())")
         }
         current = (place, OpenFile(descriptor), modified)
     }

@@ -36,7 +36,7 @@ package final class FreshFolder: Sendable {
         do {
             try files.createDirectory(atPath: parent, withIntermediateDirectories: true)
         } catch {
-            throw CommandFailure("\(parent) cannot be made: \(ErrorText.reason(error))")
+            throw CommandFailure("\(parent) can't be created: \(ErrorText.reason(error))")
         }
         descriptor = try Self.take(path)
     }
@@ -52,17 +52,17 @@ package final class FreshFolder: Sendable {
         guard stat(target, &status) == 0 else { return }
         guard status.st_mode & S_IFMT == S_IFDIR else { throw CommandFailure("\(target) is not a folder") }
         let entries = try? FileManager.default.contentsOfDirectory(atPath: target)
-        guard entries?.isEmpty ?? false else { throw CommandFailure("\(target) is not empty: name another folder") }
+        guard entries?.isEmpty ?? false else { throw CommandFailure("\(target) is not empty. Choose another folder") }
     }
 
     /// Creates the hidden folder, empties and locks it.
     private static func take(_ path: String) throws -> Int32 {
         for _ in 1...2 {
             if mkdir(path, 0o700) != 0, errno != EEXIST {
-                throw CommandFailure("\(path) cannot be made: \(CommandFailure.reason())")
+                throw CommandFailure("\(path) can't be created: \(CommandFailure.reason())")
             }
             let descriptor = open(path, O_RDONLY | O_DIRECTORY | O_NOFOLLOW | O_CLOEXEC)
-            guard descriptor >= 0 else { throw CommandFailure("\(path) cannot be used: \(CommandFailure.reason())") }
+            guard descriptor >= 0 else { throw CommandFailure("\(path) can't be used: \(CommandFailure.reason())") }
             guard flock(descriptor, LOCK_EX | LOCK_NB) == 0 else {
                 close(descriptor)
                 throw CommandFailure("another process is writing \(path)")
@@ -78,7 +78,7 @@ package final class FreshFolder: Sendable {
 
     func makeFolder(_ name: String) throws {
         guard mkdir(path + "/" + name, 0o700) == 0 else {
-            throw CommandFailure("\(name) cannot be made: \(CommandFailure.reason())")
+            throw CommandFailure("\(name) can't be created: \(CommandFailure.reason())")
         }
     }
 
@@ -88,7 +88,7 @@ package final class FreshFolder: Sendable {
     package func appear() throws {
         fsync(descriptor)
         guard rename(path, target) == 0 else {
-            throw CommandFailure("\(target) cannot be renamed: \(CommandFailure.reason())")
+            throw CommandFailure("\(target) can't be renamed: \(CommandFailure.reason())")
         }
         Self.keepName(of: target)
     }

@@ -21,7 +21,7 @@ package struct TestMail {
         do {
             let answer = try await MailTrial(delivery, configuration, caller: caller).send(to: address)
             await caller?.shutdown()
-            return "A mail to \(address) was taken. The server said: \(answer)"
+            return "A mail to \(address) was accepted. The server replied: \(answer)"
         } catch {
             await caller?.shutdown()
             throw error

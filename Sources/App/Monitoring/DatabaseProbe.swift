@@ -42,7 +42,7 @@ final class DatabaseProbe: ReadinessProbe {
         }
         let lag = bounded(try await client.replayLag())
         let figures = [(name: "lagSeconds", value: lag)]
-        guard lag <= mostLag else { throw Readiness.Shortfall("it is \(lag) seconds behind", figures: figures) }
+        guard lag <= mostLag else { throw Readiness.Shortfall("the replica lags by \(lag) s", figures: figures) }
         return figures
     }
 

@@ -28,17 +28,18 @@ struct MetricsPage: Sendable {
         writeDatabase(to: &text)
         writeLiveQueries(to: &text)
         if let isUp = readiness.isUp("fileStore") {
-            text.single("roost_file_store_up", .gauge, "Whether the store of files answers.", isUp ? 1 : 0)
+            text.single("roost_file_store_up", .gauge, "1 if the file store responds.", isUp ? 1 : 0)
         }
         text.single(
-            "roost_log_dropped_lines_total", .counter, "Log lines that nothing took in time.", LogWriter.droppedLines)
-        if let spans { text.counters("roost_trace_spans_total", "Spans of traces.", by: "result", spans) }
+            "roost_log_dropped_lines_total", .counter, "Log lines dropped because the output was too slow.",
+            LogWriter.droppedLines)
+        if let spans { text.counters("roost_trace_spans_total", "Trace spans.", by: "result", spans) }
         if let certificate {
             text.single(
-                "roost_certificate_expiry_timestamp_seconds", .gauge, "When the certificate of the server ends.",
+                "roost_certificate_expiry_timestamp_seconds", .gauge, "Expiry time of the server certificate.",
                 certificate.end)
         }
-        text.begin("roost_build_info", .gauge, "The version of the server.")
+        text.begin("roost_build_info", .gauge, "Server version.")
         text.add(["version": Version.text, "preset": "\(preset)"], 1)
         ProcessFigures.write(to: &text)
         text.end()
@@ -60,18 +61,22 @@ struct MetricsPage: Sendable {
 
     private func writeTransport(to text: inout Exposition) {
         let figures = http.figures
-        text.begin("roost_http_connections", .gauge, "Open connections of clients.")
+        text.begin("roost_http_connections", .gauge, "Open client connections.")
         text.add(["state": "idle"], figures.idle)
         text.add(["state": "active"], figures.active)
         text.add(["state": "websocket"], figures.webSockets)
-        text.single("roost_http_connections_max", .gauge, "The most of them.", figures.mostConnections)
         text.single(
-            "roost_transfer_memory_bytes", .gauge, "Memory of large bodies and of unread answers.", figures.heldBytes)
-        text.single("roost_transfer_memory_max_bytes", .gauge, "The most of it.", figures.mostHeldBytes)
-        text.begin("roost_queue_length", .gauge, "Work that waits.")
+            "roost_http_connections_max", .gauge, "Maximum number of client connections.", figures.mostConnections)
+        text.single(
+            "roost_transfer_memory_bytes", .gauge, "Memory used by large request bodies and unread responses.",
+            figures.heldBytes)
+        text.single(
+            "roost_transfer_memory_max_bytes", .gauge, "Maximum memory for large request bodies and unread responses.",
+            figures.mostHeldBytes)
+        text.begin("roost_queue_length", .gauge, "Queue length.")
         text.add(["queue": "hashing"], backend.waitingHashes)
         text.single(
-            "roost_event_loop_lag_seconds", .gauge, "How late an event loop was at most since the last scrape.",
+            "roost_event_loop_lag_seconds", .gauge, "Maximum event-loop delay since the last scrape.",
             eventLoops.takeLag())
     }
 
@@ -80,33 +85,35 @@ struct MetricsPage: Sendable {
         let servers =
             [("primary", database.client.statistics)]
             + replicas.enumerated().map { (Self.name(ofReplica: $0, of: replicas.count), $1.statistics) }
-        text.begin("db_client_connections", .gauge, "Open connections of the database.")
+        text.begin("db_client_connections", .gauge, "Open database connections.")
         for (server, figures) in servers {
             for pool in figures.pools {
                 text.add(["pool": pool.name, "server": server, "state": "idle"], pool.idle)
                 text.add(["pool": pool.name, "server": server, "state": "used"], pool.connections - pool.idle)
             }
         }
-        text.begin("db_client_connection_pending_requests", .gauge, "Requests that wait for a connection.")
+        text.begin("db_client_connection_pending_requests", .gauge, "Requests waiting for a database connection.")
         for (server, figures) in servers {
             for pool in figures.pools { text.add(["pool": pool.name, "server": server], pool.waiting) }
         }
-        text.begin("db_client_connection_timeouts_total", .counter, "Requests that waited for a connection in vain.")
+        text.begin(
+            "db_client_connection_timeouts_total", .counter,
+            "Requests that timed out waiting for a database connection.")
         for (server, figures) in servers {
             for pool in figures.pools { text.add(["pool": pool.name, "server": server], pool.timeouts) }
         }
-        text.begin("roost_database_requests_in_flight", .gauge, "Requests that the database has not answered yet.")
+        text.begin("roost_database_requests_in_flight", .gauge, "Database requests in progress.")
         for (server, figures) in servers { text.add(["server": server], figures.inFlight) }
-        text.begin("roost_database_reconnects_total", .counter, "Connections that broke, or could not be made.")
+        text.begin("roost_database_reconnects_total", .counter, "Database connections lost or not established.")
         for (server, figures) in servers { text.add(["server": server], figures.reconnects) }
         if let isUp = readiness.isUp("database") {
-            text.single("roost_database_up", .gauge, "Whether the database answers the probe.", isUp ? 1 : 0)
+            text.single("roost_database_up", .gauge, "1 if the database responds to the probe.", isUp ? 1 : 0)
         }
         let checks = readiness.summary.checks.filter { $0.name.hasPrefix("replica") }
         let lags = checks.compactMap { $0.check.figures.first { $0.name == "lagSeconds" }?.value }
         if let lag = lags.max() {
             text.single(
-                "roost_replica_lag_seconds", .gauge, "By how much the last replica is behind what it received.", lag)
+                "roost_replica_lag_seconds", .gauge, "Maximum replication lag of the replicas.", lag)
         }
     }
 
@@ -118,7 +125,7 @@ struct MetricsPage: Sendable {
     private func writeLiveQueries(to text: inout Exposition) {
         guard let liveQueries else { return }
         let figures = liveQueries.figures
-        text.single("roost_live_query_connections", .gauge, "Connected clients of live queries.", figures.clients)
-        text.single("roost_live_query_subscriptions", .gauge, "Their subscriptions.", figures.subscriptions)
+        text.single("roost_live_query_connections", .gauge, "Connected live-query clients.", figures.clients)
+        text.single("roost_live_query_subscriptions", .gauge, "Live-query subscriptions.", figures.subscriptions)
     }
 }

@@ -62,7 +62,7 @@ struct SupervisorNotices: Service {
             try await channel.writeAndFlush(ByteBuffer(string: text))
             try await channel.close()
         } catch {
-            logger.warning("the service manager cannot be notified", metadata: ["reason": "\(error)"])
+            logger.warning("can't notify the service manager", metadata: ["reason": "\(error)"])
         }
     }
 }

@@ -39,7 +39,7 @@ struct TraceExport: Feature {
             let now = Int(Date().timeIntervalSince1970)
             guard now - lastWarning.value >= 60 else { return }
             lastWarning.set(now)
-            logger.warning("spans could not be sent", metadata: ["reason": "\(reason)"])
+            logger.warning("can't send trace spans", metadata: ["reason": "\(reason)"])
         }
         var settings = RequestTracer.Settings()
         settings.followsParent = options.sampler.followsParent

@@ -42,16 +42,16 @@ struct ConfigurationFile {
     private static func read(_ path: String) throws(ConfigurationError) -> ConfigurationFile {
         guard let isFolder = FilePaths.isFolder(path) else {
             throw ConfigurationError(
-                "There is no file \(path) in \(FileManager.default.currentDirectoryPath). Name the configuration file, for "
+                "File not found: \(path) in \(FileManager.default.currentDirectoryPath). Pass the configuration file, for "
                     + "example roost serve \(usual)")
         }
         guard !isFolder else {
-            throw ConfigurationError("\(path) is a folder. Name the configuration file in it")
+            throw ConfigurationError("\(path) is a folder. Pass the path of the configuration file in it")
         }
         do {
             return ConfigurationFile(path: path, bytes: Array(try Data(contentsOf: URL(fileURLWithPath: path))))
         } catch {
-            throw ConfigurationError("\(path) cannot be read: \(ErrorText.reason(error)). Check its owner and mode")
+            throw ConfigurationError("\(path) can't be read: \(ErrorText.reason(error)). Check its owner and mode")
         }
     }
 

@@ -84,7 +84,7 @@ struct DatabaseFailure: Error, CustomStringConvertible {
         case "3D000":
             description = "\(line). Create the database, or correct databaseURI."
         default:
-            description = "Cannot reach PostgreSQL: \(line). Start it, or correct databaseURI."
+            description = "Can't reach PostgreSQL: \(line). Start it, or correct databaseURI."
         }
     }
 

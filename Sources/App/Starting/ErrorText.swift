@@ -60,7 +60,7 @@ package enum ErrorText {
         case .fileReadInapplicableStringEncoding: return "it is not UTF-8"
         default:
             let cause = error.underlying as? POSIXError
-            return cause.map { system($0.code.rawValue) } ?? "it cannot be read or written"
+            return cause.map { system($0.code.rawValue) } ?? "it can't be read or written"
         }
     }
 }
@@ -89,7 +89,7 @@ struct ListenFailure: Error, CustomStringConvertible {
             description =
                 error is SocketAddressError || error is SocketAddressError.UnknownHost
                 ? "\(host) is not an address. Set \(hostOption) to an address of this computer, or to 0.0.0.0 for all of them."
-                : "Cannot listen on \(host), port \(port): \(ErrorText.of(error))"
+                : "Can't listen on \(host), port \(port): \(ErrorText.of(error))"
         }
     }
 }

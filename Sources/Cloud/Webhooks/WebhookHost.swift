@@ -58,7 +58,7 @@ public final class WebhookHost: CloudHost {
             try await read()
         } catch {
             guard !Task.isCancelled else { return }
-            logger.warning("the webhooks could not be read", metadata: ["error": "\(error)"])
+            logger.warning("can't read the webhooks", metadata: ["error": "\(error)"])
         }
     }
 
@@ -110,7 +110,7 @@ public final class WebhookHost: CloudHost {
             }
         } catch let failure as HTTPCallFailure {
             logger.warning(
-                "a webhook failed",
+                "webhook failed",
                 metadata: ["call": "\(call.target)", "host": "\(authority.host)", "error": "\(failure)"])
             throw CloudFailure(Self.text(failure.kind))
         }
@@ -130,7 +130,7 @@ public final class WebhookHost: CloudHost {
     private static func text(_ kind: HTTPCallFailure.Kind) -> String {
         switch kind {
         case .unreachable: "Webhook could not be reached."
-        case .closed: "Webhook closed the connection without an answer."
+        case .closed: "Webhook closed the connection without a response."
         case .tooLarge: "Webhook answered with more than \(mostReceived) bytes."
         case .busy, .other: "Webhook could not be called."
         }

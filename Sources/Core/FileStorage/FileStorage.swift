@@ -112,11 +112,11 @@ public enum FileStorageError: Error, Sendable, Equatable {
 extension FileStorageError: CustomStringConvertible {
     public var description: String {
         switch self {
-        case .notFound: "there is no such file"
-        case .unusableName: "the storage keeps no file of this name"
-        case .notReadable: "the file cannot be read: it was encrypted with another key, or changed"
-        case .unavailable(let seconds): "the storage cannot be reached; try again in \(seconds) seconds"
-        case .refused: "the storage refuses it; the log has the reason"
+        case .notFound: "the file doesn't exist"
+        case .unusableName: "the storage doesn't allow this file name"
+        case .notReadable: "the file can't be decrypted: it was encrypted with another key, or is damaged"
+        case .unavailable(let seconds): "the storage can't be reached. Try again in \(seconds) seconds"
+        case .refused: "the storage rejected the request. See the log for the reason"
         case .detailsNotKept(let reason): reason
         }
     }

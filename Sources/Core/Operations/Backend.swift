@@ -214,7 +214,7 @@ extension BackendPart {
     {
         guard configuration.cloudMain.app?.functions.contains(option) == true else { return nil }
         guard let ask = services.askOption else {
-            throw ParseError(ParseError.scriptFailed, "The option \(option.rawValue) can't be asked.")
+            throw ParseError(ParseError.scriptFailed, "The option \(option.rawValue) can't be called.")
         }
         return { try await ask(option, $0) }
     }

@@ -66,7 +66,7 @@ public struct BackendExtensions: Sendable {
                 throw ConfigurationError("error: unknown option auth.\(name)")
             }
             guard value.objectValue != nil || value.isNull else {
-                throw ConfigurationError("Key auth.\(name) has an invalid value")
+                throw ConfigurationError("option auth.\(name) has an invalid value")
             }
             let options = value.objectValue ?? [:]
             let isEnabled = options["enabled"] != false
@@ -74,7 +74,7 @@ public struct BackendExtensions: Sendable {
             let forms = (provider.optionForms ?? [:]).merging(["enabled": .flag]) { $1 }
             for (key, form) in forms {
                 guard let value = options[key], !form.takes(value) else { continue }
-                throw ConfigurationError("Key auth.\(name).\(key) must be \(form.title)")
+                throw ConfigurationError("option auth.\(name).\(key) must be \(form.title)")
             }
             if provider.optionForms != nil {
                 warnings += options.keys.filter { forms[$0] == nil }.map {

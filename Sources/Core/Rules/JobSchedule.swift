@@ -96,13 +96,13 @@ public struct JobSchedule: Sendable {
             if let object = try? JSONValue(parsing: Array(text.utf8)).objectValue { return object }
         default: break
         }
-        throw Unreadable(reason: "params is no JSON object")
+        throw Unreadable(reason: "params must be a JSON object")
     }
 
     private static func minuteOfDay(_ value: JSONValue) throws(Unreadable) -> Int64 {
         if value.isNull || value == "" { return 0 }
         guard let date = value.stringValue.flatMap({ ParseDate(iso: "1970-01-02T\($0)") }) else {
-            throw Unreadable(reason: "timeOfDay is no time")
+            throw Unreadable(reason: "timeOfDay must be a time such as 03:30")
         }
         return minute(date.milliseconds) % 1440
     }
@@ -111,7 +111,7 @@ public struct JobSchedule: Sendable {
     private static func days(_ value: JSONValue) throws(Unreadable) -> [Bool] {
         if value.isNull || value == [] { return Array(repeating: true, count: 7) }
         guard let list = value.arrayValue, list.count == 7 else {
-            throw Unreadable(reason: "daysOfWeek is no list of seven")
+            throw Unreadable(reason: "daysOfWeek must be an array of seven values")
         }
         return list.map { ![.bool(false), .null, .number(0), .string("0"), .string("")].contains($0) }
     }

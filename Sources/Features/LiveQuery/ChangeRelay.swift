@@ -123,7 +123,7 @@ struct ChangeRelay: Sendable {
                         try await announce(announcement)
                     } catch {
                         logger.warning(
-                            "could not announce live queries to other processes", metadata: ["error": "\(error)"])
+                            "can't announce live queries to other processes", metadata: ["error": "\(error)"])
                     }
                 }
             }
@@ -215,7 +215,7 @@ struct ChangeRelay: Sendable {
                 }
                 let change = pieces.add(payload, isWanted: feed.hasFollowers)
                 if pieces.takeLoss() {
-                    logger.warning("changes of another process were lost: live queries end, and clients come again")
+                    logger.warning("lost changes of another process, closing live queries so that clients reconnect")
                     feed.missRelayed()
                 }
                 if let change { await take(change) }

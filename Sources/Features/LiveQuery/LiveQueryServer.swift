@@ -102,7 +102,7 @@ public final class LiveQueryServer: WebSocketHandler {
         do {
             try await relay.announceClients()
         } catch {
-            logger.error("could not announce live queries to other processes", metadata: ["error": "\(error)"])
+            logger.error("can't announce live queries to other processes", metadata: ["error": "\(error)"])
             throw ParseError(ParseError.internalServerError, "An internal server error occurred")
         }
     }

@@ -41,7 +41,7 @@ public struct CloudMail: Sendable {
         do {
             _ = try await Self.gate.run { try await transport.send(message) }
         } catch is Gate.Full {
-            throw Refused(description: "The mail was not sent: too many others wait")
+            throw Refused(description: "The mail was not sent: the mail queue is full")
         } catch let failure as MailFailure {
             throw Refused(description: "The mail was not sent: \(failure.reason)")
         }
@@ -51,7 +51,7 @@ public struct CloudMail: Sendable {
         func text(_ name: Name) throws -> String? {
             guard let value = mail[name], !value.isNull else { return nil }
             guard let text = value.stringValue, text.utf8.count <= Self.longest else {
-                throw Refused(description: "The \(name) of a mail is a text of 1 MB at most.")
+                throw Refused(description: "The \(name) of a mail must be a string of at most 1 MB.")
             }
             return text
         }
@@ -63,13 +63,13 @@ public struct CloudMail: Sendable {
             }
         guard !recipients.isEmpty, recipients.count <= Self.mostRecipients,
             recipients.allSatisfy({ MailAddress($0) != nil })
-        else { throw Refused(description: "A mail needs addresses that it goes to, \(Self.mostRecipients) at most.") }
+        else { throw Refused(description: "A mail needs recipients, \(Self.mostRecipients) at most.") }
         let sender = try text("from") ?? templateName.flatMap { _ in try text("sender") } ?? delivery.sender
-        guard MailAddress(sender) != nil else { throw Refused(description: "The sender of a mail is an address.") }
+        guard MailAddress(sender) != nil else { throw Refused(description: "The sender of a mail must be an address.") }
         let written = templateName.flatMap { writer.parts(Name($0), mail) }
         if let templateName, written == nil {
             throw Refused(
-                description: "There is no template \(MIMEMessage.line(String(templateName.prefix(100)))) in "
+                description: "Unknown template \(MIMEMessage.line(String(templateName.prefix(100)))) in "
                     + "emailAdapter.options.templates.")
         }
         let html = try text("html") ?? written?.html

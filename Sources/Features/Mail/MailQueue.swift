@@ -81,7 +81,7 @@ public final class MailQueue: Mailer {
             meters.results.add(.failed)
             logger.warning(
                 "mail failed", metadata: ["kind": "\(mail.kind.rawValue)", "reason": "\(failure.reason)"])
-            let answer = failure.answer.isEmpty ? "" : " The mail server said: \(failure.answer.prefix(300))"
+            let answer = failure.answer.isEmpty ? "" : " The mail server replied: \(failure.answer.prefix(300))"
             throw ParseError(ParseError.otherCause, "The mail was not sent: \(failure.reason).\(answer)")
         }
     }
@@ -115,7 +115,7 @@ public final class MailQueue: Mailer {
                     }
                 } catch {
                     if !Task.isCancelled {
-                        logger.warning("could not read the mail queue", metadata: ["error": "\(error)"])
+                        logger.warning("can't read the mail queue", metadata: ["error": "\(error)"])
                     }
                 }
             }

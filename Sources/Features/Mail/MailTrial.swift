@@ -22,15 +22,15 @@ public struct MailTrial: Sendable {
     public func send(to address: String) async throws -> String {
         let message = MailMessage(
             sender: delivery.sender, replyTo: delivery.replyTo, recipients: [address],
-            subject: MIMEMessage.line("Mails of \(appName) are sent"),
-            text: "This mail was sent to see whether mails of \(appName) are sent. They are.\n",
+            subject: MIMEMessage.line("Test mail from \(appName)"),
+            text: "This is a test. If you can read it, \(appName) can send mail.\n",
             values: ["appName": .string(appName), "email": .string(address)])
         do {
             return try await transport.send(message).answer
         } catch let failure as MailFailure {
             throw Refused(
-                description: "the mail was not taken: \(failure.reason)"
-                    + (failure.answer.isEmpty ? "" : ". The server said: \(failure.answer)"))
+                description: "the mail was not accepted: \(failure.reason)"
+                    + (failure.answer.isEmpty ? "" : ". The server replied: \(failure.answer)"))
         }
     }
 

@@ -26,7 +26,7 @@ struct BuiltInTexts: Sendable {
                 title: "Your password was changed",
                 paragraphs: ["You can log in with the new password now.", "This page can be closed."]),
             .passwordResetLinkInvalid: Page(
-                title: "This link does not work any more",
+                title: "This link no longer works",
                 paragraphs: [
                     "A link to choose a new password works once, and for a limited time.",
                     "Please ask for a new one in the app.",
@@ -34,40 +34,40 @@ struct BuiltInTexts: Sendable {
             .emailVerificationSuccess: Page(
                 title: "Your e-mail address is confirmed", paragraphs: ["Thank you. This page can be closed."]),
             .emailVerificationSendSuccess: Page(
-                title: "Look into your mailbox",
+                title: "Check your inbox",
                 paragraphs: [
-                    "If your e-mail address still has to be confirmed, a new link is on its way to it.",
-                    "Nothing there after some minutes? It may be among the unwanted mails.",
+                    "If your e-mail address isn't confirmed yet, a new link is on its way.",
+                    "If it doesn't arrive within a few minutes, check your spam folder.",
                 ]),
             .emailVerificationSendFail: Page(
                 title: "No link was sent",
                 paragraphs: [
-                    "Either the e-mail address is confirmed already, or there is no account with it.",
+                    "The e-mail address is already confirmed, or no account uses it.",
                     "The app can send you a new link.",
                 ]),
             .emailVerificationLinkInvalid: Page(
                 title: "This link does not work",
                 paragraphs: [
                     "It may be incomplete, or a newer one was sent to you.",
-                    "Please open the link of the latest mail, or ask for a new one in the app.",
+                    "Please open the link in the latest mail, or ask for a new one in the app.",
                 ]),
             .emailVerificationLinkExpired: Page(
                 title: "This link has expired",
                 paragraphs: ["We can send you a new one to confirm your e-mail address."]),
             .invalidLink: Page(
                 title: "This link does not work",
-                paragraphs: ["It may be incomplete or used already.", "Please ask for a new one in the app."]),
+                paragraphs: ["It may be incomplete or already used.", "Please ask for a new one in the app."]),
             .tooManyRequests: Page(title: "Too many attempts", paragraphs: []),
         ],
-        account: "Account", newPassword: "New password", newPasswordAgain: "The same again",
+        account: "Account", newPassword: "New password", newPasswordAgain: "Repeat new password",
         changePassword: "Change password", sendLink: "Send a new link",
         errors: [
             "Failed to reset password: username / email / token is invalid":
-                "This link was used already, or a newer one was sent to you. Please ask for a new one in the app.",
+                "This link was already used, or a newer one was sent to you. Please ask for a new one in the app.",
             "The password reset link has expired":
                 "This link has expired. Please ask for a new one in the app.",
             "The passwords do not match": "The two passwords are not the same.",
-            "Too many requests.": "Please wait some minutes, and try again.",
+            "Too many requests.": "Please wait a few minutes and try again.",
         ])
 
     static let german = BuiltInTexts(
@@ -92,7 +92,7 @@ struct BuiltInTexts: Sendable {
                 title: "Bitte ins Postfach schauen",
                 paragraphs: [
                     "Falls die E-Mail-Adresse noch zu bestätigen ist, ist ein neuer Link dorthin unterwegs.",
-                    "Nach einigen Minuten noch nichts da? Er könnte unter den unerwünschten Mails sein.",
+                    "Nach einigen Minuten noch nichts da? Bitte im Spam-Ordner nachsehen.",
                 ]),
             .emailVerificationSendFail: Page(
                 title: "Es wurde kein Link verschickt",
@@ -116,7 +116,7 @@ struct BuiltInTexts: Sendable {
                 ]),
             .tooManyRequests: Page(title: "Zu viele Versuche", paragraphs: []),
         ],
-        account: "Konto", newPassword: "Neues Passwort", newPasswordAgain: "Noch einmal dasselbe",
+        account: "Konto", newPassword: "Neues Passwort", newPasswordAgain: "Neues Passwort wiederholen",
         changePassword: "Passwort ändern", sendLink: "Neuen Link schicken",
         errors: [
             "Failed to reset password: username / email / token is invalid":

@@ -226,10 +226,10 @@ struct PageFiles: Sendable {
     init(folder: String) throws(ConfigurationError) {
         let root = URL(fileURLWithPath: folder).resolvingSymlinksInPath()
         guard FileManager.default.fileExists(atPath: root.path) else {
-            throw ConfigurationError("option pages.pagesPath: there is no folder \(folder)")
+            throw ConfigurationError("option pages.pagesPath: folder not found: \(folder)")
         }
         guard let paths = try? FileManager.default.subpathsOfDirectory(atPath: root.path) else {
-            throw ConfigurationError("option pages.pagesPath: the folder \(folder) cannot be read")
+            throw ConfigurationError("option pages.pagesPath: the folder \(folder) can't be read")
         }
         var size = 0
         for path in paths {

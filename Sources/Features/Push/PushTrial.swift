@@ -84,7 +84,7 @@ public struct PushTrial: Sendable {
         var findings: [Finding] = []
         for sender in services.senders(of: target.type, app: target.app) {
             // Remains if the command is stopped before a response arrives.
-            var problem: String? = "there was no answer"
+            var problem: String? = "no response"
             await sender.send(message, to: [device]) { outcomes in problem = outcomes.last?.outcome.reason }
             findings.append(
                 Finding(type: target.type.text, entry: sender.name, step: "send a notification", problem: problem))

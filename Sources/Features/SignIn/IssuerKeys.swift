@@ -16,7 +16,7 @@ struct IssuerKeys: Sendable {
         lists = SharedFetches { url in
             let (json, age) = try await Self.fetch(url, caller)
             guard let keys = json["keys"]?.arrayValue else {
-                throw HTTPCallFailure(description: "the issuer answered without keys")
+                throw HTTPCallFailure(description: "the issuer's response has no keys")
             }
             return .init(value: keys.compactMap(\.objectValue), age: age)
         }
@@ -48,7 +48,7 @@ struct IssuerKeys: Sendable {
     private static func fetch(_ url: String, _ caller: HTTPCaller) async throws -> (JSONObject, Duration) {
         let reply = try await caller.send(HTTPCall("GET", url))
         guard reply.isSuccess, let json = reply.json?.objectValue else {
-            throw HTTPCallFailure(description: "the issuer answered \(reply.status)")
+            throw HTTPCallFailure(description: "the issuer responded with \(reply.status)")
         }
         let age = Duration.seconds(maximumAge(reply.header("Cache-Control") ?? ""))
         return (json, min(max(age, keeping.lowerBound), keeping.upperBound))

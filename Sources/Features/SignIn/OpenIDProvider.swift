@@ -45,7 +45,7 @@ struct OpenIDProvider: AuthProvider {
     private func keysURL(of issuer: String) async throws -> String {
         var base = issuer[...]
         while base.hasSuffix("/") { base = base.dropLast() }
-        let unknown = TokenCheck.refused("the issuer \(issuer) could not be asked for its keys")
+        let unknown = TokenCheck.refused("can't fetch the keys of issuer \(issuer)")
         let json: JSONObject
         do {
             json = try await keys.description(at: "\(base)/.well-known/openid-configuration")

@@ -72,7 +72,7 @@ public struct BSONReader {
         let length = Int(try int32())
         guard length >= Self.shortestDocument, length <= end - start else {
             position = start
-            throw failure("a length that does not fit")
+            throw failure("an invalid length")
         }
         return start + length
     }
@@ -101,7 +101,7 @@ public struct BSONReader {
     private mutating func nextType(before last: Int) throws(BSONError) -> UInt8? {
         let type = try byte()
         guard type == 0 else { return type }
-        guard position == last else { throw failure("a document that ends too early") }
+        guard position == last else { throw failure("a truncated document") }
         return nil
     }
 
@@ -111,7 +111,7 @@ public struct BSONReader {
             if bytes[place] == 0 { return place }
             place += 1
         }
-        throw failure("a key without an end")
+        throw failure("an unterminated key")
     }
 
     private mutating func skipKey() throws(BSONError) { position = try terminator() + 1 }
@@ -128,16 +128,16 @@ public struct BSONReader {
     /// Reads a length-prefixed string. The text is nil if it isn't valid UTF-8.
     private mutating func text() throws(BSONError) -> (text: String?, bytes: Range<Int>) {
         let length = Int(try int32())
-        guard length >= 1 else { throw failure("a length that does not fit") }
+        guard length >= 1 else { throw failure("an invalid length") }
         try need(length)
         let range = position..<position + length - 1
-        guard bytes[range.upperBound] == 0 else { throw failure("a text without an end") }
+        guard bytes[range.upperBound] == 0 else { throw failure("an unterminated string") }
         position += length
         return (String(validating: bytes[range], as: UTF8.self), range)
     }
 
     private mutating func wellFormedText() throws(BSONError) -> String {
-        guard let text = try text().text else { throw failure("a text that is not UTF-8") }
+        guard let text = try text().text else { throw failure("a string that is not UTF-8") }
         return text
     }
 
@@ -163,7 +163,7 @@ public struct BSONReader {
             switch try byte() {
             case 0: return .bool(false)
             case 1: return .bool(true)
-            default: throw failure("a boolean that is none")
+            default: throw failure("an invalid boolean")
             }
         case 0x09: return .date(Int64(bitPattern: try word()))
         case 0x0A: return .null
@@ -180,7 +180,7 @@ public struct BSONReader {
             return .decimal128(BSONDecimal(low: low, high: try word()))
         case 0xFF: return .minKey
         case 0x7F: return .maxKey
-        default: throw failure("a type that BSON does not have")
+        default: throw failure("an unknown BSON type")
         }
     }
 
@@ -191,7 +191,7 @@ public struct BSONReader {
         // The old binary subtype repeats the length.
         if subtype == 2 {
             let inner = Int(try int32())
-            guard inner == length - 4 else { throw failure("a length that does not fit") }
+            guard inner == length - 4 else { throw failure("an invalid length") }
             length = inner
         }
         try need(length)
@@ -204,7 +204,7 @@ public struct BSONReader {
         let length = Int(try int32())
         let code = try wellFormedText()
         let scope = try document(depth: depth + 1)
-        guard position - start == length else { throw failure("a length that does not fit") }
+        guard position - start == length else { throw failure("an invalid length") }
         return .codeWithScope(code, scope)
     }
 }

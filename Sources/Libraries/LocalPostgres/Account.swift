@@ -24,7 +24,7 @@ package struct Account: Sendable {
         guard getuid() == 0 else { return Account(identity: nil) }
         guard let entry = getpwnam("postgres") else {
             throw LocalPostgres.Failure(
-                "PostgreSQL can't run as root, and there is no user postgres. Install the package postgresql, run as "
+                "PostgreSQL can't run as root, and the user postgres doesn't exist. Install the package postgresql, run as "
                     + "another user, or set databaseURI")
         }
         return Account(identity: (entry.pointee.pw_uid, entry.pointee.pw_gid))
@@ -52,9 +52,9 @@ package struct Account: Sendable {
                 status.st_uid == getuid() || status.st_uid == identity?.user
             else { throw LocalPostgres.Failure("\(path) belongs to another user. Remove it") }
         }
-        guard chmod(path, 0o700) == 0 else { throw LocalPostgres.Failure("\(path) cannot be given mode 0700") }
+        guard chmod(path, 0o700) == 0 else { throw LocalPostgres.Failure("\(path) can't be given mode 0700") }
         if let identity, chown(path, identity.user, identity.group) != 0 {
-            throw LocalPostgres.Failure("\(path) cannot be handed over to the user postgres")
+            throw LocalPostgres.Failure("\(path) can't be given to the user postgres")
         }
     }
 

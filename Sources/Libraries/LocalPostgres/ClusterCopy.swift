@@ -29,7 +29,7 @@ extension LocalPostgres {
     public func withCopy<R: Sendable>(_ use: (String) async throws -> R) async throws -> R {
         let account = try Account.forServer()
         guard let lock = try FolderLock(dataFolder + "/backup.lock") else {
-            throw Failure("another backup of \(dataFolder) is being made")
+            throw Failure("another backup is running: \(dataFolder)")
         }
         // Removes the remains of killed processes.
         _ = try removeCopies()
@@ -88,7 +88,7 @@ extension LocalPostgres {
         if let identity = account.identity {
             for entry in try FileManager.default.subpathsOfDirectory(atPath: folder) {
                 guard lchown(folder + "/" + entry, identity.user, identity.group) == 0 else {
-                    throw Failure("\(entry) cannot be handed over to the user postgres")
+                    throw Failure("\(entry) can't be given to the user postgres")
                 }
             }
         }
@@ -119,7 +119,7 @@ extension LocalPostgres {
 
     private static func isFolder(_ path: String) throws -> Bool {
         var status = stat()
-        guard lstat(path, &status) == 0 else { throw Failure("\(path) cannot be read") }
+        guard lstat(path, &status) == 0 else { throw Failure("\(path) can't be read") }
         return status.st_mode & S_IFMT == S_IFDIR
     }
 

@@ -71,7 +71,7 @@ package enum Command {
             ).terminationStatus
         } catch {
             try Task.checkCancellation()
-            throw LocalPostgres.Failure("\(command[0]) cannot be run: \(error)")
+            throw LocalPostgres.Failure("\(command[0]) can't be run: \(error)")
         }
     }
 }

@@ -195,7 +195,7 @@ final class FolderLock: Sendable {
     /// - Throws: `LocalPostgres.Failure` if the file can't be written.
     init?(_ path: String) throws {
         descriptor = open(path, O_CREAT | O_RDWR | O_CLOEXEC, 0o600)
-        guard descriptor >= 0 else { throw LocalPostgres.Failure("\(path) cannot be written") }
+        guard descriptor >= 0 else { throw LocalPostgres.Failure("\(path) can't be written") }
         guard flock(descriptor, LOCK_EX | LOCK_NB) == 0 else { return nil }
     }
 

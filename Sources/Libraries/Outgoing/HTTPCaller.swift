@@ -62,8 +62,8 @@ public final class HTTPCaller: Sendable {
 
     private static func certificates(in path: String) throws -> [NIOSSLCertificate] {
         if let certificates = try? NIOSSLCertificate.fromPEMFile(path), !certificates.isEmpty { return certificates }
-        let reason = access(path, R_OK) == 0 ? "it holds no PEM certificate" : String(cString: strerror(errno))
-        throw HTTPCallFailure(description: "option trustedCertificates: \(path) cannot be read: \(reason)")
+        let reason = access(path, R_OK) == 0 ? "it contains no PEM certificate" : String(cString: strerror(errno))
+        throw HTTPCallFailure(description: "option trustedCertificates: \(path) can't be read: \(reason)")
     }
 
     /// Closes all connections. Later calls fail.
@@ -108,12 +108,12 @@ public final class HTTPCaller: Sendable {
                 }
                 defer { group.cancelAll() }
                 guard let first = try await group.next(), let reply = first else {
-                    throw HTTPCallFailure(description: "no answer in time")
+                    throw HTTPCallFailure(description: "no response in time")
                 }
                 return reply
             }
         } catch is NIOTooManyBytesError {
-            throw HTTPCallFailure(description: "an answer of more than \(mostBytes) bytes", kind: .tooLarge)
+            throw HTTPCallFailure(description: "the response is larger than \(mostBytes) bytes", kind: .tooLarge)
         } catch {
             throw Self.failure(error)
         }
@@ -177,7 +177,7 @@ extension HTTPCaller {
         guard (200...299).contains(answer.status) else { return answer.status }
         while let piece = try await answer.body.next() {
             guard ContinuousClock.now < end else {
-                throw HTTPCallFailure(description: "an answer that took longer than \(timeLimit)")
+                throw HTTPCallFailure(description: "the response took longer than \(timeLimit)")
             }
             try await sink(piece)
         }

@@ -35,7 +35,7 @@ public actor HTTPPieces {
                 group.addTask { try await self.read() }
                 group.addTask { [silence] in
                     try await Task.sleep(for: silence)
-                    throw HTTPCallFailure(description: "nothing came for \(silence)")
+                    throw HTTPCallFailure(description: "no data for \(silence)")
                 }
                 defer { group.cancelAll() }
                 return try await group.next() ?? nil
@@ -54,10 +54,10 @@ public actor HTTPPieces {
         let end = ContinuousClock.now + time
         while let piece = try await next() {
             guard ContinuousClock.now < end else {
-                throw HTTPCallFailure(description: "an answer that took longer than \(time)")
+                throw HTTPCallFailure(description: "the response took longer than \(time)")
             }
             guard bytes.count + piece.readableBytes <= limit else {
-                throw HTTPCallFailure(description: "an answer of more than \(limit) bytes", kind: .tooLarge)
+                throw HTTPCallFailure(description: "the response is larger than \(limit) bytes", kind: .tooLarge)
             }
             bytes += piece.readableBytesView
         }
@@ -66,7 +66,7 @@ public actor HTTPPieces {
 
     private func read() async throws -> ByteBuffer? {
         if let failure { throw failure }
-        guard var iterator else { throw HTTPCallFailure(description: "two read an answer at once") }
+        guard var iterator else { throw HTTPCallFailure(description: "the response already has a reader") }
         self.iterator = nil
         do {
             let piece = try await iterator.next(isolation: self)
@@ -74,7 +74,7 @@ public actor HTTPPieces {
             return piece
         } catch {
             // A failed stream must not look as if it had ended.
-            failure = error is CancellationError ? HTTPCallFailure(description: "its reading was given up") : error
+            failure = error is CancellationError ? HTTPCallFailure(description: "the response was cancelled") : error
             throw error
         }
     }

@@ -74,7 +74,7 @@ public struct ServiceAccount: Sendable {
         do {
             self.key = try _RSA.Signing.PrivateKey(pemRepresentation: key.replacing("\\n", with: "\n"))
         } catch {
-            throw ConfigurationError("option \(option): the private_key of the service account cannot be read")
+            throw ConfigurationError("option \(option): the private_key of the service account can't be read")
         }
     }
 

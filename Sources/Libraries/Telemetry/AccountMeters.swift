@@ -22,7 +22,7 @@ public final class LoginMeters: Sendable {
     }
 
     func write(to text: inout Exposition) {
-        text.begin("roost_logins_total", .counter, "Log-ins, by how they ended.")
+        text.begin("roost_logins_total", .counter, "Log-ins by outcome.")
         for (name, counters) in zip(names, counters) {
             for result in Result.allCases { text.add(["method": name, "result": result.text], counters[result]) }
         }
@@ -41,7 +41,7 @@ public final class LimitMeters: Sendable {
     public func add(limit: Int?) { counters[min(limit ?? .max, counters.count - 1)].add() }
 
     func write(to text: inout Exposition) {
-        text.begin("roost_rate_limited_total", .counter, "Requests that limits refused.")
+        text.begin("roost_rate_limited_total", .counter, "Requests rejected by rate limits.")
         for (index, counter) in counters.enumerated() {
             text.add(["limit": index == counters.count - 1 ? "cloud" : "\(index)"], counter.value)
         }

@@ -17,7 +17,7 @@ public final class CloudMeters: Sendable {
     }
 
     func write(to text: inout Exposition) {
-        text.begin("roost_cloud_call_duration_seconds", .histogram, "How long calls of cloud code took.")
+        text.begin("roost_cloud_call_duration_seconds", .histogram, "Cloud code call duration.")
         for kind in Kind.allCases {
             for host in Host.allCases {
                 let counts = durations[kind.rawValue][host.rawValue].counts
@@ -28,7 +28,7 @@ public final class CloudMeters: Sendable {
             }
         }
         text.single(
-            "roost_node_restarts_total", .counter, "Processes of Node that ended and were started again.",
+            "roost_node_restarts_total", .counter, "Node.js processes that were restarted.",
             nodeRestarts.value)
     }
 }
@@ -58,11 +58,11 @@ public final class JobMeters: Sendable {
     }
 
     func write(to text: inout Exposition) {
-        text.single("roost_jobs_running", .gauge, "Jobs that this process runs.", running.value)
-        text.counters("roost_job_runs_total", "Runs of jobs that have ended.", by: "result", runs)
+        text.single("roost_jobs_running", .gauge, "Jobs running in this process.", running.value)
+        text.counters("roost_job_runs_total", "Finished job runs.", by: "result", runs)
         let last = lastSuccess.withLock { $0 }
         guard !last.isEmpty else { return }
-        text.begin("roost_job_last_success_timestamp_seconds", .gauge, "When a job of this process last succeeded.")
+        text.begin("roost_job_last_success_timestamp_seconds", .gauge, "Time of the last successful run.")
         for (job, time) in last.sorted(by: { $0.key < $1.key }) { text.add(["job_name": job], time) }
     }
 }
@@ -82,9 +82,9 @@ public final class MailMeters: Sendable {
 
     func write(to text: inout Exposition) {
         text.counters("roost_mails_total", "Attempts to send mails.", by: "result", results)
-        text.single("roost_mail_queue_length", .gauge, "Mails that wait in the database.", waiting.value)
+        text.single("roost_mail_queue_length", .gauge, "Mails queued in the database.", waiting.value)
         text.single(
-            "roost_mail_queue_oldest_seconds", .gauge, "For how long the oldest of them has waited.", oldest.value)
+            "roost_mail_queue_oldest_seconds", .gauge, "Age of the oldest queued mail.", oldest.value)
     }
 }
 
@@ -106,7 +106,7 @@ public final class FileStoreMeters: Sendable {
     }
 
     func write(to text: inout Exposition) {
-        text.begin("roost_file_store_request_duration_seconds", .histogram, "How long requests to buckets took.")
+        text.begin("roost_file_store_request_duration_seconds", .histogram, "Bucket request duration.")
         for operation in Operation.allCases {
             let counts = durations[operation.rawValue].counts
             for result in Result.allCases {

@@ -19,7 +19,7 @@ public final class DatabaseMeters: Sendable {
     func counts(of operation: Operation) -> [Int: Histogram.Counts] { durations[operation.rawValue].counts }
 
     func write(to text: inout Exposition) {
-        text.begin("db_client_operation_duration_seconds", .histogram, "How long calls of the database took.")
+        text.begin("db_client_operation_duration_seconds", .histogram, "Database call duration.")
         for operation in Operation.allCases {
             for (number, counts) in durations[operation.rawValue].counts.sorted(by: { $0.key < $1.key }) {
                 if number == 0 {

@@ -45,10 +45,10 @@ public final class Meters: Sendable {
         requests.write(to: &text)
         database.write(to: &text)
         logins.write(to: &text)
-        text.begin("roost_password_hash_duration_seconds", .histogram, "How long hashes of passwords took to compute.")
+        text.begin("roost_password_hash_duration_seconds", .histogram, "Password hashing duration.")
         text.add([:], passwordHashes.counts, .requests)
         rateLimited.write(to: &text)
-        text.begin("roost_cache_requests_total", .counter, "Look-ups in caches.")
+        text.begin("roost_cache_requests_total", .counter, "Cache lookups.")
         for result in CacheResult.allCases {
             text.add(["cache": "session", "result": result.text], sessionCache[result])
         }
@@ -57,7 +57,7 @@ public final class Meters: Sendable {
         mails.write(to: &text)
         files.write(to: &text)
         text.counters(
-            "roost_slow_operations_total", "Operations of the database that took long.", by: "operation", slowOperations
+            "roost_slow_operations_total", "Slow database operations.", by: "operation", slowOperations
         )
         text.counters("roost_log_lines_total", "Log lines.", by: "level", logLines)
     }
@@ -67,18 +67,18 @@ extension RequestMeters {
     /// Writes the metric families of HTTP requests.
     func write(to text: inout Exposition) {
         let totals = totals
-        text.begin("http_server_request_duration_seconds", .histogram, "How long requests took to answer.")
+        text.begin("http_server_request_duration_seconds", .histogram, "Request duration.")
         for (index, row) in rows.enumerated() {
             let byStatus = totals.durations[index]?.sorted { $0.key < $1.key } ?? []
             for (status, counts) in byStatus { text.add(Self.labels(row, status), counts, .requests) }
         }
-        text.single("http_server_active_requests", .gauge, "Requests that are being answered.", totals.active)
+        text.single("http_server_active_requests", .gauge, "Requests in progress.", totals.active)
         text.single(
-            "http_server_request_body_size_bytes_total", .counter, "Bytes of the bodies of requests.", totals.received)
+            "http_server_request_body_size_bytes_total", .counter, "Request body bytes.", totals.received)
         text.single(
-            "http_server_response_body_size_bytes_total", .counter, "Bytes of the contents of answers.", totals.sent)
+            "http_server_response_body_size_bytes_total", .counter, "Response body bytes.", totals.sent)
         text.counters(
-            "roost_http_refused_total", "Connections and requests that the transport refused.", by: "reason", refused)
+            "roost_http_refused_total", "Connections and requests rejected by the transport.", by: "reason", refused)
     }
 
     private static func labels(_ row: Row, _ status: Int) -> Exposition.Labels {

@@ -29,9 +29,9 @@ public enum ProcessFigures {
             Int(fields[21]) * Int(sysconf(Int32(_SC_PAGESIZE))))
         text.single("process_virtual_memory_bytes", .gauge, "Address space of this process.", Int(fields[20]))
         text.single("process_threads", .gauge, "Threads of this process.", Int(fields[17]))
-        text.single("process_start_time_seconds", .gauge, "When this process began.", bootTime + fields[19] / ticks)
+        text.single("process_start_time_seconds", .gauge, "Start time of this process.", bootTime + fields[19] / ticks)
         if let files = try? FileManager.default.contentsOfDirectory(atPath: "/proc/self/fd") {
-            text.single("process_open_fds", .gauge, "Open descriptors.", files.count)
+            text.single("process_open_fds", .gauge, "Open file descriptors.", files.count)
         }
         var limit = rlimit()
         #if canImport(Glibc)
@@ -41,7 +41,7 @@ public enum ProcessFigures {
         #endif
         if getrlimit(resource, &limit) == 0 {
             text.single(
-                "process_max_fds", .gauge, "The most open descriptors.", Int(min(limit.rlim_cur, rlim_t(Int32.max))))
+                "process_max_fds", .gauge, "Open file descriptor limit.", Int(min(limit.rlim_cur, rlim_t(Int32.max))))
         }
     }
 

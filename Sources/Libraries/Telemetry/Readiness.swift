@@ -168,7 +168,7 @@ public struct Prober: Sendable {
             }
             group.addTask { [limit] in
                 try? await Task.sleep(for: limit)
-                return Readiness.Check(isUp: false, reason: "no answer within \(limit)")
+                return Readiness.Check(isUp: false, reason: "no response within \(limit)")
             }
             let first = await group.next() ?? Readiness.Check(isUp: false)
             group.cancelAll()

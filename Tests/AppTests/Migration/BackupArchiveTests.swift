@@ -117,8 +117,8 @@ import Testing
             try writer.add(BackupManifest.path, manifest.json.serialized(), modified: 0)
             try writer.finish()
             for (file, reason) in [
-                ("foreign.tar", "is damaged, or was not made"), ("note", "is damaged, or was not made"),
-                ("old.tar", "PostgreSQL 9"), ("nothing", "cannot be read"), ("", "is not a file"),
+                ("foreign.tar", "is damaged or isn't a Roost backup"), ("note", "is damaged or isn't a Roost backup"),
+                ("old.tar", "PostgreSQL 9"), ("nothing", "can't be read"), ("", "is not a file"),
             ] {
                 let deployment = try Deployment(
                     arguments: ["--dataDir", folder + "/data"], environment: [:], needsKeys: false)

@@ -116,7 +116,7 @@ import Testing
                 try await stand.makeDump(201)
                 let full = try await stand.run(server.databaseURI)
                 #expect(full.status == .exit(status: 1))
-                #expect(full.output.contains("these classes have objects already: Game. --merge"), "\(full.output)")
+                #expect(full.output.contains("these classes already have objects: Game. --merge"), "\(full.output)")
                 #expect(try await stand.run(server.databaseURI, ["--merge"]).status == .exit(status: 0))
                 #expect(try await Self.rows(server).first?.hasPrefix("201 ") == true)
                 for wrong in [["--type", "Game"], ["--jobs", "0"], ["--type", "Game.x=Nothing"]] {
@@ -137,7 +137,7 @@ import Testing
                 let limited = try await ExportFolder.command(
                     ["/bin/sh", "-c", "trap '' XFSZ; ulimit -f 4; exec \"$@\"", "sh"] + roost, in: stand.folder)
                 #expect(limited.status == 1, "\(limited.output)")
-                #expect(limited.output.contains("it cannot be written"), "\(limited.output)")
+                #expect(limited.output.contains("it can't be written"), "\(limited.output)")
                 let left = try FileManager.default.contentsOfDirectory(atPath: stand.folder + "/data/import")
                 #expect(left.isEmpty, "\(left)")
                 // The rejects file is written last. Without it, the import is not complete.
@@ -146,7 +146,7 @@ import Testing
                 let untold = try await ExportFolder.command(
                     ["/bin/sh", "-c", "trap '' XFSZ; ulimit -f 1; exec \"$@\"", "sh"] + command, in: stand.folder)
                 #expect(untold.status == 1, "\(untold.output)")
-                #expect(untold.output.contains("roost-rejects.jsonl: it cannot be written"), "\(untold.output)")
+                #expect(untold.output.contains("roost-rejects.jsonl: it can't be written"), "\(untold.output)")
                 // A link, such as to a device, is not replaced.
                 let link = stand.folder + "/roost-rejects.jsonl"
                 try FileManager.default.removeItem(atPath: link)

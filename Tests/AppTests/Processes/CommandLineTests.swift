@@ -10,16 +10,16 @@ struct CommandLineTests {
     func files() async throws {
         let missing = try await CommandLineRun.roost(["serve", "nosuch.json"])
         #expect(missing.status == 1)
-        #expect(missing.messages.count == 1 && missing.messages[0].hasPrefix("There is no file nosuch.json in /"))
-        #expect(missing.messages[0].hasSuffix("Name the configuration file, for example roost serve roost.json"))
+        #expect(missing.messages.count == 1 && missing.messages[0].hasPrefix("File not found: nosuch.json in /"))
+        #expect(missing.messages[0].hasSuffix("Pass the configuration file, for example roost serve roost.json"))
         let folder = try await CommandLineRun.roost(["serve", "."])
-        #expect(folder.messages == [". is a folder. Name the configuration file in it"], "\(folder.errors)")
+        #expect(folder.messages == [". is a folder. Pass the path of the configuration file in it"], "\(folder.errors)")
         // Even root can't read this file.
         let unreadable = try await CommandLineRun.roost(["doctor", "/proc/self/mem"])
         #expect(unreadable.status == 1)
         #expect(unreadable.messages.count == 1, "\(unreadable.errors)")
         #expect(
-            unreadable.messages[0].hasPrefix("/proc/self/mem cannot be read: Input/output error. "),
+            unreadable.messages[0].hasPrefix("/proc/self/mem can't be read: Input/output error. "),
             "\(unreadable.errors)")
         let malformed = try await CommandLineRun.roost(
             ["serve", "roost.json"], file: "{\n  \"appId\": \"app\",\n  \"masterKey\": Swordfish\n}")
@@ -72,7 +72,7 @@ struct CommandLineTests {
             #expect(all.contains("maxLimit must be a number of at least 1 (index.js)"))
         }
         let missing = try await CommandLineRun.roost(["serve", "nosuch.js"])
-        #expect(missing.messages.first?.hasPrefix("There is no file nosuch.js in /") == true, "\(missing.errors)")
+        #expect(missing.messages.first?.hasPrefix("File not found: nosuch.js in /") == true, "\(missing.errors)")
     }
 
     @Test("All wrong options of a file are reported in one start")
@@ -143,7 +143,7 @@ struct CommandLineTests {
         #expect(run.messages == ["port must be a number (roost.json)"], "\(run.errors)")
         let doctor = try await CommandLineRun.roost(["doctor", "--json"], file: CommandLineRun.configuration())
         #expect(doctor.status == 1)
-        #expect(doctor.messages.first?.hasPrefix("there is no database in /") == true, "\(doctor.errors)")
+        #expect(doctor.messages.first?.hasPrefix("no database in /") == true, "\(doctor.errors)")
         let none = try await CommandLineRun.roost(["serve"])
         #expect(none.messages.first?.hasPrefix("appId and masterKey are required. Set them in") == true)
     }
@@ -151,13 +151,13 @@ struct CommandLineTests {
     @Test(
         "A command that doesn't exist is named with the one that was meant",
         arguments: [
-            (["srve"], "unknown command srve. Did you mean serve? The commands are serve, import, "),
-            (["nothing"], "unknown command nothing. The commands are serve, import, "),
+            (["srve"], "unknown command srve. Did you mean serve? Commands: serve, import, "),
+            (["nothing"], "unknown command nothing. Commands: serve, import, "),
             (["roost.json"], "unknown command roost.json. To start the server: roost serve roost.json"),
-            (["files", "chek"], "unknown command chek. Did you mean check? The commands are check, copy, "),
+            (["files", "chek"], "unknown command chek. Did you mean check? Commands: check, copy, "),
             (["--masterKey=Swordfish"], "--masterKey is an option of a command: roost serve --masterKey …"),
-            (["--nosuch=Swordfish"], "unknown option --nosuch. The commands are serve, "),
-            (["help", "srve"], "unknown command srve. Did you mean serve? The commands are serve, "),
+            (["--nosuch=Swordfish"], "unknown option --nosuch. Commands: serve, "),
+            (["help", "srve"], "unknown command srve. Did you mean serve? Commands: serve, "),
         ] as [([String], String)])
     func commands(arguments: [String], text: String) async throws {
         let run = try await CommandLineRun.roost(arguments)
@@ -208,7 +208,7 @@ struct CommandLineTests {
             "directAccess": true,
         ]
         let run = try await CommandLineRun.roost(["serve"], file: CommandLineRun.configuration(ignored))
-        #expect(run.messages.count == 1 && run.messages[0].hasPrefix("Cannot reach PostgreSQL"), "\(run.errors)")
+        #expect(run.messages.count == 1 && run.messages[0].hasPrefix("Can't reach PostgreSQL"), "\(run.errors)")
         for name in ["cacheAdapter", "loggerAdapter", "analyticsAdapter", "cluster", "directAccess"] {
             let lines = run.errors.split(separator: "\n").filter { $0.contains("option \(name) has no effect: ") }
             #expect(lines.count == 1, "\(run.errors)")

@@ -119,7 +119,7 @@ struct CrashTests {
         let acknowledged = await writers.acknowledged
         let sent = await writers.sent
         let refusals = await writers.refusals
-        #expect(rows.count == stored.count, "a row is there twice")
+        #expect(rows.count == stored.count, "a row appears twice")
         #expect(acknowledged.subtracting(stored).isEmpty, "an acknowledged row is lost")
         #expect(stored.isSubset(of: sent), "a row is there that nobody sent")
         #expect(refusals.isEmpty)

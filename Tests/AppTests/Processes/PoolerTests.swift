@@ -273,7 +273,7 @@ struct PoolerTests {
                 try await TestServer.run(on: uri, options) { server in
                     let behind = TestServer(url: server.url, databaseURI: filter.uri)
                     try await behind.alongside(options, logger: lines.logger) { other in
-                        let advice = "error PostgreSQL's notifications do not arrive"
+                        let advice = "error PostgreSQL notifications don't arrive"
                         let isNamed = try await eventually {
                             lines.all.contains { $0.hasPrefix(advice) && $0.contains("set directDatabaseURI") }
                         }

@@ -75,7 +75,7 @@ struct ProcessKillTests {
             let rows = try await processes[0].texts("SELECT key FROM \"Row\" WHERE key <> 'first'")
             let (stored, sent, failures) = (await account.stored, await account.sent, await account.failures)
             #expect(failures.isEmpty, "\(failures.prefix(3))")
-            #expect(rows.count == Set(rows).count, "a row is there twice")
+            #expect(rows.count == Set(rows).count, "a row appears twice")
             #expect(Set(stored.joined()).isSubset(of: rows), "an acknowledged row is lost")
             #expect(Set(rows).isSubset(of: sent))
         }

@@ -34,8 +34,8 @@ struct PushCommandTests {
                 let fine = try await Self.run(["check"], ["push": .object(good)])
                 #expect(fine.status, "\(fine.text)")
                 #expect(fine.text.contains("ok      ios  APNs app.one sandbox  the key signs"), "\(fine.text)")
-                #expect(fine.text.contains("localhost:\(sink.port) answers, and takes 100 requests at once"))
-                #expect(fine.text.contains("ok      android  FCM songs  Google gives an access token"))
+                #expect(fine.text.contains("localhost:\(sink.port) responds, and accepts 100 requests at once"))
+                #expect(fine.text.contains("ok      android  FCM songs  Google issues an access token"))
                 tokens.on("token") { _ in .text(#"{"error":"invalid_grant"}"#, status: 400) }
                 let port = try await FreePort.find()
                 let bad: JSONObject = [
@@ -57,7 +57,7 @@ struct PushCommandTests {
                     failed.text.contains("failed  ios  APNs app.one sandbox  localhost:\(port) answers: no connection"))
                 #expect(
                     failed.text.contains(
-                        "Google gives an access token: no access token: the response was 400 (invalid_grant)"))
+                        "Google issues an access token: no access token: the response was 400 (invalid_grant)"))
                 #expect(sink.tokens.isEmpty)
             }
         }

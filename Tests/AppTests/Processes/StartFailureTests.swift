@@ -83,7 +83,7 @@ struct StartFailureTests {
         )
         #expect(run.status == 1)
         #expect(run.messages.count == 1)
-        #expect(run.messages.first?.hasPrefix("Cannot reach PostgreSQL: ") == true, "\(run.errors)")
+        #expect(run.messages.first?.hasPrefix("Can't reach PostgreSQL: ") == true, "\(run.errors)")
         #expect(run.errors.components(separatedBy: "refused").count == 2, "\(run.errors)")
         #expect(run.errors.contains("waiting for PostgreSQL"), "\(run.errors)")
         let unknown = try await Self.failure([
@@ -103,7 +103,7 @@ struct StartFailureTests {
             ["doctor"], file: CommandLineRun.configuration(["databaseURI": .string("postgres://u@127.0.0.1:\(port)/d")])
         )
         #expect(doctor.status == 1)
-        #expect(doctor.messages.count == 1 && doctor.messages[0].hasPrefix("Cannot reach PostgreSQL: "))
+        #expect(doctor.messages.count == 1 && doctor.messages[0].hasPrefix("Can't reach PostgreSQL: "))
     }
 
     @Test("A user without rights in the database is reported with what to grant")
@@ -216,13 +216,13 @@ struct StartFailureTests {
     @Test("Trusted certificates that can't be read are named with their option")
     func trustedCertificates() async throws {
         for (path, reason) in [
-            ("/nosuch.pem", "No such file or directory"), ("/proc/version", "it holds no PEM certificate"),
+            ("/nosuch.pem", "No such file or directory"), ("/proc/version", "it contains no PEM certificate"),
         ] {
             let message = try await Self.failure([
                 "databaseURI": "postgres://u@127.0.0.1/d", "trustedCertificates": .string(path),
                 "auth": ["google": ["clientId": "a"]],
             ])
-            #expect(message == "option trustedCertificates: \(path) cannot be read: \(reason)", "\(message)")
+            #expect(message == "option trustedCertificates: \(path) can't be read: \(reason)", "\(message)")
         }
     }
 

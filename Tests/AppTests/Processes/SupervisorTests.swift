@@ -54,7 +54,7 @@ struct SupervisorTests {
             try await server.start(launcher: ["/usr/bin/env", "NOTIFY_SOCKET=\(server.folder)/absent"])
             let outcome = try await server.end(by: SIGTERM)
             #expect(outcome == .exit(status: 0))
-            #expect(server.output.contains("the service manager cannot be notified"), "\(server.output)")
+            #expect(server.output.contains("can't notify the service manager"), "\(server.output)")
         }
     }
 }

@@ -139,11 +139,11 @@ import Testing
         ),
         (
             "no answer", .close,
-            ["code": 141, "error": "Webhook closed the connection without an answer."]
+            ["code": 141, "error": "Webhook closed the connection without a response."]
         ),
         (
             "the beginning of an answer", .closeInTheMiddle,
-            ["code": 141, "error": "Webhook closed the connection without an answer."]
+            ["code": 141, "error": "Webhook closed the connection without a response."]
         ),
     ]
 

@@ -39,7 +39,7 @@ import Testing
         Scenario(token: "a9", script: [.late(.milliseconds(300), .init())], requests: 1),
         Scenario(token: "b0", script: [.reset, .good], requests: 2),
         Scenario(token: "b1", script: [.reset], requests: 2, reason: "the stream was reset (2)"),
-        Scenario(token: "b2", script: [.silence], requests: 2, reason: "no answer in time"),
+        Scenario(token: "b2", script: [.silence], requests: 2, reason: "no response in time"),
         Scenario(token: "b3", script: [.failure(500, "InternalServerError"), .good], requests: 2),
         Scenario(
             token: "b4", script: [.failure(400, "BadDeviceToken")], requests: 1, reason: "BadDeviceToken",

@@ -66,7 +66,7 @@ def scenario_79_a_bucket_that_never_answered_is_not_up(console, rest):
     assert said and "answers" not in said, said
     # A listener that takes connections and says nothing.
     with socket.create_server(("127.0.0.1", rest.bucket)):
-        until(lambda: "no answer" in part(console, "File store")[0], "the file store gives no answer")
+        until(lambda: "no response" in part(console, "File store")[0], "the file store gives no answer")
     with bucket(rest.bucket):
         until(lambda: part(console, "File store") == ["answers", False], "the file store answers", 60)
         until(lambda: upload(rest) == 201, "a file is stored", 60)

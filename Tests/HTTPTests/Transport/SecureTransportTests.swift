@@ -65,7 +65,7 @@ import Testing
         try security.authority.write(for: "one.example", end: -60, to: security.folder)
         try security.certificate.reload()
         let path = security.folder + "/certificate.pem"
-        #expect(security.certificate.warning?.hasPrefix("the certificate \(path) ended at ") == true)
+        #expect(security.certificate.warning?.hasPrefix("the certificate \(path) expired at ") == true)
         try security.authority.write(for: "one.example", to: security.folder)
         try security.certificate.reload()
         #expect(security.certificate.warning == nil)

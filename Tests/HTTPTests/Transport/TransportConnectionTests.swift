@@ -241,30 +241,30 @@ struct TransportConnectionTests {
     }
 
     private static let length =
-        "Content-Length is not a number of bytes, stands there twice, or beside Transfer-Encoding."
+        "Content-Length is invalid, repeated, or combined with Transfer-Encoding."
 
     @Test(
         "A request that a proxy could understand otherwise is refused with the reason, and nothing after it is read",
         arguments: [
-            ("GET /parse/x HTTP/1.1\r\nHost: x\r\nHost: x\r\n\r\n", "More than one field Host."),
-            ("GET /parse/x HTTP/1.1\r\nhost: x\r\nA: b\r\nHOST: y\r\n\r\n", "More than one field Host."),
-            ("GET /parse/x HTTP/1.1\r\nA: b\r\n\r\n", "The field Host is missing."),
+            ("GET /parse/x HTTP/1.1\r\nHost: x\r\nHost: x\r\n\r\n", "More than one Host header."),
+            ("GET /parse/x HTTP/1.1\r\nhost: x\r\nA: b\r\nHOST: y\r\n\r\n", "More than one Host header."),
+            ("GET /parse/x HTTP/1.1\r\nA: b\r\n\r\n", "The Host header is missing."),
             (
                 "GET /parse/x HTTP/1.1\r\nUpgrade: websocket\r\nConnection: Upgrade\r\n\r\n",
-                "The field Host is missing."
+                "The Host header is missing."
             ),
             (
                 "POST /parse/x HTTP/1.0\r\n\(keys)Transfer-Encoding: chunked\r\n\r\n2\r\n{}\r\n0\r\n\r\n",
-                "HTTP/1.0 has no Transfer-Encoding."
+                "HTTP/1.0 doesn't support Transfer-Encoding."
             ),
             (
                 post("x", "Content-Length: 2\r\nTransfer-Encoding: chunked", "0\r\n\r\n"),
-                "Transfer-Encoding is not chunked or stands beside Content-Length, or a line does not end in CR LF."
+                "Transfer-Encoding is not chunked or is combined with Content-Length, or a line does not end in CR LF."
             ),
             (post("x", "Transfer-Encoding: chunked\r\nContent-Length: 2", "0\r\n\r\n"), length),
             (post("x", "Content-Length: 2\r\nContent-Length: 3", "{}"), length),
             (post("x", "Content-Length: -1"), length),
-            ("GET /parse/x HTTP/9.9\r\n\(keys)\r\n", "The version of HTTP is not 1.0 or 1.1."),
+            ("GET /parse/x HTTP/9.9\r\n\(keys)\r\n", "The HTTP version must be 1.0 or 1.1."),
             ("GET /parse/x HTTP/1.1\r\nbad header\r\n\r\n", "A header field has a character that is not allowed."),
             (
                 "GET /parse/x HTTP/1.1\r\n\(keys)X: \(String(repeating: "a", count: 100_000))\r\n\r\n",

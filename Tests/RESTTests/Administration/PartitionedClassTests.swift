@@ -37,7 +37,7 @@ import Testing
                 refused.json == [
                     "code": 102,
                     "error": .string(
-                        "Index bySensor cannot be unique: the table of Reading is partitioned (HASH (\"objectId\")), "
+                        "Index bySensor can't be unique: the table of Reading is partitioned (HASH (\"objectId\")), "
                             + "and each part checks its own rows only."),
                 ], "\(refused.text)")
             let made = try await server.send(

@@ -81,7 +81,7 @@ import Testing
                 #expect(answer.status == 429 && answer.page == "too_many_requests", "\(path): \(answer.text)")
                 #expect(answer.headers["retry-after"] != nil)
                 #expect(answer.headers["cache-control"] == "no-store")
-                #expect(answer.text.contains("Please wait some minutes"))
+                #expect(answer.text.contains("Please wait a few minutes"))
             }
             // Page paths are case-sensitive.
             for path in ["/APPS/\(TestServer.applicationID)/verify_email", "\(Self.base)/VERIFY_EMAIL"] {

@@ -60,7 +60,7 @@ extension NodeHost {
         let failure = "The option masterKey failed."
         let parameters: JSONObject = ["option": "masterKey", "request": [:]]
         let key = try await run("@option", parameters, otherwise: failure)?.stringValue ?? ""
-        guard !key.isEmpty else { throw ParseError(ParseError.scriptFailed, "it gave no text") }
+        guard !key.isEmpty else { throw ParseError(ParseError.scriptFailed, "it returned no string") }
         return key
     }
 

@@ -38,7 +38,7 @@ package struct AppFile: Sendable {
             (folder, path, name) = (Self.plain(currentFolder), Self.plain(argumentPath), argument)
         }
         guard FileManager.default.isReadableFile(atPath: path) else {
-            throw ConfigurationError("There is no file \(name) in \(folder)")
+            throw ConfigurationError("File not found: \(name) in \(folder)")
         }
     }
 

@@ -50,7 +50,7 @@ package enum AppRecording {
                 "\(file.name) could not be read within \(limit.components.seconds) s\(printed)")
         }
         guard record["servers"]?.arrayValue?.isEmpty == false else {
-            let reason = record["error"]?.stringValue.map { "failed before it made a ParseServer:\n\($0)" }
+            let reason = record["error"]?.stringValue.map { "failed before it created a ParseServer:\n\($0)" }
             throw ConfigurationError("\(file.name) \(reason ?? "made no ParseServer\(printed)")")
         }
         return record

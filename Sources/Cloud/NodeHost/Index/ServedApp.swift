@@ -67,11 +67,11 @@ package struct ServedApp: Sendable {
         let names = servers.map { $0["options"]?["appId"]?.stringValue ?? "" }
         let index = identifier.map { identifier in names.firstIndex { $0.hasSameBytes(as: identifier) } } ?? 0
         guard let index, servers.indices.contains(index) else {
-            throw ConfigurationError("\(file.name) makes no server with the appId \(identifier ?? "")")
+            throw ConfigurationError("\(file.name) creates no server with the appId \(identifier ?? "")")
         }
         guard identifier != nil || servers.count == 1 else {
             throw ConfigurationError(
-                "\(file.name) makes servers of the apps \(names.joined(separator: ", ")). Choose one with --app \(names[0])"
+                "\(file.name) creates servers for the apps \(names.joined(separator: ", ")). Choose one with --app \(names[0])"
             )
         }
         let made = servers[index]
@@ -200,7 +200,7 @@ package struct ServedApp: Sendable {
     private mutating func readAdapters() {
         if let module = options["filesAdapter"]?["module"]?.stringValue, module.hasPrefix("GridFS") {
             options["filesAdapter"] = nil
-            add("filesAdapter", .changed, "files are on the disk in the place of MongoDB; roost import copies them")
+            add("filesAdapter", .changed, "files are stored on disk instead of in MongoDB; roost import copies them")
         }
         if var push = options["push"]?.objectValue, push["adapter"]?["module"] == "@parse/push-adapter" {
             let own = push["adapter"]?["options"]?.objectValue ?? [:]
@@ -268,13 +268,13 @@ package struct ServedApp: Sendable {
         case "ownApplication":
             add(
                 "server.app.\(note["name"]?.stringValue ?? "")", .decide,
-                "the application of ParseServer takes no routes here. Add them to an Express application of your own",
+                "routes can't be added to the application of ParseServer. Add them to your own Express application",
                 at: place)
         case "dashboard":
             add("parse-dashboard", .changed, "it redirects to Roost's console, /console", at: place)
         case "rejection":
             let first = note["text"]?.stringValue?.split(separator: "\n").first.map(String.init) ?? ""
-            add("app", .left, "while it was read, it failed after its server was made: \(first)", at: place)
+            add("app", .left, "it failed after creating its server: \(first)", at: place)
         case let what?:
             add("app", .left, "it \(what) when it runs", at: place)
         case nil: break

@@ -28,7 +28,7 @@ package enum NodeProgram {
             throw ConfigurationError("option cloud: no such file \(file)")
         }
         guard FileManager.default.isReadableFile(atPath: file) else {
-            throw ConfigurationError("option cloud: the file \(file) cannot be read")
+            throw ConfigurationError("option cloud: the file \(file) can't be read")
         }
         return file
     }
@@ -58,8 +58,8 @@ package enum NodeProgram {
         let version = await version(path)
         guard let major = Int(version.drop { $0 == "v" }.prefix { $0 != "." }), major >= oldest else {
             throw ConfigurationError(
-                "option cloud: Node.js \(oldest) or later is needed, and \(path) "
-                    + (version.isEmpty ? "is of unknown version" : "is \(version)"))
+                "option cloud: Node.js \(oldest) or later is required, but node \(path) "
+                    + (version.isEmpty ? "has an unknown version" : "is \(version)"))
         }
     }
 

@@ -146,7 +146,7 @@ final class NodeWorker: Sendable {
                 // A process that never connected has no connection whose end is noticed.
                 silent: { if self.state.withLock({ !$0.wasConnected }) { self.end(nil) } })
         } catch {
-            way = "it cannot be started: \(error)"
+            way = "it can't be started: \(error)"
         }
         let (reason, lines) = state.withLock { ($0.reason, $0.lastLines) }
         end(nil)

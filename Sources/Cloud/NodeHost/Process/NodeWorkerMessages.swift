@@ -118,7 +118,7 @@ extension NodeWorker {
     private func perform(_ id: Int, _ message: JSONObject, _ parent: CloudCall?) {
         Task {
             guard let request = RestRequest.read(message, parent: parent) else {
-                return answer(id, ["error": "This is no request."])
+                return answer(id, ["error": "Unknown request."])
             }
             let reply = await owner.perform(request)
             do throws(ParseError) {

@@ -16,7 +16,7 @@ package struct FrameDecoder: NIOSingleStepByteToMessageDecoder {
     package struct TooLong: Error, CustomStringConvertible {
         let length: Int
         let limit: Int
-        package var description: String { "a message of \(length) bytes came, and \(limit) is the most" }
+        package var description: String { "a message of \(length) bytes exceeds the limit of \(limit) bytes" }
     }
 
     package mutating func decode(buffer: inout ByteBuffer) throws -> ByteBuffer? {

@@ -57,6 +57,6 @@ package enum HostMessage {
     }
 
     struct Invalid: Error, CustomStringConvertible {
-        var description: String { "a message came that is none" }
+        var description: String { "invalid message" }
     }
 }

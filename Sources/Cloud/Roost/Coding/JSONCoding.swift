@@ -32,7 +32,7 @@ extension Name: Codable {
 
 /// The error of coding a `JSONValue` or `ParseObject` with another encoder or decoder, such as `JSONEncoder`.
 struct CodingOfOthers: Error, CustomStringConvertible {
-    var description: String { "Values of Parse are coded by Roost alone." }
+    var description: String { "JSONValue and ParseObject can only be coded by Roost's own encoder and decoder" }
 }
 
 extension Date {

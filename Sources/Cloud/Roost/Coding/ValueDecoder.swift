@@ -54,7 +54,7 @@ package struct ValueDecoder: Decoder {
     }
 
     fileprivate static func mismatch(_ type: Any.Type, _ path: [any CodingKey]) -> DecodingError {
-        .typeMismatch(type, DecodingError.Context(codingPath: path, debugDescription: "It is of another type."))
+        .typeMismatch(type, DecodingError.Context(codingPath: path, debugDescription: "The value has another type"))
     }
 
     package func container<Key: CodingKey>(keyedBy type: Key.Type) throws -> KeyedDecodingContainer<Key> {
@@ -79,7 +79,7 @@ package struct ValueDecoder: Decoder {
         private func member(_ key: any CodingKey) throws -> JSONValue {
             guard let value = object[key.stringValue] else {
                 throw DecodingError.keyNotFound(
-                    key, DecodingError.Context(codingPath: codingPath, debugDescription: "It is missing."))
+                    key, DecodingError.Context(codingPath: codingPath, debugDescription: "The value is missing"))
             }
             return value
         }
@@ -121,7 +121,7 @@ package struct ValueDecoder: Decoder {
             guard !isAtEnd else {
                 throw DecodingError.valueNotFound(
                     JSONValue.self,
-                    DecodingError.Context(codingPath: codingPath, debugDescription: "The list is shorter."))
+                    DecodingError.Context(codingPath: codingPath, debugDescription: "The array has no more elements"))
             }
             return array[currentIndex]
         }

@@ -43,7 +43,7 @@ package struct ValueEncoder: Encoder {
     static func encodeObject(_ value: some Encodable) throws -> JSONObject {
         guard case .object(let object) = try encode(value) else {
             throw EncodingError.invalidValue(
-                value, EncodingError.Context(codingPath: [], debugDescription: "It is no object."))
+                value, EncodingError.Context(codingPath: [], debugDescription: "The value isn't encoded as an object"))
         }
         return object
     }
@@ -208,7 +208,7 @@ package struct ValueEncoder: Encoder {
                 throw EncodingError.invalidValue(
                     value,
                     EncodingError.Context(
-                        codingPath: codingPath, debugDescription: "\(value) is larger than numbers of Parse can be."))
+                        codingPath: codingPath, debugDescription: "\(value) can't be represented exactly as a double"))
             }
             put(.number(number))
         }

@@ -33,7 +33,7 @@ public struct Database: Sendable {
     }
 
     private static let noServer = InternalReply(
-        status: 503, body: JSONValue.object(["error": "There is no server in this test."]).serialized())
+        status: 503, body: JSONValue.object(["error": "Database requests need a running server"]).serialized())
 
     /// Returns the objects that match a query.
     public func find(_ query: ParseQuery) async throws -> [ParseObject] {

@@ -41,7 +41,7 @@ public final class Cloud: Sendable {
         _ handler: @escaping Handler
     ) {
         state.withLock { state in
-            precondition(!state.hasStarted, "Cloud code is registered before the server starts.")
+            precondition(!state.hasStarted, "Register cloud code before the server starts.")
             var registration = CloudRegistration(target, validator: requirements.registered)
             registration.isExclusive = isExclusive
             let entry = Entry(registration: registration, handler: handler)

@@ -103,7 +103,7 @@ final class DiskFile: StoredFile {
             return read
         }
         if failure != 0 { throw IOError(errnoCode: failure, reason: "read") }
-        guard piece.readableBytes > 0 else { throw IOError(errnoCode: EIO, reason: "the file became shorter") }
+        guard piece.readableBytes > 0 else { throw IOError(errnoCode: EIO, reason: "the file shrank while being read") }
         return piece
     }
 

@@ -138,7 +138,7 @@ public struct EncryptedStorage: FileStorage {
 
     /// The error if a client replaced or deleted a file while it was re-encrypted.
     public struct Replaced: Error, CustomStringConvertible {
-        public let description = "it was replaced meanwhile: run the command again"
+        public let description = "the file was replaced during re-encryption. Run the command again"
     }
 
     private static func head(of file: any StoredFile) async throws -> [UInt8] {

@@ -189,15 +189,15 @@ struct MalformedRequest: Error, Equatable {
         switch error {
         case .headerOverflow: reason = "The header fields are too large."
         case .invalidContentLength, .unexpectedContentLength:
-            reason = "Content-Length is not a number of bytes, stands there twice, or beside Transfer-Encoding."
-        case .invalidChunkSize: reason = "The size of a chunk is not a number of bytes."
-        case .invalidVersion: reason = "The version of HTTP is not 1.0 or 1.1."
-        case .invalidMethod: reason = "The method is not known."
+            reason = "Content-Length is invalid, repeated, or combined with Transfer-Encoding."
+        case .invalidChunkSize: reason = "Invalid chunk size."
+        case .invalidVersion: reason = "The HTTP version must be 1.0 or 1.1."
+        case .invalidMethod: reason = "Unknown method."
         case .invalidHeaderToken: reason = "A header field has a character that is not allowed."
-        case .invalidEOFState, .closedConnection: reason = "The connection ended within the request."
+        case .invalidEOFState, .closedConnection: reason = "The connection ended before the request was complete."
         case .unknown:
             reason =
-                "Transfer-Encoding is not chunked or stands beside Content-Length, or a line does not end in CR LF."
+                "Transfer-Encoding is not chunked or is combined with Content-Length, or a line does not end in CR LF."
         default: reason = "The request is not HTTP/1.1."
         }
     }
@@ -205,11 +205,11 @@ struct MalformedRequest: Error, Equatable {
     /// Checks what the parser doesn't. Returns nil for a valid request.
     init?(_ headers: RequestHeaders, version: HTTPVersion) {
         switch headers.count(of: .host) {
-        case 0 where version != .http1_0: self.init("The field Host is missing.")
+        case 0 where version != .http1_0: self.init("The Host header is missing.")
         case 0, 1:
             guard version == .http1_0, headers.count(of: .transferEncoding) > 0 else { return nil }
-            self.init("HTTP/1.0 has no Transfer-Encoding.")
-        default: self.init("More than one field Host.")
+            self.init("HTTP/1.0 doesn't support Transfer-Encoding.")
+        default: self.init("More than one Host header.")
         }
     }
 

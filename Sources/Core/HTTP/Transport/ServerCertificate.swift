@@ -21,8 +21,8 @@ public final class ServerCertificate: Sendable {
 
         /// A file that can't be opened, or doesn't hold what it should.
         fileprivate init(_ name: String, _ file: String, _ content: String) {
-            let reason = access(file, R_OK) == 0 ? "it holds \(content)" : String(cString: strerror(errno))
-            description = "the \(name) \(file) cannot be read: \(reason)"
+            let reason = access(file, R_OK) == 0 ? "it contains \(content)" : String(cString: strerror(errno))
+            description = "the \(name) \(file) can't be read: \(reason)"
         }
     }
 
@@ -66,7 +66,7 @@ public final class ServerCertificate: Sendable {
     public var warning: String? {
         let end = current.withLock { $0.end }
         guard end < Int(time(nil)) else { return nil }
-        return "the certificate \(certificateFile) ended at \(HTTPDate.string(seconds: end)): clients refuse it"
+        return "the certificate \(certificateFile) expired at \(HTTPDate.string(seconds: end)). Renew it"
     }
 
     /// Seconds for the client to confirm the end of a connection.

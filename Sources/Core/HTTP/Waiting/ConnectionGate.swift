@@ -48,7 +48,7 @@ final class ConnectionGate: ChannelInboundHandler {
         let gate = NIOLoopBound(self, eventLoop: context.eventLoop)
         // Runs after the connection has been set up.
         accepted.eventLoop.submit {}.hop(to: context.eventLoop).whenComplete { _ in gate.value.underWay -= 1 }
-        if count >= limit { wait(context, because: "there are as many connections as there may be") }
+        if count >= limit { wait(context, because: "connection limit reached") }
     }
 
     func errorCaught(context: ChannelHandlerContext, error: any Error) {

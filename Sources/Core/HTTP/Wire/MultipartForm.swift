@@ -52,7 +52,7 @@ package struct MultipartForm {
         guard let boundary = HeaderParameters(contentType.utf8)?.parameters["boundary"].map({ Array($0.utf8) }),
             (1...70).contains(boundary.count), boundary.last != UInt8(ascii: " "),
             boundary.allSatisfy({ $0.isASCIIAlphanumeric || marks.contains($0) })
-        else { throw malformed("the boundary is missing or wrong") }
+        else { throw malformed("the boundary is missing or invalid") }
         return boundary
     }
 
@@ -97,27 +97,27 @@ package struct MultipartForm {
             if line.isEmpty { break }
             guard let colon = line.firstIndex(of: UInt8(ascii: ":")), colon > line.startIndex,
                 let name = String(validating: line[..<colon], as: UTF8.self)?.asciiLowercased
-            else { throw Self.malformed("a part has a header that is none") }
+            else { throw Self.malformed("a part has an invalid header line") }
             let value = line[(colon + 1)...]
             switch name {
             case "content-disposition":
                 guard disposition == nil, let parsed = HeaderParameters(value) else {
-                    throw Self.malformed("a part has a wrong disposition")
+                    throw Self.malformed("a part has an invalid Content-Disposition")
                 }
                 disposition = parsed
             case "content-type":
-                guard contentType == nil else { throw Self.malformed("a part has two types") }
+                guard contentType == nil else { throw Self.malformed("a part has two Content-Type headers") }
                 contentType = MediaType(String(decoding: value, as: UTF8.self))?.essence ?? FormFile.unknownType
             case "content-transfer-encoding":
                 let encoding = String(decoding: value, as: UTF8.self).trimmingSpaces().asciiLowercased
                 guard ["7bit", "8bit", "binary"].contains(encoding) else {
-                    throw Self.malformed("a part has an encoding that is not known")
+                    throw Self.malformed("a part has an unsupported transfer encoding")
                 }
             default: break
             }
         }
         guard let disposition, disposition.value == "form-data" else {
-            throw Self.malformed("a part has no disposition")
+            throw Self.malformed("a part has no Content-Disposition")
         }
         return PartHeader(disposition: disposition, contentType: contentType ?? FormFile.unknownType)
     }
@@ -126,7 +126,7 @@ package struct MultipartForm {
         // The whole line end must be before the limit, or the next line would begin after it.
         guard let carriageReturn = bytes[position..<end].firstIndex(of: UInt8(ascii: "\r")),
             bytes[carriageReturn..<end].starts(with: Self.lineEnd)
-        else { throw Self.malformed("a part has no end of its header, or one that is too long") }
+        else { throw Self.malformed("a part's header is unterminated or too long") }
         defer { position = carriageReturn + Self.lineEnd.count }
         return bytes[position..<carriageReturn]
     }
@@ -134,7 +134,7 @@ package struct MultipartForm {
     private mutating func add(_ content: ArraySlice<UInt8>, _ header: PartHeader) throws(HTTPError) {
         let parameters = header.disposition.parameters
         guard let name = parameters["name"], !name.isEmpty, fields[name] == nil, files[name] == nil else {
-            throw Self.malformed("a part has no name, or that of another")
+            throw Self.malformed("a part has no name or a duplicate name")
         }
         guard !name.utf8.contains(0) else { throw JSONBody.nullCharacter }
         if let path = parameters["filename"] {
@@ -143,7 +143,7 @@ package struct MultipartForm {
             return
         }
         guard let text = String(validating: content, as: UTF8.self) else {
-            throw Self.malformed("a text is no UTF-8")
+            throw Self.malformed("a text field is not valid UTF-8")
         }
         guard !text.utf8.contains(0) else { throw JSONBody.nullCharacter }
         fields[name] = .string(text)

@@ -73,7 +73,7 @@ public struct SecurityReport: Sendable, BackendPart {
         return [
             Check(
                 title: "Insecure auth adapters disabled", isPassed: !configuration.enableInsecureAuthAdapters,
-                warning: "Attackers may log in as other users by providers that believe clients.",
+                warning: "Attackers may log in as other users through providers that trust clients.",
                 solution: "Change the configuration to 'enableInsecureAuthAdapters: false'."),
             // Roost has no GraphQL.
             .met("GraphQL public introspection disabled"), .met("GraphQL Playground disabled"),
@@ -83,7 +83,7 @@ public struct SecurityReport: Sendable, BackendPart {
                 solution: "Set 'masterKeyIps' to the addresses that need it."),
             Check(
                 title: "Public database explain disabled", isPassed: !configuration.databaseOptions.allowPublicExplain,
-                warning: "Anybody may see how the database carries out a query.",
+                warning: "Anyone can read the database's query plans.",
                 solution: "Change the configuration to 'databaseOptions.allowPublicExplain: false'."),
             Check(
                 title: "Read-only master key IP range restricted",
@@ -93,17 +93,17 @@ public struct SecurityReport: Sendable, BackendPart {
                 solution: "Set 'readOnlyMasterKeyIps' to the addresses that need it."),
             Check(
                 title: "Request complexity limits enabled", isPassed: depths.allSatisfy { $0 != nil },
-                warning: "Requests may be as complex as their senders like.",
+                warning: "Clients can send requests of any complexity.",
                 solution: "Set 'requestComplexity.includeDepth', 'includeCount' and 'subqueryDepth'."),
             Check(
                 title: "Password reset endpoint user enumeration mitigated",
                 isPassed: configuration.accountMail.resetPasswordSuccessOnInvalidEmail,
-                warning: "Who asks for a new password is told which addresses have accounts.",
+                warning: "Password reset requests reveal which addresses have accounts.",
                 solution: "Change the configuration to 'passwordPolicy.resetPasswordSuccessOnInvalidEmail: true'."),
             Check(
                 title: "Email verification endpoint user enumeration mitigated",
                 isPassed: configuration.accountMail.emailVerifySuccessOnInvalidEmail,
-                warning: "Who asks for a link that confirms an address is told which addresses have accounts.",
+                warning: "Requests for verification mails reveal which addresses have accounts.",
                 solution: "Change the configuration to 'emailVerifySuccessOnInvalidEmail: true'."),
             // Roost matches live-query patterns in time linear in the text, so no timeout is needed.
             .met("LiveQuery regex timeout enabled"),

@@ -20,7 +20,7 @@ public struct Sweeps: Sendable, BackendPart {
         guard (try? await Task.sleep(for: .seconds(1))) != nil else { return }
         repeat {
             if countsRequests {
-                await attempt("counts of requests") { try await store.requests.sweepCounts(most: Self.mostCounts) }
+                await attempt("request counts") { try await store.requests.sweepCounts(most: Self.mostCounts) }
             }
             if configuration.console.reach != .closed {
                 await attempt("the trash") { try await backend.trash.sweep() }

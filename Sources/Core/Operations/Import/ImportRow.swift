@@ -42,7 +42,7 @@ struct ImportRow: Sendable {
                 ParseError.incorrectType, "schema mismatch for \(className).objectId; expected String")
         }
         guard !id.utf8.contains(0) else {
-            throw ParseError(ParseError.invalidJSON, "Strings cannot contain the NUL character")
+            throw ParseError(ParseError.invalidJSON, "Strings can't contain the NUL character")
         }
         guard className != "_User" || !Principal.isReserved(Name(id)) else {
             throw ParseError(ParseError.operationForbidden, "Invalid object ID.")

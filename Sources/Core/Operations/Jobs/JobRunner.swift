@@ -104,7 +104,7 @@ public final class JobRunner: Sendable {
     }
 
     private func carryOut(_ job: Job, _ call: JobCall, _ messages: JobMessages) async {
-        logger.info("a job began", metadata: ["job": "\(call.name)", "run": "\(call.id)"])
+        logger.info("job started", metadata: ["job": "\(call.name)", "run": "\(call.id)"])
         meters.running.add(1)
         defer { meters.running.add(-1) }
         var end: JobEnd
@@ -113,7 +113,7 @@ public final class JobRunner: Sendable {
         } catch {
             end = JobEnd(hasSucceeded: false, message: Self.text(of: error, isStopping: hasStopped))
             logger.error(
-                "a job failed",
+                "job failed",
                 metadata: ["job": "\(call.name)", "run": "\(call.id)", "error": "\(end.message ?? "")"])
         }
         let last = await messages.end()
@@ -133,7 +133,7 @@ public final class JobRunner: Sendable {
             do {
                 return try await store.jobs.end(id, of: owner, end)
             } catch {
-                logger.warning("job result not stored yet", metadata: ["run": "\(id)", "error": "\(error)"])
+                logger.warning("can't store a job result, will retry", metadata: ["run": "\(id)", "error": "\(error)"])
             }
             if hasStopped { return }
             try? await Task.sleep(for: pause)
@@ -171,7 +171,7 @@ public final class JobRunner: Sendable {
             try await sweep()
         } catch {
             if !Task.isCancelled {
-                logger.warning("could not read jobs", metadata: ["error": "\(error)"])
+                logger.warning("can't read jobs", metadata: ["error": "\(error)"])
             }
         }
     }

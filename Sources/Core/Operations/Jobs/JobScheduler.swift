@@ -22,7 +22,7 @@ struct JobScheduler {
                 try await look(&reported)
             } catch {
                 if !Task.isCancelled {
-                    runner.logger.warning("could not read job schedules", metadata: ["error": "\(error)"])
+                    runner.logger.warning("can't read job schedules", metadata: ["error": "\(error)"])
                 }
             }
             try? await Task.sleep(for: pause)

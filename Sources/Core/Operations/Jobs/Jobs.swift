@@ -38,7 +38,7 @@ public struct Jobs: Sendable, BackendPart {
             case .isFull:
                 throw ParseError(ParseError.requestLimitExceeded, "Too many jobs are running.")
             case .hasStopped:
-                throw ServiceUnavailable("The server stops.")
+                throw ServiceUnavailable("The server is stopping.")
             }
         }
     }

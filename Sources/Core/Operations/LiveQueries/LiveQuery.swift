@@ -34,7 +34,7 @@ public struct LiveQuery: Sendable {
     }
 
     /// The end of the error message for conditions that need the database.
-    public static let needsDatabase = "cannot be used in live queries"
+    public static let needsDatabase = "can't be used in live queries"
 
     /// Fields that are always sent.
     static let always: Set<Name> = ["objectId", "createdAt", "updatedAt", "ACL"]

@@ -95,7 +95,7 @@ public struct PushBody: Sendable {
     private static func query(_ condition: JSONValue?, _ channels: JSONValue?) throws(ParseError) -> JSONObject {
         if let channels {
             guard let list = channels.arrayValue, list.allSatisfy({ $0.stringValue != nil }) else {
-                throw error("channels must be a list of texts")
+                throw error("channels must be an array of strings")
             }
             guard list.count <= mostChannels else { throw error("channels has more than \(mostChannels) elements") }
             return ["channels": ["$in": channels]]
@@ -124,14 +124,14 @@ public struct PushBody: Sendable {
         }
         let locales = data?.keys.filter { $0.hasPrefix("alert-") || $0.hasPrefix("title-") } ?? []
         guard locales.count <= 2 * mostLocales else {
-            throw error("data has texts of more than \(mostLocales) locales")
+            throw error("data has more than \(mostLocales) locales")
         }
         for key in ["collapse_id", "push_type", "priority"] as [Name] {
             guard let value = parameters[key] ?? data?[key], !value.isNull else { continue }
             // These become HTTP header fields, so only printable ASCII is allowed.
             let text = value.stringValue ?? (value.numberValue == nil ? "\n" : value.text)
             guard text.utf8.allSatisfy({ (0x20...0x7E).contains($0) }), text.utf8.count <= mostBytesOfCollapseId else {
-                throw error("\(key) must be a text of at most \(mostBytesOfCollapseId) bytes")
+                throw error("\(key) must be a string of at most \(mostBytesOfCollapseId) bytes")
             }
         }
         for (key, value) in [
@@ -141,7 +141,7 @@ public struct PushBody: Sendable {
             guard let value, !value.isNull else { continue }
             guard let text = value.stringValue, text.utf8.allSatisfy({ (0x20...0x7E).contains($0) }),
                 text.utf8.count <= mostBytesOfCollapseId
-            else { throw error("\(key) must be a text of at most \(mostBytesOfCollapseId) bytes") }
+            else { throw error("\(key) must be a string of at most \(mostBytesOfCollapseId) bytes") }
         }
     }
 

@@ -65,7 +65,7 @@ extension Saving {
 
     /// Adding a field waits for all transactions that use the table. Inside one of them, it would wait forever.
     private static let cannotAddFields = ParseError(
-        ParseError.operationForbidden, "Classes and fields cannot be created inside a transaction.")
+        ParseError.operationForbidden, "Classes and fields can't be created inside a transaction.")
 }
 
 /// The classes to which clients added fields since the process started.

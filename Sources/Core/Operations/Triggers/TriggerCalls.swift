@@ -132,7 +132,7 @@ public struct Triggers: Sendable, BackendPart {
             // Truncated, because the error may quote client input.
             let text = ((error as? ParseError)?.message ?? "\(error)").prefix(1000)
             logger.error(
-                "a trigger failed",
+                "trigger failed",
                 metadata: ["trigger": "\(event.rawValue)", "class": "\(className)", "error": "\(text)"])
             return nil
         }

@@ -257,7 +257,7 @@ public struct FilterParser: Sendable {
         // Subqueries and relations refer to objects of a class, which an element isn't.
         let leaves = constraints.map { Filter.field(FieldPath(key), $0) }
         guard !Filter.all(leaves + [filter]).hasSubqueries else {
-            throw ParseError(ParseError.invalidQuery, "$elemMatch cannot contain a subquery")
+            throw ParseError(ParseError.invalidQuery, "$elemMatch can't contain a subquery")
         }
         return isOperators ? .someElement(constraints) : .someObject(filter)
     }

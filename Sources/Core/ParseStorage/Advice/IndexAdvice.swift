@@ -16,7 +16,7 @@ public struct IndexAdvice: Sendable {
             var text = "\(note.shape.words): \(latest.calls) times "
             text += note.today.calls > 0 ? "today" : "within 30 days"
             text += ", \(Int(latest.mean.rounded())) ms"
-            if latest.timeouts > 0 { text += ", \(latest.timeouts) of them stopped by the time limit" }
+            if latest.timeouts > 0 { text += ", \(latest.timeouts) of them timed out" }
             return text
         }
 
@@ -47,8 +47,8 @@ public struct IndexAdvice: Sendable {
     public var words: String {
         guard let first = questions.first else { return "" }
         var text = "\(first.words); an index on \(columns.joined(separator: ", ")) makes it "
-        text += first.meanAfter.map { "about \(Int($0.rounded())) ms" } ?? "quick"
-        if questions.count > 1 { text += ", and helps \(questions.count - 1) more questions" }
+        text += first.meanAfter.map { "about \(Int($0.rounded())) ms" } ?? "fast"
+        if questions.count > 1 { text += ", and speeds up \(questions.count - 1) more queries" }
         return text
     }
 

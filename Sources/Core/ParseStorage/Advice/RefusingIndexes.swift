@@ -37,7 +37,7 @@ struct RefusingIndexes {
             try await NoteTable(client: store.client).refuse(index)
         } catch {
             store.logger.warning(
-                "cannot record that an advised index was dropped",
+                "can't record that an advised index was dropped",
                 metadata: ["index": "\(index)", "error": "\(error)"])
         }
     }

@@ -23,7 +23,7 @@ struct AggregateLookup {
             let target = try AggregateCompiler.text("as", of: members, Self.name)
         else { throw ParseError(ParseError.invalidQuery, "$lookup requires from and as") }
         guard !Self.closed.contains(Name(className)), !Names.isJoinName(className) else {
-            throw ParseError(ParseError.invalidQuery, "$lookup cannot read \(className)")
+            throw ParseError(ParseError.invalidQuery, "$lookup can't read \(className)")
         }
         self.className = className
         self.target = target

@@ -115,6 +115,6 @@ public struct Aggregates: Sendable {
         guard error.kind == .server, error.sqlState.hasPrefix("22") || error.sqlState.hasPrefix("42") else {
             return store.failure(error)
         }
-        return ParseError(ParseError.invalidQuery, "The aggregation cannot be computed: \(error.message)")
+        return ParseError(ParseError.invalidQuery, "The aggregation can't be computed: \(error.message)")
     }
 }

@@ -59,7 +59,7 @@ enum StoredFieldNames {
             if comparisons.contains(name) {
                 comparison[name] = pointers(in: operand)
             } else if name != "$exists" {
-                throw ParseError(ParseError.invalidQuery, "\(key) cannot be compared by \(name)")
+                throw ParseError(ParseError.invalidQuery, "\(key) can't be compared by \(name)")
             }
         }
         return .object(comparison)

@@ -188,7 +188,7 @@ public struct AuditRows: Sendable {
         func time(_ name: Name) throws(ParseError) -> ParseDate? {
             guard let given = text(name) else { return nil }
             guard let date = ParseDate(iso: given) else {
-                throw ParseError(ParseError.invalidQuery, "\(name) is no time.")
+                throw ParseError(ParseError.invalidQuery, "\(name) is not a valid time.")
             }
             return date
         }

@@ -194,7 +194,7 @@ public struct TrashRows: Sendable {
         guard let number = Int64(entry.id) else { throw ParseError.notFound }
         return try await store.retryingStaleSchema {
             guard let schema = store.catalog.schema(entry.className) else {
-                throw ParseError(ParseError.invalidClassName, "Class \(entry.className) does not exist any more.")
+                throw ParseError(ParseError.invalidClassName, "Class \(entry.className) no longer exists.")
             }
             let (plan, table) = (store.catalog.plan(schema), SQLBuilder.quote(schema.name))
             var builder = SQLBuilder()

@@ -64,7 +64,7 @@ extension ClassSchema {
     }
 
     private func kept(_ field: Name, _ change: String) -> ParseError {
-        ParseError(ParseError.operationForbidden, "\(field) cannot be \(change): \(name) is distributed by it")
+        ParseError(ParseError.operationForbidden, "\(field) can't be \(change): \(name) is distributed by it")
     }
 
     /// The error for an object without its distribution field.
@@ -83,7 +83,7 @@ extension ClassSchema {
         guard let distributedBy, indexes.values.contains(where: isUniqueByServer) else { return }
         throw ParseError(
             ParseError.invalidQuery,
-            "An index of \(name) cannot be unique without \(distributedBy): the class is distributed by it, and each "
+            "An index of \(name) can't be unique without \(distributedBy): the class is distributed by it, and each "
                 + "server looks at its own objects only")
     }
 

@@ -33,8 +33,8 @@ struct DistributionCheck {
         if !onlyLoads, let schema = client.schema, try await isKept(schema) {
             throw Unfit(
                 description:
-                    "Citus keeps the schema of the app on one of its servers: say so by the option distribution, "
-                    + "{\"engine\": \"citus\", \"mode\": \"schema\"}, or changes are not all or nothing")
+                    "Citus keeps the app's schema on one server. Declare it in the option distribution, "
+                    + "{\"engine\": \"citus\", \"mode\": \"schema\"}, or writes aren't atomic")
         }
         let tables = try await Distribution.placements { try await client.query($0) }.keys.map(\.text).sorted()
         guard !tables.isEmpty,
@@ -45,7 +45,7 @@ struct DistributionCheck {
             [.textArray(tables)])
         guard let first = classes.rowCount > 0 ? classes.string(0, 0) : nil else { return }
         throw Unfit(
-            description: "\(first) lies on several servers of Citus: say so by the option distribution, "
+            description: "\(first) is distributed by Citus. Declare it in the option distribution, "
                 + "{\"engine\": \"citus\", \"mode\": \"rows\"}")
     }
 
@@ -68,7 +68,7 @@ struct DistributionCheck {
         let servers = try await client.query(
             "SELECT count(*) FROM pg_dist_node WHERE isactive AND shouldhaveshards AND noderole = 'primary'")
         guard servers.int(0, 0) == 0 else { return }
-        throw Unfit(description: "Citus knows no server that holds rows: add one by citus_add_node")
+        throw Unfit(description: "Citus has no worker for rows. Add one with citus_add_node")
     }
 
     private func checkSchema() async throws {

@@ -94,7 +94,7 @@ struct DataChecks: Sendable {
             ends.count < 2
             ? nil
             : Finding.Remedy(
-                words: "remove the rows of the relation \(className).\(field) that lead from or to nothing",
+                words: "remove the orphaned rows of the relation \(className).\(field)",
                 statements: ["DELETE FROM \(table) j\(condition)"])
         return Question(subject: join, sql: Self.counting(rows + condition)) { count, examples in
             Finding(

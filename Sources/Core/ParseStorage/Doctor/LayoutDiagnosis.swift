@@ -189,7 +189,7 @@ package struct LayoutDiagnosis {
                 .invalidIndex, .warning, "\(index.table): \(index.name)",
                 "the index is invalid (its build failed): it slows down writes and is never used",
                 remedy: .init(
-                    words: "build the index \(index.name) of \(index.table) anew",
+                    words: "rebuild the index \(index.name) of \(index.table)",
                     statements: ["REINDEX INDEX CONCURRENTLY \(SQL.identifier(index.name))"]))
         }
     }

@@ -15,22 +15,22 @@ package struct SettingsDiagnosis {
             findings.append(Finding(.setting, severity, name, words, advice: advice))
         }
         if facts.version > 0, facts.version < 130_000 {
-            add(.error, "server_version", "PostgreSQL is older than 13, which Roost does not run on", nil)
+            add(.error, "server_version", "PostgreSQL is older than 13. Roost requires 13 or later", nil)
         }
         for (name, severity, words) in Self.mustBeOn where facts.settings[name] == "off" {
             add(severity, name, words, "ALTER SYSTEM SET \(name) = on")
         }
         for name in ["zero_damaged_pages", "ignore_checksum_failure"] where facts.settings[name] == "on" {
-            add(.error, name, "damaged pages are passed over in silence", "ALTER SYSTEM RESET \(name)")
+            add(.error, name, "damaged pages are silently ignored", "ALTER SYSTEM RESET \(name)")
         }
         if facts.settings["synchronous_commit"] == "off" {
             add(
                 .warning, "synchronous_commit",
-                "what was acknowledged in the last half second is lost when the machine dies",
+                "a crash of the machine loses the last half second of acknowledged writes",
                 "ALTER SYSTEM SET synchronous_commit = on")
         }
         if let encoding = facts.settings["server_encoding"], encoding != "UTF8" {
-            add(.error, "server_encoding", "texts are kept as \(encoding), and Roost starts on UTF8 only", nil)
+            add(.error, "server_encoding", "the encoding is \(encoding), but Roost requires UTF8", nil)
         }
         if let buffers = facts.settings["shared_buffers"].flatMap(Int.init) {
             let isSmall = buffers < 64 * Self.megabyte
@@ -38,7 +38,7 @@ package struct SettingsDiagnosis {
                 add(
                     .warning, "shared_buffers",
                     "\(buffers / Self.megabyte) MB for a database of \(facts.size / Self.megabyte) MB: a quarter of the "
-                        + "memory of a machine of its own is usual",
+                        + "memory of a dedicated machine is usual",
                     "ALTER SYSTEM SET shared_buffers = '1GB'")
             }
         }
@@ -55,9 +55,9 @@ package struct SettingsDiagnosis {
     }
 
     private static let mustBeOn: [(String, Finding.Severity, String)] = [
-        ("fsync", .error, "when the machine dies, the database is damaged"),
-        ("full_page_writes", .error, "when the machine dies, pages are damaged that were being written"),
-        ("autovacuum", .error, "tables only grow, and in the end writes are refused"),
-        ("track_counts", .error, "autovacuum does not learn what it should look after"),
+        ("fsync", .error, "a crash of the machine damages the database"),
+        ("full_page_writes", .error, "a crash of the machine damages pages that are being written"),
+        ("autovacuum", .error, "tables only grow, and PostgreSQL eventually rejects writes"),
+        ("track_counts", .error, "autovacuum doesn't notice which tables changed"),
     ]
 }

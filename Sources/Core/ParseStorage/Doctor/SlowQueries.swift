@@ -59,7 +59,7 @@ package struct SlowQueries: Sendable {
                     .missingIndex, .warning, "\(schema.name).\(name)",
                     "lookups by one object scan the whole relation",
                     remedy: .init(
-                        words: "build an index for the relation \(schema.name).\(name) beside other work",
+                        words: "build an index for the relation \(schema.name).\(name) without blocking writes",
                         statements: [
                             RelationIndex.statement(field: name.text, className: schema.name)
                         ]))

@@ -35,7 +35,7 @@ struct StartDiagnosis {
             made.append(
                 (
                     "indexes by date",
-                    "builds an index by createdAt beside other work for \(undated.joined(separator: ", "))"
+                    "builds an index by createdAt without blocking writes for \(undated.joined(separator: ", "))"
                 ))
         }
         return made.map { Finding(.startChange, .note, $0.subject, "Roost \($0.words) at its start") }

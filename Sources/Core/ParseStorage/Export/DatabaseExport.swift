@@ -84,7 +84,7 @@ public struct DatabaseExport: Sendable {
             StoredTable.listing, Statement("SELECT to_regclass('\"_SCHEMA\"') IS NOT NULL, now()"),
         ])
         guard results.count == 2, results[1].bool(0, 0) == true else {
-            throw Refusal(description: "the database has no table _SCHEMA: it is not one of Roost or parse-server")
+            throw Refusal(description: "no table _SCHEMA: the database isn't from Roost or parse-server")
         }
         let tables = StoredTable.read(results[0])
         let rows = try await session.query(
@@ -100,7 +100,7 @@ public struct DatabaseExport: Sendable {
         }
         if let wanted = request.classes.map({ Set($0.map { Name($0) }) }) {
             for name in wanted where classes[name] == nil && volatile[name] == nil {
-                throw Refusal(description: "there is no class \(name)")
+                throw Refusal(description: "class not found: \(name)")
             }
             classes = classes.filter { wanted.contains($0.key) }
             volatile = volatile.filter { wanted.contains($0.key) }
@@ -199,7 +199,7 @@ public struct DatabaseExport: Sendable {
                 try await use(writer.bytes, result.rowCount)
             }
         } catch let error as PostgresError where ["42P01", "42703", "42804"].contains(error.sqlState) {
-            throw Refusal(description: "\(table.name) was changed while it was exported: export again")
+            throw Refusal(description: "\(table.name) changed during the export. Export again")
         }
     }
 }

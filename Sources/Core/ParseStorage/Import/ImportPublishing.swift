@@ -7,7 +7,7 @@ extension ImportStorage {
     public struct NotEmpty: Error, CustomStringConvertible {
         let name: String
         public var description: String {
-            "\(name) got objects while it was imported: import again with --merge or --replace \(name)"
+            "\(name) received objects during the import. Import again with --merge or --replace \(name)"
         }
     }
 

@@ -36,7 +36,7 @@ struct ClassIndexes {
             } catch let error as PostgresError where partitioning != nil && error.sqlState == "0A000" {
                 throw ParseError(
                     ParseError.invalidQuery,
-                    "Index \(name) cannot be unique: the table of \(schema.name) is partitioned "
+                    "Index \(name) can't be unique: the table of \(schema.name) is partitioned "
                         + "(\(partitioning ?? "")), and each part checks its own rows only.")
             }
         }

@@ -26,11 +26,11 @@ public struct DateIndexer: Sendable {
     /// Never fails: a failed build is retried at the next start. If several processes start at once, one of them builds
     /// while the others wait until all indexes exist.
     public func run() async {
-        async let clearing: Void = attempt("indexes that are half built are not dropped") {
+        async let clearing: Void = attempt("incomplete indexes were not dropped") {
             try await IndexBuild(client: client, logger: logger).clear()
         }
         // A build needs a session for hours, which a transaction pooler doesn't provide.
-        if configuration.hasSessions { await attempt("indexes by date are not built") { try await buildMissing() } }
+        if configuration.hasSessions { await attempt("date indexes were not built") { try await buildMissing() } }
         await clearing
     }
 

@@ -17,7 +17,7 @@ struct IndexCondition {
             throw IndexOptions.refusal("$where must be an object with a condition")
         }
         for key in object.keys where key.hasPrefix("$") {
-            throw IndexOptions.refusal("$where cannot have \(key)")
+            throw IndexOptions.refusal("$where can't have \(key)")
         }
         let filter = try FilterParser(isMaster: false, now: 0).parse(object)
         var parts = [filter]

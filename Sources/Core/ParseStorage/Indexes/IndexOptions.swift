@@ -42,7 +42,7 @@ public struct IndexOptions: Sendable {
                 throw Self.refusal("\(field) is a Relation, which can have no options")
             }
             guard !isUnique || Self.canBeUnique(type, kind: definition[column]) else {
-                throw Self.refusal("$unique cannot be used with the \(type) \(field)")
+                throw Self.refusal("$unique can't be used with the \(type) \(field)")
             }
         }
     }

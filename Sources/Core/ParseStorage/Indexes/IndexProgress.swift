@@ -19,22 +19,22 @@ public struct IndexProgress: Sendable, Equatable {
             return Int(range.lowerBound + (range.upperBound - range.lowerBound) * share)
         }
         switch phase {
-        case "initializing": (percent, words) = (0, "It begins.")
-        case "waiting for writers before build": (percent, words) = (1, "It waits for writes that are under way.")
+        case "initializing": (percent, words) = (0, "Starting.")
+        case "waiting for writers before build": (percent, words) = (1, "Waiting for writes in progress.")
         case _ where phase.hasPrefix("building index: scanning"):
-            (percent, words) = (within(2...45, blocks), "The objects are read.")
+            (percent, words) = (within(2...45, blocks), "Reading objects.")
         case _ where phase.hasPrefix("building index: loading"):
-            (percent, words) = (within(50...60, tuples), "The index is written.")
-        case _ where phase.hasPrefix("building index: sorting"): (percent, words) = (48, "The values are sorted.")
+            (percent, words) = (within(50...60, tuples), "Writing the index.")
+        case _ where phase.hasPrefix("building index: sorting"): (percent, words) = (48, "Sorting values.")
         // For access methods other than btree, PostgreSQL reports only the scan.
         case _ where phase.hasPrefix("building index"):
-            (percent, words) = (within(2...60, blocks), "The index is built.")
-        case "waiting for writers before validation": (percent, words) = (62, "It waits for writes that are under way.")
-        case "index validation: scanning index": (percent, words) = (64, "The index is checked.")
-        case "index validation: sorting tuples": (percent, words) = (66, "The index is checked.")
+            (percent, words) = (within(2...60, blocks), "Building the index.")
+        case "waiting for writers before validation": (percent, words) = (62, "Waiting for writes in progress.")
+        case "index validation: scanning index": (percent, words) = (64, "Validating the index.")
+        case "index validation: sorting tuples": (percent, words) = (66, "Validating the index.")
         case "index validation: scanning table":
-            (percent, words) = (within(68...96, blocks), "What was written meanwhile is added.")
-        default: (percent, words) = (98, "It waits for reads that began before.")
+            (percent, words) = (within(68...96, blocks), "Adding objects written meanwhile.")
+        default: (percent, words) = (98, "Waiting for earlier reads.")
         }
     }
 }

@@ -84,8 +84,8 @@ public struct DatabaseInstaller: Sendable {
         /// PostgreSQL's name of the encoding, such as `LATIN1`.
         public let encoding: String
         public var description: String {
-            "the database keeps texts as \(encoding), and Roost needs UTF8: make another with createdb --encoding=UTF8 "
-                + "--template=template0, and bring the data over with pg_dump and pg_restore"
+            "the database encoding is \(encoding), but Roost requires UTF8. Create another with createdb --encoding=UTF8 "
+                + "--template=template0, and copy the data with pg_dump and pg_restore"
         }
     }
 

@@ -44,7 +44,7 @@ package enum DatabaseFailure {
         case "2201B": ParseError(ParseError.invalidQuery, "Invalid regular expression")
         case "22001": ParseError(ParseError.incorrectType, "A string is too long for its field")
         case "22021", "22P05":
-            ParseError(ParseError.invalidJSON, "Strings cannot contain the NUL character")
+            ParseError(ParseError.invalidJSON, "Strings can't contain the NUL character")
         case "22003": ParseError(ParseError.incorrectType, "A number is out of range")
         case "22007", "22008", "22009", "22015": ParseError(ParseError.incorrectType, "A date is out of range")
         case let state where state.hasPrefix("22"):

@@ -217,7 +217,7 @@ public struct ObjectStore: Sendable {
     }
 
     /// The error for a caller who gets no database connection.
-    public static let tooBusy = ServiceUnavailable("The database has too much to do. Please try again later.")
+    public static let tooBusy = ServiceUnavailable("The database is overloaded. Please try again later.")
 
     /// Converts a database error to the client's error, and logs the details that clients don't get.
     public func failure(_ error: PostgresError) -> any Error {

@@ -135,7 +135,7 @@ public final class SchemaCatalog: Sendable {
             if let most, count > most, grown.fields.count > schema.fields.count {
                 throw ParseError(
                     ParseError.operationForbidden,
-                    "Clients cannot give class \(className) more than \(most) fields (maxClientFields).")
+                    "Clients can't give class \(className) more than \(most) fields (maxClientFields).")
             }
             return grown
         }

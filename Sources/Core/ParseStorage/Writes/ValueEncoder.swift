@@ -75,7 +75,7 @@ enum ValueEncoder {
     }
 
     fileprivate static let nulCharacter = ParseError(
-        ParseError.invalidJSON, "Strings cannot contain the NUL character")
+        ParseError.invalidJSON, "Strings can't contain the NUL character")
 
     private static func checkNestedKeys(_ value: JSONValue) throws(ParseError) {
         switch value {

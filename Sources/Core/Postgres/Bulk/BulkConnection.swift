@@ -91,7 +91,7 @@ public final class BulkConnection {
         do {
             try send { buffer in try self.put(buffer) }
         } catch {
-            _ = PQputCopyEnd(handle, "broken off")
+            _ = PQputCopyEnd(handle, "cancelled")
             let refusal = lastResult()
             if let refusal, error is PostgresError { throw refusal }
             throw error

@@ -181,7 +181,7 @@ extension PostgresClient {
     /// - Throws: The first `PostgresError`.
     public func execute(script: String, isTimeLimited: Bool = true) async throws {
         guard !script.utf8.contains(0) else {
-            throw PostgresError(.server, "a script cannot contain NUL", sqlState: "42601")
+            throw PostgresError(.server, "a script can't contain NUL", sqlState: "42601")
         }
         try await exclusively { session in
             // Not part of the script, because some statements must be sent alone.

@@ -65,7 +65,7 @@ public struct PostgresError: Error, Sendable {
 
     package static let cancelled = PostgresError(.cancelled, "the task was cancelled")
     /// The error for a change of a row for which other requests already wait.
-    static let rowIsLocked = PostgresError(.server, "too many transactions already wait for the row", sqlState: "55P03")
+    static let rowIsLocked = PostgresError(.server, "another request is already waiting for the row", sqlState: "55P03")
     /// The error for a transaction that exceeded its time limit.
     static let tookTooLong = PostgresError(.server, "the transaction took too long", sqlState: "57014")
     /// The error for a result that exceeded the memory limit.
@@ -77,7 +77,7 @@ public struct PostgresError: Error, Sendable {
         return error
     }()
     static let noResult = PostgresError(.server, "the statement returned no result")
-    static let shutDown = PostgresError(.shutdown, "the PostgreSQL client is shut down")
+    static let shutDown = PostgresError(.shutdown, "the PostgreSQL client was shut down")
 
     /// Whether a pooler rejected a connection parameter, such as the server options.
     var isRefusedParameter: Bool { sqlState == "08P01" && message.contains("startup parameter") }

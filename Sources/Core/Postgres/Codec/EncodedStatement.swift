@@ -39,11 +39,11 @@ package struct EncodedStatement: Sendable {
     package init(_ statement: Statement) throws {
         let parameters = statement.parameters
         guard parameters.count <= UInt16.max else {
-            throw PostgresError(.server, "more than 65535 parameters", sqlState: "54023")
+            throw PostgresError(.server, "a statement can have at most 65535 parameters", sqlState: "54023")
         }
         let bytesOfText = statement.sql.utf8
         guard bytesOfText.withContiguousStorageIfAvailable({ !$0.contains(0) }) ?? !bytesOfText.contains(0) else {
-            throw PostgresError(.server, "a statement cannot contain NUL", sqlState: "42601")
+            throw PostgresError(.server, "a statement can't contain NUL", sqlState: "42601")
         }
         var slots: [Slot] = []
         slots.reserveCapacity(parameters.count)
@@ -56,7 +56,7 @@ package struct EncodedStatement: Sendable {
             let start = bytes.count
             ParameterEncoding.append(parameter, to: &bytes)
             guard bytes.count < Self.sizeLimit else {
-                throw PostgresError(.server, "a statement of more than 1 GB", sqlState: "54000")
+                throw PostgresError(.server, "a statement must be smaller than 1 GB", sqlState: "54000")
             }
             slots.append(Slot(type: type, offset: Int32(start), length: Int32(bytes.count - start)))
         }

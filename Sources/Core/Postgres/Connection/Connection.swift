@@ -176,8 +176,8 @@ package final class Connection {
         wasSilent = isReady
         fail(
             isReady
-                ? PostgresError(.connectionLost, "the connection was lost: PostgreSQL did not answer in time")
-                : PostgresError(.unavailable, "PostgreSQL did not answer in time"))
+                ? PostgresError(.connectionLost, "the connection was lost: PostgreSQL did not respond in time")
+                : PostgresError(.unavailable, "PostgreSQL did not respond in time"))
     }
 
     /// Checks whether a request failed because the server is read-only. Then connections are reopened, to find one that

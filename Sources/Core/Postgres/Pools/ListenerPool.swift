@@ -110,10 +110,9 @@ final class ListenerPool: ConnectionPool {
         context.isWithoutNotifications = true
         context.logger.error(
             """
-            PostgreSQL's notifications do not arrive, as behind a pooler that lends sessions for one transaction at a \
-            time: set directDatabaseURI to the address of the same database on the server itself. Until then classes, \
-            sessions and roles are looked up twice a second, webhooks that other processes change are not noticed, \
-            and live queries tell of this process's own changes alone
+            PostgreSQL notifications don't arrive, probably because of a transaction pooler. Set directDatabaseURI to \
+            the database server itself. Until then Roost polls classes, sessions and roles twice a second, misses \
+            webhook changes of other processes, and live queries see only this process's changes
             """)
     }
 
@@ -152,7 +151,7 @@ final class ListenerPool: ConnectionPool {
     private func askForSign(_ listener: Listener) {
         guard listener.connection.inFlight.isEmpty else {
             return listener.connection.fail(
-                PostgresError(.connectionLost, "the connection was lost: the server did not answer"))
+                PostgresError(.connectionLost, "the connection was lost: the server did not respond"))
         }
         listener.lastSign = context.now
         _ = listener.connection.send(Request(.statements([Self.sign])))

@@ -180,7 +180,7 @@ package final class SharedPool: ConnectionPool {
     private func isOverdue(_ request: Request) -> Bool { request.deadline.map { $0 <= context.now } ?? false }
 
     private var unavailable: PostgresError {
-        lastFailure ?? PostgresError(.unavailable, "PostgreSQL did not answer in time")
+        lastFailure ?? PostgresError(.unavailable, "PostgreSQL did not respond in time")
     }
 
     package func didConnect(_ connection: Connection) {

@@ -23,7 +23,7 @@ extension ParseRoutes {
         for element in elements
         where RouteTable.match(element.method, element.path)?.traits.contains(.transactional) != true {
             throw ParseError(
-                ParseError.invalidJSON, "\(element.method.rawValue) \(element.rawPath) cannot be part of a transaction."
+                ParseError.invalidJSON, "\(element.method.rawValue) \(element.rawPath) can't be part of a transaction."
             )
         }
         let onlyReads = elements.allSatisfy { RouteTable.match($0.method, $0.path)?.onlyReads == true }

@@ -58,12 +58,12 @@ package final class MonitoringRoutes: Sendable {
         if needsKey, !hasKey(request) {
             return Reply(
                 status: 401, headers: [("WWW-Authenticate", "Bearer, Basic realm=\"metrics\"")],
-                body: .text("The key of the metrics is needed.\n", contentType: Self.plainText))
+                body: .text("The metrics key is required.\n", contentType: Self.plainText))
         }
         guard !isReading.exchange(true, ordering: .acquiring) else {
             return Reply(
                 status: 503, headers: [("Retry-After", "1")],
-                body: .text("The metrics are being read.\n", contentType: Self.plainText))
+                body: .text("Another scrape is in progress.\n", contentType: Self.plainText))
         }
         defer { isReading.store(false, ordering: .releasing) }
         let text = page(Exposition.Format(accept: Self.field("accept", request)))

@@ -62,7 +62,7 @@ package struct ErrorReply: Sendable {
             return Description(
                 status: 409,
                 object: [
-                    "error": "The object was changed meanwhile. Nothing was done to it.",
+                    "error": "The object was changed meanwhile. Your change was not applied.",
                     "object": .object(error.object),
                 ])
         case let error as PostgresError where error.kind == .busy:

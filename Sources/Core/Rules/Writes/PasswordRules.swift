@@ -16,11 +16,11 @@ package enum PasswordRules {
         _ password: String, username: String?, _ policy: Configuration.PasswordPolicy?, refusesUncompared: Bool
     ) throws(ParseError) {
         guard !password.utf8.contains(0) else {
-            throw ParseError(ParseError.invalidJSON, "Strings cannot contain the NUL character")
+            throw ParseError(ParseError.invalidJSON, "Strings can't contain the NUL character")
         }
         guard !refusesUncompared || password.utf8.count <= comparedLength else {
             throw ParseError(
-                ParseError.validationError, "Password cannot be longer than \(comparedLength) bytes.")
+                ParseError.validationError, "Password can't be longer than \(comparedLength) bytes.")
         }
         guard let policy else { return }
         // What a pattern costs grows with the square of what it looks at.
@@ -39,7 +39,7 @@ package enum PasswordRules {
     /// Checks that a password is short enough for a pattern or a function; throws 142.
     package static func checkLength(_ password: String) throws(ParseError) {
         guard password.utf8.count <= longestChecked else {
-            throw ParseError(ParseError.validationError, "Password cannot be longer than \(longestChecked) bytes.")
+            throw ParseError(ParseError.validationError, "Password can't be longer than \(longestChecked) bytes.")
         }
     }
 

@@ -154,7 +154,7 @@ extension Configuration.DatabaseOptions {
         }
         let read = Set(members.map(\.name) + ["enableSchemaHooks"])
         return json.filter { !$0.value.isNull && !read.contains($0.key.text) }.map { key, _ in
-            "option databaseOptions.\(key) has no effect: parameters of the connection stand in databaseURI"
+            "option databaseOptions.\(key) has no effect: set connection parameters in databaseURI"
         }
     }
 }

@@ -70,7 +70,7 @@ extension Configuration {
             }
             let isName = field.wholeMatch(of: /[A-Za-z][A-Za-z0-9_]*/) != nil
             guard isName, !["createdAt", "updatedAt", "ACL"].contains(field) else {
-                throw ConfigurationError("\(name).by must be objectId or a field that holds texts or pointers")
+                throw ConfigurationError("\(name).by must be objectId or a String or Pointer field")
             }
             return .rows(by: field)
         }

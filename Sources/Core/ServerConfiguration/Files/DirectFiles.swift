@@ -29,14 +29,14 @@ extension Configuration {
     var fileStoreWarnings: [String] {
         guard let direct = fileStore.direct else { return [] }
         var warnings = [
-            "option filesAdapter.options.directAccess: clients read files at the store, where neither fileDownload nor "
-                + "triggers of downloads nor the sandbox of this server hold"
-                + (direct.lifetime == nil ? "; whoever has an address has the file for good" : "")
+            "option filesAdapter.options.directAccess: clients read files directly from the store, so fileDownload, "
+                + "download triggers and the sandbox of this server don't apply"
+                + (direct.lifetime == nil ? "; anyone with an address can read the file permanently" : "")
         ]
         if !fileStoreFallbacks.isEmpty {
             warnings.append(
-                "option filesFallback: as long as there is one, clients get addresses of this server, and directAccess "
-                    + "has no effect on them")
+                "option filesFallback: while it is set, clients get addresses of this server, and directAccess "
+                    + "has no effect")
         }
         return warnings
     }

@@ -55,7 +55,7 @@ extension Configuration {
             chunkSize = try options.whole("chunkSize", in: 65_536...1_048_576) ?? chunkSize
             guard let value = options.value("maximumTotal") else { return }
             guard let bytes = ByteCount.read(value), bytes > 0 else {
-                throw ConfigurationError("Key \(options.path).maximumTotal must be a size such as 10gb")
+                throw ConfigurationError("option \(options.path).maximumTotal must be a size such as 10gb")
             }
             maximumTotal = bytes
         }
@@ -115,7 +115,7 @@ enum FileStoreReader {
         configuration.encryptionKey = reading.encryptionKey ?? configuration.encryptionKey
         guard reading.store.direct == nil || configuration.encryptionKey == nil else {
             throw ConfigurationError(
-                "option filesAdapter.options.directAccess: files are encrypted (encryptionKey), so that clients cannot read "
+                "option filesAdapter.options.directAccess: files are encrypted (encryptionKey), so clients can't read "
                     + "them at the store")
         }
     }
@@ -151,7 +151,7 @@ enum FileStoreReader {
         let name = adapter.stringValue ?? adapter["module"]?.stringValue ?? ""
         guard let module = Module(name) else { throw unknown(name) }
         if let options = adapter["options"], !options.isNull, options.objectValue == nil {
-            throw ConfigurationError("Key \(path).options must be an object")
+            throw ConfigurationError("option \(path).options must be an object")
         }
         // As in JavaScript, an empty string counts as unset.
         let given = (adapter["options"]?.objectValue ?? [:]).filter { $0.value != "" }
@@ -161,7 +161,7 @@ enum FileStoreReader {
         case .disk:
             if let folder = try options.text("filesSubDirectory") {
                 guard !folder.contains("..") else {
-                    throw ConfigurationError("Key \(path).options.filesSubDirectory has an invalid value")
+                    throw ConfigurationError("option \(path).options.filesSubDirectory has an invalid value")
                 }
                 reading.folder = "files/\(folder)"
             }

@@ -68,7 +68,7 @@ extension Configuration.S3 {
     init(_ options: inout AdapterOptions) throws(ConfigurationError) {
         for function in ["validateFilename", "generateKey"] where options.value(Name(function)) != nil {
             throw options.refusal(
-                function, "a function cannot stand in a configuration",
+                function, "functions can't be used in a configuration",
                 "Names are random, or the client's with preserveFileName.")
         }
         if let version = try options.text("signatureVersion"), version != "v4" {
@@ -120,7 +120,7 @@ extension Configuration.S3 {
     /// - Throws: `ConfigurationError` for characters that need escaping.
     static func label(_ text: String, _ option: String) throws(ConfigurationError) -> String {
         guard text.utf8.allSatisfy({ $0 > 0x20 && $0 < 0x7F && !"/?#%@:".utf8.contains($0) }) else {
-            throw ConfigurationError("Key filesAdapter.options.\(option) has an invalid value")
+            throw ConfigurationError("option filesAdapter.options.\(option) has an invalid value")
         }
         return text
     }
@@ -164,7 +164,7 @@ extension Configuration.S3.Key {
         case (let id?, let value?): self.init(accessKeyId: id, secretAccessKey: value, sessionToken: token)
         case (nil, nil): return nil
         default:
-            throw ConfigurationError("Keys \(options.path).\(name) and \(options.path).\(secret) go together")
+            throw ConfigurationError("options \(options.path).\(name) and \(options.path).\(secret) go together")
         }
     }
 }
@@ -194,13 +194,13 @@ extension Configuration.S3.Endpoint {
         if name.hasPrefix("169.254.") || name.lowercased().hasPrefix("[fe80:") { throw Self.invalid }
         guard isSecure || allowsPlain || isNear else {
             throw ConfigurationError(
-                "Key filesAdapter.options: the endpoint \(text) is not in the own network: write https://, or set "
+                "option filesAdapter.options: the endpoint \(text) is not in the own network: write https://, or set "
                     + "allowInsecureEndpoint")
         }
     }
 
     private static let invalid = ConfigurationError(
-        "Key filesAdapter.options.endpoint must be a URL such as https://s3.example.com")
+        "option filesAdapter.options.endpoint must be a URL such as https://s3.example.com")
 
     public var name: String {
         if host.hasPrefix("[") { return host.prefix { $0 != "]" } + "]" }

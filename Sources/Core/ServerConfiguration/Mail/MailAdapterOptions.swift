@@ -8,9 +8,9 @@ extension AdapterOptions {
         for key in keys {
             if let text = try text(key), found == nil { found = (key, text) }
         }
-        guard let found else { throw ConfigurationError("Key \(path).\(keys.first ?? "") is missing") }
+        guard let found else { throw ConfigurationError("option \(path).\(keys.first ?? "") is missing") }
         guard found.text.utf8.contains(UInt8(ascii: "@")) else {
-            throw ConfigurationError("Key \(path).\(found.key) is not a mail address")
+            throw ConfigurationError("option \(path).\(found.key) is not a mail address")
         }
         return found.text
     }
@@ -19,7 +19,7 @@ extension AdapterOptions {
     mutating func columns(_ key: Name) throws(ConfigurationError) -> [Name] {
         guard let value = value(key) else { return [] }
         guard let list = value.arrayValue, list.count <= 50, list.allSatisfy({ $0.stringValue != nil }) else {
-            throw ConfigurationError("Key \(path).\(key) must be a list of names")
+            throw ConfigurationError("option \(path).\(key) must be a list of names")
         }
         for name in value.names { try Self.checkColumn(name, key) }
         return value.names
@@ -28,7 +28,7 @@ extension AdapterOptions {
     /// Rejects internal fields and credentials, which mails must not contain.
     static func checkColumn(_ name: Name, _ key: Name) throws(ConfigurationError) {
         if name.isEmpty || name.hasPrefix("_") || ["password", "authData", "sessionToken"].contains(name) {
-            throw ConfigurationError("Key emailAdapter.options.\(key): mails can't show the column \(name)")
+            throw ConfigurationError("option emailAdapter.options.\(key): mails can't show the column \(name)")
         }
     }
 }

@@ -8,10 +8,10 @@ extension Configuration.MailDelivery {
     init(_ adapter: JSONValue, warnings: inout [String]) throws(ConfigurationError) {
         guard let module = adapter.stringValue ?? adapter["module"]?.stringValue else {
             throw ConfigurationError(
-                "Key emailAdapter needs a module, for example {\"module\":\"smtp\",\"options\":{…}}")
+                "option emailAdapter needs a module, for example {\"module\":\"smtp\",\"options\":{…}}")
         }
         if let options = adapter["options"], !options.isNull, options.objectValue == nil {
-            throw ConfigurationError("Key emailAdapter.options must be an object")
+            throw ConfigurationError("option emailAdapter.options must be an object")
         }
         for key in adapter.objectValue?.keys.elements ?? [] where !["module", "options"].contains(key) {
             warnings.append("option emailAdapter.\(key) has no effect")
@@ -70,7 +70,7 @@ extension Configuration.MailDelivery {
         if host.hasPrefix("https://") { host = host.dropFirst("https://".count) }
         if host.hasSuffix("/") { host = host.dropLast() }
         guard !host.isEmpty, host.utf8.allSatisfy({ $0 > 0x20 && $0 < 0x7F && !"/?#@".utf8.contains($0) }) else {
-            throw ConfigurationError("Key emailAdapter.options.host has an invalid value")
+            throw ConfigurationError("option emailAdapter.options.host has an invalid value")
         }
         return String(host)
     }
@@ -79,7 +79,7 @@ extension Configuration.MailDelivery {
         let sender = try options.sender("from", "fromAddress")
         let region = try options.needed("region")
         guard region.utf8.allSatisfy(Self.isOfRegion) else {
-            throw ConfigurationError("Key emailAdapter.options.region has an invalid value")
+            throw ConfigurationError("option emailAdapter.options.region has an invalid value")
         }
         return Self(
             sender: sender,
@@ -101,21 +101,21 @@ extension Configuration.MailDelivery {
     static func http(_ options: inout AdapterOptions) throws(ConfigurationError) -> Self {
         let sender = try options.sender("from")
         guard let url = try options.url("url") else {
-            throw ConfigurationError("Key emailAdapter.options.url is missing")
+            throw ConfigurationError("option emailAdapter.options.url is missing")
         }
         let method = try options.text("method") ?? "POST"
         guard ["POST", "PUT"].contains(method) else {
-            throw ConfigurationError("Key emailAdapter.options.method must be POST or PUT")
+            throw ConfigurationError("option emailAdapter.options.method must be POST or PUT")
         }
         var headers: [(name: String, value: String)] = []
         for (name, value) in try options.object("headers") ?? [:] {
             guard let text = value.stringValue, Self.isField(name.text, text) else {
-                throw ConfigurationError("Key emailAdapter.options.headers.\(name) has an invalid value")
+                throw ConfigurationError("option emailAdapter.options.headers.\(name) has an invalid value")
             }
             headers.append((name.text, text))
         }
         guard let body = try Self.body(options.value("body"), "body") else {
-            throw ConfigurationError("Key emailAdapter.options.body is missing")
+            throw ConfigurationError("option emailAdapter.options.body is missing")
         }
         var bodies: [Name: Configuration.HTTPMail.Body] = [:]
         for (name, value) in try options.object("bodies") ?? [:] {
@@ -137,7 +137,7 @@ extension Configuration.MailDelivery {
         case .string(let text) where !text.isEmpty: .text(text)
         case .object, .array: value.map { .json($0) }
         case nil, .null: nil
-        default: throw ConfigurationError("Key emailAdapter.options.\(key) must be a text or an object")
+        default: throw ConfigurationError("option emailAdapter.options.\(key) must be a string or an object")
         }
     }
 

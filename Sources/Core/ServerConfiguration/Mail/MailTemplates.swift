@@ -113,7 +113,7 @@ extension Configuration.MailTemplates {
                     "error: unknown option \(path). The mails are \(known.joined(separator: ", ")); one of your own, for "
                         + "Parse.Cloud.sendEmail, needs a text or html")
             }
-            guard let object = value.objectValue else { throw ConfigurationError("Key \(path) must be an object") }
+            guard let object = value.objectValue else { throw ConfigurationError("option \(path) must be an object") }
             mails[name] = try Configuration.MailTemplate(object, path)
         }
     }
@@ -149,7 +149,7 @@ extension Configuration.MailTemplate {
         html = try Configuration.MailText(object, "html", path)
         if let value = object["placeholders"], !value.isNull {
             guard let values = value.objectValue else {
-                throw ConfigurationError("Key \(path).placeholders must be an object")
+                throw ConfigurationError("option \(path).placeholders must be an object")
             }
             placeholders = values
         }
@@ -161,7 +161,7 @@ extension Configuration.MailText {
     init?(_ object: JSONObject, _ part: String, _ path: String) throws(ConfigurationError) {
         if let value = object[Name(part)], !value.isNull {
             guard object[Name(part + "Path")]?.isNull ?? true else {
-                throw ConfigurationError("Keys \(path).\(part) and \(path).\(part)Path exclude each other")
+                throw ConfigurationError("options \(path).\(part) and \(path).\(part)Path exclude each other")
             }
             try self.init(inline: value, "\(path).\(part)")
         } else if let value = object[Name(part + "Path")], !value.isNull {

@@ -56,7 +56,7 @@ enum ParseServerMailAdapter {
     /// Returns the error for an adapter whose transport is a JavaScript function. Only its templates can be reused.
     private static func apiMail(_ module: String) -> ConfigurationError {
         ConfigurationError(
-            "option emailAdapter.module: \(module) sends mails by a function, apiCallback, which cannot run here. Keep its "
+            "option emailAdapter.module: \(module) sends mails by a function, apiCallback, which can't run here. Keep its "
                 + #"templates, rename sender to from, and name what sends them: {"module":"mailgun","options":{"from","#
                 + #""domain","apiKey","templates":{"passwordResetEmail":{"subjectPath","textPath","htmlPath"},…}}}, "#
                 + #"or "ses", "smtp", "http". In the place of placeholderCallback stands userFields, of localeCallback localeField"#

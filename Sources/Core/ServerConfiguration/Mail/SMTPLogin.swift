@@ -41,7 +41,7 @@ extension Configuration.SMTPLogin {
         let own = try password(&options, "password")
         let others = try auth(&options)
         guard own == nil || others == nil else {
-            throw ConfigurationError("Keys emailAdapter.options.user and emailAdapter.options.auth exclude each other")
+            throw ConfigurationError("emailAdapter.options.user and emailAdapter.options.auth exclude each other")
         }
         return own ?? others
     }
@@ -81,14 +81,14 @@ extension Configuration.AccessToken {
     /// - Throws: `ConfigurationError` for unsupported ways of obtaining tokens.
     init(_ login: inout AdapterOptions) throws(ConfigurationError) {
         for key: Name in ["serviceClient", "privateKey"] where login.value(key) != nil {
-            throw login.refusal(key.text, "tokens of service accounts cannot be asked for", Self.instead)
+            throw login.refusal(key.text, "service-account tokens are not supported", Self.instead)
         }
         if login.value("provisionCallback") != nil {
             throw login.refusal("provisionCallback", "it is a JavaScript function", Self.instead)
         }
         for key: Name in ["customHeaders", "customParams"] where login.value(key) != nil {
             throw login.refusal(
-                key.text, "requests for tokens are those of RFC 6749 and have nothing besides", "Leave it out")
+                key.text, "token requests follow RFC 6749 and can't have extra fields", "Leave it out")
         }
         // Ignored: token responses contain the expiry, and rejected tokens are replaced.
         _ = (login.value("expires"), login.value("timeout"))
@@ -96,17 +96,17 @@ extension Configuration.AccessToken {
         guard let refreshToken = try login.text("refreshToken") else {
             for key: Name in ["clientId", "clientSecret", "accessUrl"] where login.value(key) != nil {
                 throw login.refusal(
-                    key.text, "new access tokens are given out for a refreshToken, which is missing", Self.instead)
+                    key.text, "a refreshToken is required to get new access tokens", Self.instead)
             }
             guard let token else {
-                throw login.refusal("accessToken", "it is missing", Self.instead)
+                throw login.refusal("accessToken", "it is required", Self.instead)
             }
             self = .fixed(token)
             return
         }
         let url = try login.url("accessUrl") ?? Self.google
         guard url.hasPrefix("https://") else {
-            throw login.refusal("accessUrl", "secrets go there", "It must begin with https://")
+            throw login.refusal("accessUrl", "secrets are sent there", "It must begin with https://")
         }
         self = .refreshed(
             Configuration.TokenRefresh(

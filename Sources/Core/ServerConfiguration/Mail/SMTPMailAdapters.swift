@@ -3,7 +3,7 @@ import JSON
 /// Converts parse-server's SMTP adapters.
 enum SMTPMailAdapters {
     private static let certificates =
-        "Certificates are always checked: name that of your authority in the option "
+        "Certificates are always checked. Add your authority's certificate to the option "
         + "trustedCertificates"
 
     /// Converts parse-smtp-template, whose HTML files contain `${x}`.
@@ -29,13 +29,13 @@ enum SMTPMailAdapters {
             template.placeholders = shown(texts)
             if let subject = texts["subject"] {
                 guard let text = subject.stringValue else {
-                    throw ConfigurationError("Key emailAdapter.options.\(kind)Options.subject has an invalid value")
+                    throw ConfigurationError("option emailAdapter.options.\(kind)Options.subject has an invalid value")
                 }
                 template.subject = Configuration.MailText(.inline(text))
             }
             for (locale, value) in languages {
                 guard let own = value.objectValue else {
-                    throw ConfigurationError("Key emailAdapter.options.\(key).\(locale) must be an object")
+                    throw ConfigurationError("option emailAdapter.options.\(key).\(locale) must be an object")
                 }
                 template.placeholdersByLocale[locale] = shown(own)
                 guard let subject = own["subject"]?.stringValue else { continue }
@@ -60,13 +60,13 @@ enum SMTPMailAdapters {
     static func simple(_ options: inout AdapterOptions) throws(ConfigurationError) -> Configuration.MailDelivery {
         let isSecure = try options.flag("isSSL") ?? false
         if try options.flag("isTlsRejectUnauthorized") == false {
-            throw options.refusal("isTlsRejectUnauthorized", "false is refused", certificates)
+            throw options.refusal("isTlsRejectUnauthorized", "false is not allowed", certificates)
         }
         if try options.text("emailField").map({ $0 != "email" }) ?? false {
             throw options.refusal("emailField", "mails go to the column email", "Leave it out")
         }
         if options.value("templates") != nil {
-            throw options.refusal("templates", "templates of Jade cannot be shown", own)
+            throw options.refusal("templates", "Jade templates are not supported", own)
         }
         let sender = try options.sender("fromAddress", "user")
         let server = Configuration.SMTP(
@@ -108,7 +108,7 @@ enum SMTPMailAdapters {
 
     static func ejs(_ options: inout AdapterOptions) throws(ConfigurationError) -> Configuration.MailDelivery {
         if options.value("templatesOptions") != nil {
-            throw options.refusal("templatesOptions", "templates of EJS cannot be shown", own)
+            throw options.refusal("templatesOptions", "EJS templates are not supported", own)
         }
         let server = try options.nested("nodeMailerOptions", nodemailer)
         return Configuration.MailDelivery(sender: try options.sender("defaultFrom"), transport: .smtp(server))
@@ -118,7 +118,7 @@ enum SMTPMailAdapters {
         -> Configuration.SMTP
     {
         let checks = try options.nested("tls") { tls throws(ConfigurationError) in try tls.flag("rejectUnauthorized") }
-        if checks == false { throw options.refusal("tls.rejectUnauthorized", "false is refused", certificates) }
+        if checks == false { throw options.refusal("tls.rejectUnauthorized", "false is not allowed", certificates) }
         let isSecure = try options.flag("secure") ?? false
         return Configuration.SMTP(
             host: try host(&options), port: try options.port("port", isSecure ? 465 : 587), isSecure: isSecure,

@@ -24,7 +24,7 @@ struct AdapterOptions {
     mutating func text(_ key: Name) throws(ConfigurationError) -> String? {
         guard let value = value(key) else { return nil }
         guard let text = value.stringValue, !text.isEmpty, text.utf8.allSatisfy({ $0 >= 0x20 && $0 != 0x7F }) else {
-            throw ConfigurationError("Key \(path).\(key) has an invalid value")
+            throw ConfigurationError("option \(path).\(key) has an invalid value")
         }
         return text
     }
@@ -32,7 +32,7 @@ struct AdapterOptions {
     /// Returns a text that may have several lines, or nil if it is empty.
     mutating func lines(_ key: Name) throws(ConfigurationError) -> String? {
         guard let value = value(key) else { return nil }
-        guard let text = value.stringValue else { throw ConfigurationError("Key \(path).\(key) has an invalid value") }
+        guard let text = value.stringValue else { throw ConfigurationError("option \(path).\(key) must be a string") }
         return text.isEmpty ? nil : text
     }
 
@@ -44,7 +44,7 @@ struct AdapterOptions {
             found = found ?? text
         }
         guard let found else {
-            throw ConfigurationError("Key \(path).\(keys.first ?? "") is missing")
+            throw ConfigurationError("option \(path).\(keys.first ?? "") is missing")
         }
         return found
     }
@@ -55,13 +55,15 @@ struct AdapterOptions {
         case .bool(let flag): return flag
         case .string("true"): return true
         case .string("false"): return false
-        default: throw ConfigurationError("Key \(path).\(key) has an invalid value")
+        default: throw ConfigurationError("option \(path).\(key) has an invalid value")
         }
     }
 
     mutating func object(_ key: Name) throws(ConfigurationError) -> JSONObject? {
         guard let value = value(key) else { return nil }
-        guard let object = value.objectValue else { throw ConfigurationError("Key \(path).\(key) must be an object") }
+        guard let object = value.objectValue else {
+            throw ConfigurationError("option \(path).\(key) must be an object")
+        }
         return object
     }
 
@@ -70,7 +72,7 @@ struct AdapterOptions {
         let number = value.numberValue ?? value.stringValue.flatMap { Double($0) }
         guard let whole = number.flatMap({ Int(exactly: $0) }), range.contains(whole) else {
             throw ConfigurationError(
-                "Key \(path).\(key) must be a whole number from \(range.lowerBound) to \(range.upperBound)")
+                "option \(path).\(key) must be a whole number from \(range.lowerBound) to \(range.upperBound)")
         }
         return whole
     }
@@ -79,7 +81,7 @@ struct AdapterOptions {
         guard let value = value(key) else { return fallback }
         let number = value.numberValue ?? value.stringValue.flatMap { Double($0) }
         guard let port = number.flatMap({ Int(exactly: $0) }), (1...65_535).contains(port) else {
-            throw ConfigurationError("Key \(path).\(key) has an invalid value")
+            throw ConfigurationError("option \(path).\(key) has an invalid value")
         }
         return port
     }
@@ -87,7 +89,7 @@ struct AdapterOptions {
     mutating func url(_ key: Name) throws(ConfigurationError) -> String? {
         guard var text = try text(key) else { return nil }
         guard text.hasPrefix("https://") || text.hasPrefix("http://"), !text.utf8.contains(UInt8(ascii: " ")) else {
-            throw ConfigurationError("Key \(path).\(key) must be an address such as https://example.com/mails")
+            throw ConfigurationError("option \(path).\(key) must be an address such as https://example.com/mails")
         }
         while text.utf8.last == UInt8(ascii: "/") { text.removeLast() }
         return text

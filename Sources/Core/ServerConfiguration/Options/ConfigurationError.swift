@@ -30,8 +30,8 @@ public struct ConfigurationError: Error, Sendable, Equatable {
         let key = name.split(separator: ".").last.map(String.init) ?? name
         let lowercased = key.lowercased()
         if let spelling = names.first(where: { $0.lowercased() == lowercased }) { return "Did you mean \(spelling)?" }
-        if key == "useMasterKey" { return "Remove it: calls of the SDK take it, the server doesn't" }
-        if let owner = OptionTable.owner(of: key) { return "It belongs into \(owner.name): \(owner.name).\(key)" }
+        if key == "useMasterKey" { return "Remove it: it is an option of SDK calls, not of the server" }
+        if let owner = OptionTable.owner(of: key) { return "It belongs in \(owner.name): \(owner.name).\(key)" }
         if key != name, OptionTable.find(key) != nil { return "It belongs at the top level: \(key)" }
         return names.nearest(to: key).map { "Did you mean \($0)?" }
     }

@@ -92,7 +92,7 @@ extension Configuration {
     mutating func protect(_ classes: JSONObject) throws(ConfigurationError) {
         for (className, entities) in classes {
             guard let entities = entities.objectValue, entities.values.allSatisfy(OptionDefinition.Kind.texts.fits)
-            else { throw ConfigurationError("Key protectedFields.\(className) must be an object of lists of fields") }
+            else { throw ConfigurationError("option protectedFields.\(className) must be an object of field lists") }
             for (entity, fields) in entities {
                 var known = protectedFields[className, default: [:]][entity] ?? []
                 for name in fields.names where !known.contains(name) { known.append(name) }

@@ -234,7 +234,7 @@ public enum OptionTable {
         .ignored("maxLogFiles", "PARSE_SERVER_MAX_LOG_FILES", .stringOrNumber, "Roost keeps no log files"),
         .ignored(
             "analyticsAdapter", "PARSE_SERVER_ANALYTICS_ADAPTER", .any,
-            "events of clients are answered and not stored"),
+            "client events are accepted but not stored"),
         .ignored("cluster", "PARSE_SERVER_CLUSTER", .any, "one process uses all processors"),
         .ignored("collectionPrefix", "PARSE_SERVER_COLLECTION_PREFIX", .string, "MongoDB only"),
         .ignored(
@@ -251,20 +251,20 @@ public enum OptionTable {
             "serverStartComplete", "PARSE_SERVER_SERVER_START_COMPLETE", .any,
             "a JavaScript function. For work at the start, let cloud/main.js export a promise"),
         .ignored("requestContextMiddleware", "PARSE_SERVER_REQUEST_CONTEXT_MIDDLEWARE", .any, "a JavaScript function"),
-        .ignored("mountPlayground", "PARSE_SERVER_MOUNT_PLAYGROUND", .boolean, "there is no GraphQL to play with"),
-        .ignored("playgroundPath", "PARSE_SERVER_PLAYGROUND_PATH", .string, "there is no GraphQL to play with"),
-        .ignored("graphQLPath", "PARSE_SERVER_GRAPHQL_PATH", .string, "there is no GraphQL"),
+        .ignored("mountPlayground", "PARSE_SERVER_MOUNT_PLAYGROUND", .boolean, "Roost has no GraphQL"),
+        .ignored("playgroundPath", "PARSE_SERVER_PLAYGROUND_PATH", .string, "Roost has no GraphQL"),
+        .ignored("graphQLPath", "PARSE_SERVER_GRAPHQL_PATH", .string, "Roost has no GraphQL"),
         .ignored(
-            "graphQLPublicIntrospection", "PARSE_SERVER_GRAPHQL_PUBLIC_INTROSPECTION", .boolean, "there is no GraphQL"),
+            "graphQLPublicIntrospection", "PARSE_SERVER_GRAPHQL_PUBLIC_INTROSPECTION", .boolean, "Roost has no GraphQL"),
         .ignored(
             "allowExpiredAuthDataToken", "PARSE_SERVER_ALLOW_EXPIRED_AUTH_DATA_TOKEN", .boolean,
-            "login data are always checked"),
+            "login data is always checked"),
         .ignored(
             "enableProductPurchaseLegacyApi", "PARSE_SERVER_ENABLE_PRODUCT_PURCHASE_LEGACY_API", .boolean,
             "purchases are not validated"),
         .ignored(
             "protectedFieldsTriggerExempt", "PARSE_SERVER_PROTECTED_FIELDS_TRIGGER_EXEMPT", .boolean,
-            "triggers see of an object what the caller may see, as with false"),
+            "triggers see only the fields that the caller may read, as with false"),
         .ignored("verifyServerUrl", "PARSE_SERVER_VERIFY_SERVER_URL", .boolean, "the server does not call itself"),
     ]
 

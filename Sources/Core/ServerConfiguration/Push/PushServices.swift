@@ -121,7 +121,7 @@ enum PushServiceReader {
         }
         guard let account = entry["firebaseServiceAccount"], account.objectValue != nil || account.stringValue != nil
         else {
-            let hint = entry["apiKey"] == nil ? "" : "; GCM, which took senderId and apiKey, ended in June 2024"
+            let hint = entry["apiKey"] == nil ? "" : "; senderId and apiKey are for GCM, which Google shut down in 2024"
             throw ConfigurationError(
                 "option push.android: Firebase service account is required for Android/FCM push notifications\(hint)")
         }

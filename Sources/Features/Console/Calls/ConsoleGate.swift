@@ -36,7 +36,7 @@ package struct ConsoleGate: Sendable {
     }
 
     // Webhook URLs may contain passwords and keys.
-    private static let refusalOfHooks = "The addresses of webhooks are for developers."
+    private static let refusalOfHooks = "Only developers can read webhook addresses."
 
     /// Returns why a role may not make a call, or nil if it may.
     ///
@@ -44,7 +44,7 @@ package struct ConsoleGate: Sendable {
     package static func refusal(of call: Call, for role: ConsoleRole, schema: (String) -> ClassSchema?) -> String? {
         if role < .developer {
             switch call.path.first?.asciiLowercased {
-            case "scriptlog": return "The log is for developers."
+            case "scriptlog": return "Only developers can read the log."
             case "hooks": return Self.refusalOfHooks
             default: break
             }
@@ -67,16 +67,16 @@ package struct ConsoleGate: Sendable {
     /// and so are new classes and fields.
     private static func refusalOfWrite(_ call: Call, _ schema: (String) -> ClassSchema?) -> String? {
         if call.path.first?.asciiLowercased == "files" || call.path == ["batch"] { return nil }
-        guard let className = call.className else { return "An editor changes objects and files." }
+        guard let className = call.className else { return "Editors can only change objects and files." }
         // Paths such as `users/me` also pass here, although they don't name an object.
         if className.hasPrefix("_"), !["_User", "_Role", "_Installation"].contains(className) {
-            return "An editor does not change objects of \(className)."
+            return "Editors can't change objects of \(className)."
         }
-        guard let schema = schema(className) else { return "An editor makes no classes." }
+        guard let schema = schema(className) else { return "Editors can't create classes." }
         let unknown = call.fields.first { field in
             !isKnown(Name(String(field.text.prefix { $0 != "." })), in: schema)
         }
-        return unknown.map { "An editor makes no fields, and \(className) has no \($0)." }
+        return unknown.map { "Editors can't create fields, and \(className) has no \($0)." }
     }
 
     private static func isKnown(_ field: Name, in schema: ClassSchema) -> Bool {
@@ -88,7 +88,7 @@ package struct ConsoleGate: Sendable {
 /// reveal a secret letter by letter, and an aggregate could return it under another name. With a session token the
 /// caller could act as that user, unaudited.
 enum TokenSearch {
-    static let refusal = "This role does not search by the tokens of sessions and users."
+    static let refusal = "This role can't search by session or user tokens."
 
     /// The class of webhooks, which conditions on other classes can reach.
     static let hooks: Name = "_Hooks"

@@ -118,7 +118,7 @@ struct ConsoleInterface: Sendable {
             throw HTTPError.noRoute(method: visit.request.method, path: "\(visit.path)/api/\(path)")
         }
         guard role >= match.route.least else {
-            throw HTTPError(status: 403, message: "This is for the role \(match.route.least.rawValue) and above.")
+            throw HTTPError(status: 403, message: "This requires the role \(match.route.least.rawValue) or above.")
         }
         if match.route.isConfirmed, !session.isConfirmed { throw ConfirmationNeeded() }
         return try await match.route.handler(
@@ -185,7 +185,7 @@ struct ConsoleInterface: Sendable {
             return try await signInNeeded(visit, "That is not right.")
         case .needsCode:
             if body["code"] != nil { try await audit.note(entry(visit, Self.unknown(body), "session"), status: 401) }
-            return try await signInNeeded(visit, "A code of the second factor is needed.", needsCode: true)
+            return try await signInNeeded(visit, "A second-factor code is required.", needsCode: true)
         case .session(let session):
             let (token, cookie) = (ConsoleSecrets.make(), ConsoleSecrets.make())
             let isOpen = try await backend.store.operatorSessions.open(
@@ -223,7 +223,7 @@ struct ConsoleInterface: Sendable {
             try await audit.note(entry(visit, session, "confirm"), status: 401)
             guard case .needsCode = outcome else { return named(["error": "That is not right."], status: 401, visit) }
             return named(
-                ["error": "A code of the second factor is needed.", "needs": "code"], status: 401, visit)
+                ["error": "A second-factor code is required.", "needs": "code"], status: 401, visit)
         case .session:
             try await backend.store.operatorSessions.confirm(token: ConsoleSecrets.hash(visit.fields.token ?? ""))
             try await audit.note(entry(visit, session, "confirm"), status: 200)

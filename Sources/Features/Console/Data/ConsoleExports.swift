@@ -113,7 +113,7 @@ package final class ConsoleExports: Sendable {
             throw ParseError(ParseError.objectNotFound, "The export doesn't exist or has expired.")
         }
         if item.state == .waiting, ContinuousClock.now - item.began > Self.patience {
-            (item.state, item.message) = (.failed, "The browser did not fetch it.")
+            (item.state, item.message) = (.failed, "The browser did not download the export.")
         }
         return item
     }

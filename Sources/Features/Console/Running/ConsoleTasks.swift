@@ -88,7 +88,7 @@ final class ConsoleTasks: Sendable {
                 } catch {
                     let message = await ended(error)
                     self.change(id) {
-                        ($0.state, $0.message) = ($0.isStopped ? (.cancelled, "It was stopped.") : (.failed, message))
+                        ($0.state, $0.message) = ($0.isStopped ? (.cancelled, "Stopped.") : (.failed, message))
                         $0.ended = .now
                     }
                 }

@@ -155,7 +155,7 @@ package final class ConsoleSite: ConsoleHandler {
             : request.authority
         let port = port.load(ordering: .relaxed)
         guard let authority, hosts.accepts(authority, port: port, isSecure: isSecure) else {
-            return Self.text("The console is not opened under this name: see the option console.hosts.\n", status: 421)
+            return Self.text("This host name is not allowed. Add it to the option console.hosts.\n", status: 421)
         }
         let visit = ConsoleVisit(
             request: request, fields: fields, client: client,
@@ -174,7 +174,7 @@ package final class ConsoleSite: ConsoleHandler {
             let start = files.address.dropFirst(path.count) + "/"
             guard rest.hasPrefix(start),
                 let reply = files.reply(rest.dropFirst(start.count), takesGzip: fields.takesGzip)
-            else { return Self.text("There is no such file.\n", status: 404) }
+            else { return Self.text("File not found.\n", status: 404) }
             return reply
         }
         return shell(visit)

@@ -33,7 +33,7 @@ struct WebIdentity: AWSCredentialProvider {
     func credentials() async throws -> AWSCredentials {
         // The cluster rewrites the file from time to time.
         guard let token = try? String(contentsOfFile: file, encoding: .utf8) else {
-            throw CredentialFailure(description: "the file \(file) cannot be read")
+            throw CredentialFailure(description: "the file \(file) can't be read")
         }
         let form = [
             ("Action", "AssumeRoleWithWebIdentity"), ("Version", "2011-06-15"), ("RoleArn", role),
@@ -46,7 +46,7 @@ struct WebIdentity: AWSCredentialProvider {
         let answer = XMLText(reply.body)
         guard reply.isSuccess, let id = answer["AccessKeyId"], let secret = answer["SecretAccessKey"] else {
             throw CredentialFailure(
-                description: "the role \(role) is not given: \(S3Failure(status: reply.status, body: reply.body))")
+                description: "the role \(role) was not granted: \(S3Failure(status: reply.status, body: reply.body))")
         }
         return AWSCredentials(
             accessKeyId: id, secretAccessKey: secret, sessionToken: answer["SessionToken"],
@@ -132,7 +132,7 @@ struct InstanceCredentials: AWSCredentialProvider {
     private func text(_ call: HTTPCall) async throws -> String {
         let reply = try await caller.send(call, timeLimit: .seconds(1))
         guard reply.isSuccess else {
-            throw CredentialFailure(description: "this machine has no role: its metadata answers \(reply.status)")
+            throw CredentialFailure(description: "this machine has no role: the metadata service sent \(reply.status)")
         }
         return String(decoding: reply.body, as: UTF8.self)
     }
@@ -144,7 +144,7 @@ extension AWSCredentials {
     fileprivate init(_ reply: HTTPReply, from name: String) throws {
         guard reply.isSuccess, let json = reply.json, let id = json["AccessKeyId"]?.stringValue,
             let secret = json["SecretAccessKey"]?.stringValue
-        else { throw CredentialFailure(description: "\(name) answers \(reply.status) without credentials") }
+        else { throw CredentialFailure(description: "\(name) responded with \(reply.status) and no credentials") }
         self.init(
             accessKeyId: id, secretAccessKey: secret, sessionToken: json["Token"]?.stringValue,
             expiration: json["Expiration"]?.stringValue.flatMap { StoreDate.date(ofISODate: $0) })

@@ -63,7 +63,7 @@ struct MachineTokens: CredentialProvider {
             HTTPCall("GET", address, headers: [("Metadata-Flavor", "Google")]), timeLimit: .seconds(3))
         guard let token = ServiceAccount.Token(reply) else {
             throw CredentialFailure(
-                description: "this machine has no service account: its metadata answer \(reply.status)")
+                description: "this machine has no service account: the metadata service sent \(reply.status)")
         }
         return GoogleToken(token)
     }

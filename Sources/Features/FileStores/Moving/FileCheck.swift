@@ -62,21 +62,21 @@ public struct FileCheck: Sendable {
             return nil
         }
         await step("read it\(rights.read)") {
-            guard let file = try await storage.open(name: name) else { return "it is not there" }
+            guard let file = try await storage.open(name: name) else { return "the file is missing" }
             var read: [UInt8] = []
             try await file.give(0..<file.size) { read += $0.readableBytesView }
-            return read == bytes ? nil : "other bytes came back"
+            return read == bytes ? nil : "the store returned different bytes"
         }
-        await step("read a part of it") {
+        await step("read part of it") {
             guard let file = try await storage.open(name: name, for: FileWish(range: "bytes=2-4")) else {
-                return "it is not there"
+                return "the file is missing"
             }
             var read: [UInt8] = []
             try await file.give(2..<5) { read += $0.readableBytesView }
-            return read == Array(bytes[2..<5]) ? nil : "other bytes came back"
+            return read == Array(bytes[2..<5]) ? nil : "the store returned different bytes"
         }
-        await step("read what is said about it") {
-            try await storage.details(name: name).metadata["check"] == "yes" ? nil : "it is lost"
+        await step("read its metadata") {
+            try await storage.details(name: name).metadata["check"] == "yes" ? nil : "the metadata is missing"
         }
         await step("list it\(rights.list)") {
             var isListed = false
@@ -87,8 +87,8 @@ public struct FileCheck: Sendable {
             try await storage.delete(name: name)
             return nil
         }
-        await step("see that it is gone\(rights.list)") {
-            try await storage.open(name: name) == nil ? nil : "it is still there"
+        await step("check that it was deleted\(rights.list)") {
+            try await storage.open(name: name) == nil ? nil : "the file still exists"
         }
         return isGood
     }

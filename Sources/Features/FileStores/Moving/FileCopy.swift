@@ -113,7 +113,7 @@ public struct FileCopy: Sendable {
             let isOlder = known.modified.seconds < listed.modified.seconds
             if verifies || !isOlder, try await isEqual(known, listed) { return .skipped }
             if known.modified.isLater(than: listed.modified) {
-                return verifies ? .failed("\(listed.name): the other store has a later one that differs") : .skipped
+                return verifies ? .failed("\(listed.name): the other store has a newer, different file") : .skipped
             }
         }
         if isDryRun { return .copied(listed.size) }

@@ -124,7 +124,7 @@ public struct PostgresStorage: FileStorage {
 
     private func checkRoom(_ bytes: Int64) throws {
         guard let most = options.maximumTotal, bytes > Int64(most) else { return }
-        throw FileStorageError.detailsNotKept("The store of files is full.")
+        throw FileStorageError.detailsNotKept("The file store is full.")
     }
 
     public func open(name: String, for wish: FileWish) async throws -> (any StoredFile)? {

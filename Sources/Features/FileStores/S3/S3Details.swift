@@ -54,7 +54,7 @@ enum S3Details {
         }
         guard size <= mostBytes else {
             throw FileStorageError.detailsNotKept(
-                "The metadata of a file has \(size) bytes, of which its store keeps \(mostBytes).")
+                "The file metadata has \(size) bytes; the store allows \(mostBytes).")
         }
         return headers
     }
@@ -122,7 +122,7 @@ enum S3Details {
         }
         guard pairs.count == tags.count, pairs.count <= mostTags else {
             throw FileStorageError.detailsNotKept(
-                "The store of a file keeps at most \(mostTags) tags, which are texts.")
+                "The file store allows at most \(mostTags) tags, whose values are strings.")
         }
         return pairs.joined(separator: "&")
     }

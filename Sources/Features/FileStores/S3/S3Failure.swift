@@ -57,9 +57,9 @@ package struct S3Failure: Error, CustomStringConvertible {
         var text = "\(status) \(code.isEmpty ? "without a code" : code)"
         switch code {
         case "AccessDenied" where message.isEmpty: break
-        case "SignatureDoesNotMatch": text += ": the secret key is another"
-        case "AccessControlListNotSupported": text += ": the bucket takes no permissions, set fileAcl to none"
-        case "NotImplemented": text += ": the store has no tags, set storeTags to false"
+        case "SignatureDoesNotMatch": text += ": the secret key is wrong"
+        case "AccessControlListNotSupported": text += ": the bucket doesn't support ACLs. Set fileAcl to none"
+        case "NotImplemented": text += ": the store doesn't support tags. Set storeTags to false"
         case "RequestTimeTooSkewed": text += ": the clocks differ by more than 15 minutes"
         default: if !message.isEmpty { text += ": \(message)" }
         }

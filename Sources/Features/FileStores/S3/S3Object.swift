@@ -74,7 +74,7 @@ package final class S3Object: StoredFile {
     /// The error for a file that ended early or was replaced while it was read.
     package struct Cut: Error, CustomStringConvertible {
         let reason: String
-        package var description: String { "the file store has cut a file short: \(reason)" }
+        package var description: String { "the file store returned a truncated file: \(reason)" }
     }
 
     private func take(_ range: Range<Int64>) -> Answer? {
@@ -102,10 +102,10 @@ package final class S3Object: StoredFile {
         do {
             let answer = try await client.open(request)
             let given = S3Storage.range(answer, range.count)
-            guard given?.range == range else { throw Cut(reason: "other bytes came than were asked for") }
+            guard given?.range == range else { throw Cut(reason: "the store returned the wrong byte range") }
             return Answer(range: range, body: answer.body)
         } catch let failure as S3Failure where failure.status == 412 || failure.isAbsence {
-            throw Cut(reason: "it was replaced meanwhile")
+            throw Cut(reason: "the file was replaced meanwhile")
         } catch {
             throw client.refusal(error, "GetObject")
         }

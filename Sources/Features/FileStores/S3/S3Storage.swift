@@ -49,15 +49,15 @@ public struct S3Storage: FileStorage {
         } catch let failure as S3Failure {
             let reason =
                 failure.status == 404
-                ? "there is no such bucket" : failure.status == 403 ? "access is denied" : "\(failure)"
+                ? "the bucket doesn't exist" : failure.status == 403 ? "access is denied" : "\(failure)"
             client.logger.error(
-                "cannot use the file bucket",
+                "can't use the file bucket",
                 metadata: [
                     "bucket": "\(client.bucket.bucket)", "region": "\(client.bucket.region)", "action": "HeadBucket",
                     "reason": "\(reason)",
                 ])
         } catch {
-            client.logger.warning("cannot reach the file bucket", metadata: ["reason": "\(error)"])
+            client.logger.warning("can't reach the file bucket", metadata: ["reason": "\(error)"])
         }
         while !Task.isCancelled {
             let limit = Int(Date().addingTimeInterval(-Self.grace).timeIntervalSince1970)
@@ -111,7 +111,7 @@ public struct S3Storage: FileStorage {
             guard let length = answer.header("Content-Length").flatMap({ Int($0) }), length >= 0,
                 let given = Self.range(answer, length), given.range.count == length,
                 answer.status != 206 || answer.header("Content-Range") != nil
-            else { throw S3Failure(answer, body: [], reason: "the answer does not say which bytes it brings") }
+            else { throw S3Failure(answer, body: [], reason: "the response has no valid Content-Range") }
             return S3Object(client, key: key, answer: answer, size: given.size, range: given.range, place: place)
         } catch let failure as S3Failure where failure.status == 416 {
             return try await head(key)
@@ -168,7 +168,7 @@ public struct S3Storage: FileStorage {
             }
             // A list that ends too early would look complete.
             guard let page = XMLText(body).elements("ListBucketResult").first else {
-                throw client.refusal(S3Failure(status: 200, body: [], reason: "this is no list"), "ListObjectsV2")
+                throw client.refusal(S3Failure(status: 200, body: [], reason: "invalid file list"), "ListObjectsV2")
             }
             let isEncoded = page["EncodingType"] == "url"
             for entry in page.elements("Contents") {
@@ -188,7 +188,7 @@ public struct S3Storage: FileStorage {
             }
             guard page["IsTruncated"] == "true" else { return }
             guard let next = page["NextContinuationToken"], next != token else {
-                let reason = "the list goes on, and the store does not say where"
+                let reason = "the list is truncated and has no continuation token"
                 throw client.refusal(S3Failure(status: 200, body: [], reason: reason), "ListObjectsV2")
             }
             token = next
@@ -236,7 +236,7 @@ public struct S3Storage: FileStorage {
         do {
             let (answer, _) = try await client.exchange(S3Request("HEAD", key))
             guard let size = answer.header("Content-Length").flatMap({ Int64($0) }), size >= 0 else {
-                throw S3Failure(answer, body: [], reason: "the answer does not say how long the file is")
+                throw S3Failure(answer, body: [], reason: "the response has no file size")
             }
             return S3Object(client, key: key, answer: answer, size: size, range: nil)
         } catch let failure as S3Failure where failure.isAbsence {

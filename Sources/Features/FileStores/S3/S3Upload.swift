@@ -77,7 +77,7 @@ package struct S3Upload {
         let (answer, body) = try await client.exchange(request)
         // Without an ETag, the response is not the store's, but for example a login page, and nothing was stored.
         guard answer.header("ETag") != nil else {
-            throw S3Failure(answer, body: body, reason: "the answer names no version of the file")
+            throw S3Failure(answer, body: body, reason: "the response has no ETag")
         }
     }
 
@@ -118,7 +118,7 @@ package struct S3Upload {
             guard text.elements("Error").isEmpty else { throw S3Failure(answer, body: body) }
             if !text.elements("CompleteMultipartUploadResult").isEmpty { return }
             if await isThere(size, begun: begun) { return }
-            throw S3Failure(answer, body: body, reason: "the answer does not say that the parts became a file")
+            throw S3Failure(answer, body: body, reason: "the response doesn't confirm that the upload is complete")
         } catch let failure as S3Failure where failure.code == "NoSuchUpload" {
             guard await isThere(size, begun: begun) else { throw failure }
         } catch let failure as S3Failure where failure.mayPass {
@@ -204,7 +204,7 @@ extension S3Storage {
             }
             if page["IsTruncated"] != "true" { marker = [] }
             guard marker.isEmpty || marker != former else {
-                let reason = "the list goes on, and the store does not say where"
+                let reason = "the list is truncated and has no continuation token"
                 throw client.refusal(S3Failure(status: 200, body: [], reason: reason), "ListMultipartUploads")
             }
             former = marker

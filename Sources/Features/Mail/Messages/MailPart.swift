@@ -81,7 +81,7 @@ struct MailPart: Sendable {
 
     private static func read(_ path: String) throws(ConfigurationError) -> String {
         guard let data = FileManager.default.contents(atPath: path) else {
-            throw ConfigurationError("option emailAdapter: the file \(path) cannot be read")
+            throw ConfigurationError("option emailAdapter: the file \(path) can't be read")
         }
         guard data.count <= largest else {
             throw ConfigurationError("option emailAdapter: the file \(path) is larger than 1 MB")

@@ -43,25 +43,25 @@ struct MailTexts: Sendable {
         case .passwordReset:
             (
                 "Password Reset for \(appName)",
-                "Somebody asked to reset the password of your account at \(appName)\(known).",
+                "Someone asked to reset the password of your account at \(appName)\(known).",
                 "Click here to reset it:"
             )
         case .emailChanged:
             (
                 "Your e-mail address for \(appName) was changed",
-                "The account at \(appName)\(known) now has another e-mail address, or none.",
-                "If that was not you, please write to those who run \(appName)."
+                "The e-mail address of your account at \(appName)\(known) was changed or removed.",
+                "If you didn't make this change, please contact \(appName) support."
             )
         case .passwordChanged:
             (
                 "Your password for \(appName) was changed",
                 "The password of your account at \(appName)\(known) was changed.",
-                "If that was not you, ask for a new password in the app at once."
+                "If you didn't make this change, request a new password in the app at once."
             )
         case .operatorInvitation:
             (
                 "Invitation to the console of \(appName)",
-                "You have an account in the console of \(appName)\(known). The password reaches you separately.",
+                "You have an account in the console of \(appName)\(known). You will get the password separately.",
                 "Sign in here:"
             )
         }

@@ -76,13 +76,13 @@ enum MailRequest {
         } catch let failure as HTTPCallFailure {
             throw MailFailure(reason: failure.description, isFinal: false, isOpen: true)
         } catch is CancellationError {
-            throw MailFailure(reason: "the server stopped before the service answered", isFinal: false, isOpen: true)
+            throw MailFailure(reason: "the server stopped before the service responded", isFinal: false, isOpen: true)
         }
         let answer = "HTTP \(reply.status) \(String(decoding: reply.body.prefix(2000), as: UTF8.self))"
         guard reply.isSuccess else {
             // Only for these two statuses would the same mail be rejected again. The operator can fix the others.
             throw MailFailure(
-                reason: "the service answered \(reply.status)", isFinal: [413, 422].contains(reply.status),
+                reason: "the service responded with \(reply.status)", isFinal: [413, 422].contains(reply.status),
                 answer: answer)
         }
         return MailReceipt(answer: answer)

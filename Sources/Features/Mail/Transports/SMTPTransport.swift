@@ -88,10 +88,10 @@ struct SMTPTransport: MailTransport {
             let kind = credentials.isToken ? "access token" : "password"
             // Such a status means that the server doesn't support this login, and has not rejected any credentials.
             return outcome.status < 300
-                ? "the server offers no log-in by \(kind)" : "the server refused the \(kind) (\(outcome.status))"
+                ? "the server doesn't support log-in by \(kind)" : "the server refused the \(kind) (\(outcome.status))"
         }
         return outcome.status > 0 && outcome.code != CURLE_OPERATION_TIMEDOUT
-            ? "the server answered \(outcome.status)" : outcome.error
+            ? "the server replied \(outcome.status)" : outcome.error
     }
 
     private enum Login: Sendable {

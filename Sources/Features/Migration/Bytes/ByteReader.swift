@@ -54,7 +54,7 @@ final class ByteReader {
     func skip(_ count: Int) throws {
         var left = count
         while left > 0 {
-            guard try require(1) else { throw damage("it ends too early") }
+            guard try require(1) else { throw damage("unexpected end of file") }
             let step = min(left, available)
             advance(step)
             left -= step

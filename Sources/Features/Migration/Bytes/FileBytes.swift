@@ -54,7 +54,7 @@ final class FileBytes: ByteSource {
     deinit { close(descriptor) }
 
     private static func changed(_ path: String) -> SourceDamage {
-        SourceDamage(place: path, reason: "it was changed while it was read: import again when nobody writes to it")
+        SourceDamage(place: path, reason: "the file changed while being read. Import again when nothing writes to it")
     }
 
     func read(_ most: Int) throws -> [UInt8] {
@@ -126,7 +126,7 @@ enum PrivateFile {
         do {
             return try OpenFile(path, flags | O_WRONLY | O_CLOEXEC, permissions: 0o600)
         } catch {
-            throw SourceDamage(place: path, reason: "it cannot be written: \(error)")
+            throw SourceDamage(place: path, reason: "it can't be written: \(error)")
         }
     }
 
@@ -146,7 +146,7 @@ enum PrivateFile {
         do {
             try file.write(bytes)
         } catch {
-            throw SourceDamage(place: path, reason: "it cannot be written: \(error)")
+            throw SourceDamage(place: path, reason: "it can't be written: \(error)")
         }
     }
 }

@@ -53,7 +53,7 @@ final class InflatedBytes: ByteSource {
                 consumed = 0
                 taken += Int64(input.count)
                 if input.isEmpty {
-                    guard isBetweenMembers else { throw SourceDamage(place: place, reason: "it ends too early") }
+                    guard isBetweenMembers else { throw SourceDamage(place: place, reason: "unexpected end of file") }
                     isAtEnd = true
                     break
                 }
@@ -87,7 +87,7 @@ final class InflatedBytes: ByteSource {
         case Z_OK, Z_BUF_ERROR: break
         case Z_STREAM_END:
             if case .gzip = form { isBetweenMembers = true } else { isAtEnd = true }
-        default: throw SourceDamage(place: place, reason: "it is damaged: it cannot be unpacked")
+        default: throw SourceDamage(place: place, reason: "it is damaged and can't be unpacked")
         }
         return output
     }
@@ -96,13 +96,13 @@ final class InflatedBytes: ByteSource {
         made += Int64(output.count)
         guard made <= Self.uncounted || made / Self.greatestRatio <= taken else {
             throw SourceDamage(
-                place: place, reason: "it becomes more than \(Self.greatestRatio) times its size when it is unpacked")
+                place: place, reason: "it unpacks to more than \(Self.greatestRatio) times its size")
         }
         guard case .raw(let size, let expected) = form else { return }
         checksum = output.withUnsafeBufferPointer { crc32(checksum, $0.baseAddress, UInt32($0.count)) }
-        guard made <= size else { throw SourceDamage(place: place, reason: "it is larger than it says") }
+        guard made <= size else { throw SourceDamage(place: place, reason: "it is larger than its header says") }
         if isAtEnd, made != size || UInt32(checksum) != expected {
-            throw SourceDamage(place: place, reason: "it is damaged: its checksum is another")
+            throw SourceDamage(place: place, reason: "it is damaged: its checksum doesn't match")
         }
     }
 }

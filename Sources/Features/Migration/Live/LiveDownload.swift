@@ -49,14 +49,15 @@ package struct LiveDownload: Sendable {
         var notes: [String] = []
         if server.address.maintenanceKey == nil {
             notes.append(
-                "without the maintenance key of the old server no hashes of passwords come: users choose new ones")
+                "without the old server's maintenance key, password hashes aren't exported and users must choose new passwords"
+            )
         }
         var files = LiveFiles(server: server, folder: folder + "/files")
         for schema in schemas {
             guard let name = schema["className"]?.nameValue, wanted?.contains(name) ?? true else { continue }
             // The name comes from the server and becomes a file name, so it isn't trusted.
             if let fault = ClassPlanner.fault(ofClass: name) {
-                notes.append("\(name.text.debugDescription) is left out: \(fault)")
+                notes.append("\(name.text.debugDescription) is skipped: \(fault)")
                 continue
             }
             let fields = schema["fields"]?.objectValue ?? [:]
@@ -73,7 +74,7 @@ package struct LiveDownload: Sendable {
             do {
                 try await fetch(name, fileFields: [], files: &files)
             } catch let failure as LiveServer.Failure {
-                notes.append("\(name) is left out: \(failure)")
+                notes.append("\(name) is skipped: \(failure)")
             }
         }
         if wanted == nil { notes += try await fetchSettings() }
@@ -110,7 +111,7 @@ package struct LiveDownload: Sendable {
         let notes = try JSONValue(parsing: Array(data))["notes"]?.arrayValue?.compactMap(\.stringValue) ?? []
         let start = FileManager.default.contents(atPath: startPath).flatMap { try? JSONValue(parsing: Array($0)) }
         let begun = start?["begun"]?.stringValue ?? ""
-        return ["what an earlier run fetched from \(begun) on is imported: what changed since is not in it"] + notes
+        return ["an earlier run fetched this data from \(begun) on. Later changes are missing"] + notes
     }
 
     private func write(_ name: String, _ objects: [JSONObject]) throws {
@@ -168,7 +169,7 @@ package struct LiveDownload: Sendable {
             do {
                 return try await server.page(name, filter, order: order, keys: keys, limit: limit)
             } catch let failure as LiveServer.Failure {
-                guard limit > 1, failure.description.contains("an answer of more than") else { throw failure }
+                guard limit > 1, failure.description.contains("the response is larger than") else { throw failure }
                 limit /= 10
             }
         }
@@ -234,7 +235,7 @@ package struct LiveDownload: Sendable {
                 try write("_GlobalConfig", [row])
             }
         } catch let failure as LiveServer.Failure {
-            notes.append("_GlobalConfig is left out: \(failure)")
+            notes.append("_GlobalConfig is skipped: \(failure)")
         }
         do {
             var hooks: [JSONObject] = []
@@ -243,7 +244,7 @@ package struct LiveDownload: Sendable {
             }
             if !hooks.isEmpty { try write("_Hooks", hooks) }
         } catch let failure as LiveServer.Failure {
-            notes.append("_Hooks is left out: \(failure)")
+            notes.append("_Hooks is skipped: \(failure)")
         }
         return notes
     }

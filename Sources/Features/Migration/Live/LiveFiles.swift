@@ -134,7 +134,7 @@ struct LiveFiles {
             progress.begin("fetching the file \(name)", totalBytes: 0)
             let entry = PercentEncoding.encode(name.text)
             guard !entry.isEmpty, !entry.hasPrefix("."), entry.utf8.count <= Self.longestName else {
-                notes.append("the file \(name) is left out: no file can have this name")
+                notes.append("the file \(name) is skipped: the file name is not allowed")
                 continue
             }
             let path = "\(folder)/\(entry)"
@@ -142,11 +142,11 @@ struct LiveFiles {
             do {
                 let status = try await fetch(url, to: path)
                 guard status != 200 else { continue }
-                notes.append("the file \(name) is left out: \(url) answers with \(status)")
+                notes.append("the file \(name) is skipped: \(url) responded with \(status)")
             } catch is CancellationError {
                 throw CancellationError()
             } catch {
-                notes.append("the file \(name) is left out: \(url): \(error)")
+                notes.append("the file \(name) is skipped: \(url): \(error)")
             }
         }
         return notes + notesOfStrays(addresses)
@@ -155,11 +155,11 @@ struct LiveFiles {
     private func notesOfStrays(_ addresses: [Name: String]) -> [String] {
         let left = strays.keys.filter { addresses[$0] == nil }.sorted()
         var notes = left.prefix(Self.mostNotes).map { name in
-            "the file \(name.text.debugDescription) is left out: no field of type File names it, and its address in other "
+            "the file \(name.text.debugDescription) is skipped: no File field references it, and its address in other "
                 + "values is not the old server's"
         }
         if left.count > notes.count || hasMoreStrays {
-            notes.append("more files may be left out: their addresses are not the old server's")
+            notes.append("more files may be skipped: their addresses are not the old server's")
         }
         return notes
     }

@@ -15,7 +15,7 @@ struct ClassLoader {
     private static let chunk: Int64 = 5000
     private static let mostRejects = 1000
     private static let legacySessions =
-        "the session tokens in _User are left out: users whose session is not in _Session log in again"
+        "the session tokens in _User are skipped: users whose session is not in _Session must log in again"
 
     /// Loads the class, continuing an interrupted run, and returns the updated record.
     func run(_ start: ImportRecord, _ storage: ImportStorage) throws -> ImportRecord {
@@ -37,7 +37,7 @@ struct ClassLoader {
             record = try storage.publish(record, plan.table) { id in
                 RejectLine.text(
                     plan.name, id: id, field: nil,
-                    reason: "another object has what may be there once: the object is left out")
+                    reason: "another object has the same unique value: the object is skipped")
             }
         }
         return record
@@ -98,7 +98,7 @@ struct ClassLoader {
             let ids = try storage.removeDuplicates(record, plan.table)
             let lines = ids.map {
                 RejectLine.text(
-                    plan.name, id: $0, field: nil, reason: "an object before it has its id: the object is left out")
+                    plan.name, id: $0, field: nil, reason: "duplicate id: the object is skipped")
             }
             if isStrict, let line = lines.first { throw InexactObject(line: line) }
             record = try storage.report(lines, of: record, removedRows: ids.count)
@@ -106,7 +106,7 @@ struct ClassLoader {
         }
         let lines = refused.map {
             RejectLine.text(
-                plan.name, id: nil, field: nil, reason: "the index \($0.name) cannot be made: \($0.reason)")
+                plan.name, id: nil, field: nil, reason: "the index \($0.name) can't be created: \($0.reason)")
         }
         if isStrict, let line = lines.first { throw InexactObject(line: line) }
         return try storage.report(lines, of: record)

@@ -41,7 +41,7 @@ struct FileImport: Sendable {
                 guard let name = PercentEncoding.decode(entry.path) else { throw FileStorageError.unusableName }
                 if try await store(entry, as: name, in: files, try await details(of: entry, pool)) { stored += 1 }
             } catch let error as FileStorageError {
-                notes.append("the file \(entry.path) is left out: \(error)")
+                notes.append("the file \(entry.path) is skipped: \(error)")
             }
             progress.add(bytes: entry.size, documents: 0)
         }

@@ -49,7 +49,7 @@ struct GridFiles: Sendable {
                 } catch let error as SourceDamage {
                     throw error
                 } catch {
-                    notes.append("the file \(whole.name) is left out: \(error)")
+                    notes.append("the file \(whole.name) is skipped: \(error)")
                 }
                 try? FileManager.default.removeItem(atPath: whole.path)
             }
@@ -60,7 +60,7 @@ struct GridFiles: Sendable {
             progress.add(bytes: step.bytes, documents: 0)
         }
         for file in await reading.incomplete {
-            notes.append("the file \(file.name) is left out: only \(file.received) of \(file.size) bytes are there")
+            notes.append("the file \(file.name) is skipped: only \(file.received) of \(file.size) bytes are there")
         }
         return (stored, notes)
     }

@@ -48,7 +48,7 @@ struct ImportPlan: Sendable {
         plan.notes += targets.notes
         for collection in wanted where !isJoin(collection.name) {
             if let fault = ClassPlanner.fault(ofClass: collection.name) {
-                plan.notes.append("\(collection.name) is left out: \(fault)")
+                plan.notes.append("\(collection.name) is skipped: \(fault)")
                 continue
             }
             let planned = planner.plan(collection.name, catalog.schema, inferred[collection.name])
@@ -106,8 +106,8 @@ struct ImportPlan: Sendable {
         let parts = collection.name.text.parts(between: ":")
         guard parts.count == 3, let type = classes[parts[2]]?.schema.type(of: parts[1]), type.isRelation else {
             notes.append(
-                "\(collection.name) is left out: no class of the source has this relation. "
-                    + "--type CLASS.FIELD='Relation<TARGET>' says what it is")
+                "\(collection.name) is skipped: no class of the source has this relation. "
+                    + "--type CLASS.FIELD='Relation<TARGET>' sets its target")
             return
         }
         jobs.append(

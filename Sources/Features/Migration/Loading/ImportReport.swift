@@ -15,7 +15,7 @@ package struct ImportReport: Sendable {
         package var failure: String?
 
         static func failed(_ name: String, _ error: any Error) -> Class {
-            let reason = error is CancellationError ? "interrupted: the same command goes on" : "\(error)"
+            let reason = error is CancellationError ? "interrupted. Run the same command again to continue" : "\(error)"
             return Class(name: name, documents: 0, rows: 0, rejects: 0, failure: reason)
         }
     }

@@ -135,7 +135,7 @@ package struct ImportRun: Sendable {
     private func prepareDatabase(_ connectionString: String) async throws
         -> (client: PostgresClient, catalog: ParseStorage.SchemaCatalog)
     {
-        progress.begin("making the database ready", totalBytes: 0)
+        progress.begin("preparing the database", totalBytes: 0)
         var configuration = PostgresConfiguration(connectionString: connectionString)
         configuration.sharedConnections = 1
         configuration.exclusiveConnections = 4
@@ -166,7 +166,7 @@ package struct ImportRun: Sendable {
         }
         guard faults.isEmpty else {
             throw Refusal(
-                description: "the database has other classes than the source:\n  " + faults.joined(separator: "\n  "))
+                description: "the database's classes differ from the source's:\n  " + faults.joined(separator: "\n  "))
         }
     }
 
@@ -179,7 +179,7 @@ package struct ImportRun: Sendable {
 
     /// Determines what is already imported from this source, and whether the rest can be imported.
     private func begin(_ plan: ImportPlan, _ fingerprint: String, _ storage: ImportStorage) throws -> Start {
-        guard try storage.begin() else { throw Refusal(description: "another import into this database is under way") }
+        guard try storage.begin() else { throw Refusal(description: "another import into this database is running") }
         try storage.discardOthers(than: fingerprint)
         var records: [Name: ImportRecord] = [:]
         for record in try storage.records(of: fingerprint) { records[Name(record.name)] = record }
@@ -207,8 +207,8 @@ package struct ImportRun: Sendable {
         }
         guard full.isEmpty else {
             throw Refusal(
-                description: "these classes have objects already: \(full.sorted().joined(separator: ", ")). "
-                    + "--merge brings those of the source beside them, --replace CLASS puts them in their place")
+                description: "these classes already have objects: \(full.sorted().joined(separator: ", ")). "
+                    + "--merge adds the source's objects, --replace CLASS replaces them")
         }
         return Start(records: records, isDone: false)
     }

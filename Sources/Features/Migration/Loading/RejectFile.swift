@@ -60,7 +60,7 @@ enum RejectLine {
 package struct InexactObject: Error, CustomStringConvertible {
     /// The line for the rejects file.
     package let line: String
-    package var description: String { "not exact, and --strict stops there: \(line)" }
+    package var description: String { "stopped by --strict at a value that can't be imported exactly: \(line)" }
 }
 
 /// A part of an object that can't be imported exactly.
@@ -89,7 +89,7 @@ struct Losses: Sendable {
     mutating func add(_ field: @autoclosure () -> String?, _ reason: String, _ value: JSONValue) {
         guard list.count < Self.most else {
             if list.count == Self.most {
-                list.append(Loss(field: nil, reason: "more values that cannot be kept as they are", value: .null))
+                list.append(Loss(field: nil, reason: "more values that can't be imported exactly", value: .null))
             }
             return
         }

@@ -42,8 +42,8 @@ struct ClassPlanner {
                     let counts = types.map { "\($0.key) (\($0.value) objects)" }.sorted().joined(separator: ", ")
                     if self.types[name]?[field] == nil, Self.isField(field, of: name) {
                         planned.notes.append(
-                            "\(name).\(field) has values of several types, \(counts): it is left out. "
-                                + "--type \(name).\(field)=TYPE says which one it is")
+                            "\(name).\(field) has values of several types, \(counts): it is skipped. "
+                                + "--type \(name).\(field)=TYPE sets it")
                     }
                     continue
                 }
@@ -55,7 +55,7 @@ struct ClassPlanner {
         for (field, value) in fields where value.type != .acl {
             guard let known = planned.schema.fields[field] else {
                 if let reason = Self.fault(field, value.type, of: name) {
-                    planned.notes.append("\(name).\(field) \(reason): it is left out")
+                    planned.notes.append("\(name).\(field) \(reason): it is skipped")
                 } else {
                     planned.schema.fields[field] = value
                 }
@@ -79,7 +79,7 @@ struct ClassPlanner {
     }
 
     private static func fault(_ field: Name, _ type: FieldType, of className: Name) -> String? {
-        guard Names.isFieldName(field.text, in: className.text) else { return "has a name that no field can have" }
+        guard Names.isFieldName(field.text, in: className.text) else { return "has an invalid field name" }
         let stored = type.isRelation ? ImportTable.join(field: field.text, className: className.text) : field.text
         return stored.utf8.count > ImportTable.longestName
             ? "has a name that is longer than \(ImportTable.longestName) bytes" : nil
@@ -95,7 +95,7 @@ struct ClassPlanner {
             if name == "_id_" || isKnown && isValid {
                 kept[name] = definition
             } else {
-                planned.notes.append("\(planned.name): the index \(name) is not made: it does not fit the class")
+                planned.notes.append("\(planned.name): the index \(name) is skipped: it doesn't fit the class")
             }
         }
         return kept
@@ -107,6 +107,6 @@ struct ClassPlanner {
             return "its name is longer than \(ImportTable.longestName) bytes"
         }
         let isKnown = Names.isClassName(name.text) || SystemClass.volatileNames.contains(name)
-        return isKnown ? nil : "no class can have this name"
+        return isKnown ? nil : "its name is not a valid class name"
     }
 }

@@ -89,14 +89,14 @@ enum MongoValues {
     ) -> Double? {
         guard isInJSON, !number.isFinite else { return number }
         losses.add(
-            field(), "\(number) inside of an object, where JSON has no such number: it is null", .string("\(number)"))
+            field(), "\(number) inside an object, which JSON can't represent: it becomes null", .string("\(number)"))
         return nil
     }
 
     /// Removes NUL characters, which PostgreSQL can't store.
     static func text(_ text: String, _ field: @autoclosure () -> String, _ losses: inout Losses) -> String {
         guard text.utf8.contains(0) else { return text }
-        losses.add(field(), "a text with NUL characters: they are left out", .string(text))
+        losses.add(field(), "a string with NUL characters: they are removed", .string(text))
         return String(decoding: text.utf8.filter { $0 != 0 }, as: UTF8.self)
     }
 

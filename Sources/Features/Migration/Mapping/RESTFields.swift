@@ -88,7 +88,7 @@ enum PlaceFields {
         -> PostgresParameter?
     {
         guard place.isOnEarth else {
-            losses.add(field, "a place that is out of range", shown())
+            losses.add(field, "a GeoPoint that is out of range", shown())
             return nil
         }
         return .point(x: place.longitude, y: place.latitude)

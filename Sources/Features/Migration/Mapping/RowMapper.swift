@@ -37,7 +37,7 @@ struct RowMapper: Sendable {
                 if texts == nil, member.value != .null, member.value != .undefined {
                     // Unreadable permissions grant no access.
                     row.losses.add(
-                        member.key.text, "permissions that are no list: only keys of servers have access",
+                        member.key.text, "permissions that aren't a list: only the master key has access",
                         MongoValues.shown(member.value))
                     texts = []
                 }
@@ -72,7 +72,7 @@ struct RowMapper: Sendable {
                 if let acl = value.objectValue.flatMap({ try? ACL(json: $0) }) {
                     row.acl = acl
                 } else {
-                    row.losses.add("ACL", "an ACL that is none: nobody but the master key has access", value)
+                    row.losses.add("ACL", "an invalid ACL: only the master key has access", value)
                     row.acl = ACL()
                 }
             case .authData:
@@ -149,9 +149,9 @@ struct RowMapper: Sendable {
         }
 
         private static func fault(_ value: PostgresParameter, longest: Int) -> String? {
-            guard case .text(let text) = value, !text.isEmpty else { return "an object without an id: it is left out" }
-            if text.utf8.contains(0) { return "an id with a NUL character: the object is left out" }
-            return text.utf8.count > longest ? "an id of more than \(longest) bytes: the object is left out" : nil
+            guard case .text(let text) = value, !text.isEmpty else { return "an object without an id: it is skipped" }
+            if text.utf8.contains(0) { return "an id with a NUL character: the object is skipped" }
+            return text.utf8.count > longest ? "an id of more than \(longest) bytes: the object is skipped" : nil
         }
     }
 }

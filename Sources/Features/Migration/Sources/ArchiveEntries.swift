@@ -37,14 +37,14 @@ enum ArchiveEntries {
             guard let name = name(header).map({ Name($0) }) else { throw reader.damage("a part without a name") }
             // Removed while it changes, because adding a part would otherwise copy all parts.
             var collection = collections.removeValue(forKey: name) ?? Collection()
-            guard !collection.isComplete else { throw reader.damage("a part behind the end of its collection") }
+            guard !collection.isComplete else { throw reader.damage("a part after the end of its collection") }
             if case .bool(true)? = header["EOF"] {
                 let expected = header["CRC"]?.integerValue.map { UInt64(bitPattern: $0) }
                 guard expected == nil || expected == collection.checksum.value else {
-                    throw reader.damage("the checksum of \(name) is another: the archive is damaged")
+                    throw reader.damage("the archive is damaged: wrong checksum of \(name)")
                 }
                 collection.isComplete = true
-                guard try isTerminator(reader) else { throw reader.damage("something behind the end of \(name)") }
+                guard try isTerminator(reader) else { throw reader.damage("unexpected data after the end of \(name)") }
                 reader.advance(terminator.count)
             } else {
                 try readPart(reader, &collection)
@@ -52,7 +52,7 @@ enum ArchiveEntries {
             collections[name] = collection
         }
         if let open = collections.first(where: { !$0.value.isComplete }) {
-            throw SourceDamage(place: path, reason: "it ends too early: \(open.key) has no end")
+            throw SourceDamage(place: path, reason: "unexpected end of file: \(open.key) has no end")
         }
         return metadata.map { name, text in
             SourceEntry(path: name + ".metadata.json", size: Int64(text.count)) { BytesInMemory(text) }
@@ -74,7 +74,7 @@ enum ArchiveEntries {
     }
 
     private static func isTerminator(_ reader: ByteReader) throws -> Bool {
-        guard try reader.require(4) else { throw reader.damage("it ends too early") }
+        guard try reader.require(4) else { throw reader.damage("unexpected end of file") }
         return reader.buffer[reader.start..<reader.start + 4].elementsEqual(terminator)
     }
 
@@ -103,8 +103,8 @@ enum ArchiveEntries {
     private static func length(_ reader: ByteReader) throws -> Int {
         guard let length = BSONReader.length(reader.buffer, at: reader.start), length >= BSONReader.shortestDocument,
             length <= 2 * BSONRecordReader.largestDocument
-        else { throw reader.damage("a length that no document has") }
-        guard try reader.require(length) else { throw reader.damage("it ends in the middle of a document") }
+        else { throw reader.damage("an invalid document length") }
+        guard try reader.require(length) else { throw reader.damage("unexpected end of file in a document") }
         return length
     }
 

@@ -19,7 +19,7 @@ final class BSONRecordReader: RecordReader {
             try reader.skip(length)
             return .unreadable(reason: "a document of \(length) bytes: more than MongoDB's 16 MB")
         }
-        guard try reader.require(length) else { throw reader.damage("it ends in the middle of a document") }
+        guard try reader.require(length) else { throw reader.damage("unexpected end of file in a document") }
         let offset = reader.offset
         defer { reader.advance(length) }
         do {
@@ -41,10 +41,10 @@ final class BSONRecordReader: RecordReader {
     private func nextLength() throws -> Int? {
         guard try reader.require(1) else { return nil }
         guard try reader.require(4), let length = BSONReader.length(reader.buffer, at: reader.start) else {
-            throw reader.damage("it ends in the middle of a document")
+            throw reader.damage("unexpected end of file in a document")
         }
         guard length >= BSONReader.shortestDocument, length <= Self.largestLength else {
-            throw reader.damage("a length that no document has")
+            throw reader.damage("an invalid document length")
         }
         return length
     }

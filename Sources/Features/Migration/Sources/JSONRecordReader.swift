@@ -73,28 +73,28 @@ final class JSONRecordReader: RecordReader {
                 try skipSpace()
             }
             guard let byte = try reader.peek() else { return false }
-            guard byte == UInt8(ascii: "{") else { throw reader.damage("no object where one should begin") }
+            guard byte == UInt8(ascii: "{") else { throw reader.damage("expected an object") }
             return true
         case .array: return try stepInArray()
         }
     }
 
     private func stepInArray() throws -> Bool {
-        guard var byte = try reader.peek() else { throw reader.damage("it ends too early: the list has no end") }
+        guard var byte = try reader.peek() else { throw reader.damage("unexpected end of file in a list") }
         if byte == UInt8(ascii: "]") {
             reader.advance(1)
             try finish()
             return false
         }
         if !isFirst {
-            guard byte == UInt8(ascii: ",") else { throw reader.damage("no comma between objects") }
+            guard byte == UInt8(ascii: ",") else { throw reader.damage("expected a comma between objects") }
             reader.advance(1)
             try skipSpace()
-            guard let next = try reader.peek() else { throw reader.damage("it ends too early: the list has no end") }
+            guard let next = try reader.peek() else { throw reader.damage("unexpected end of file in a list") }
             byte = next
         }
         isFirst = false
-        guard byte == UInt8(ascii: "{") else { throw reader.damage("no object where one should begin") }
+        guard byte == UInt8(ascii: "{") else { throw reader.damage("expected an object") }
         return true
     }
 
@@ -107,7 +107,7 @@ final class JSONRecordReader: RecordReader {
             reader.advance(1)
             try skipSpace()
         }
-        guard try reader.peek() == nil else { throw reader.damage("something behind the end") }
+        guard try reader.peek() == nil else { throw reader.damage("unexpected data after the end") }
     }
 
     private func findForm() throws {

@@ -76,7 +76,7 @@ struct SourceCatalog: Sendable {
             let whole = stem.utf8.count > Self.longestStem ? wholeNames[Name(stem)] : nil
             let name = whole ?? Name(PathName.decode(String(stem)))
             guard found[name] == nil else {
-                throw SourceDamage(place: entry.path, reason: "\(name) is there twice")
+                throw SourceDamage(place: entry.path, reason: "\(name) appears twice")
             }
             found[name] = entry
         }
@@ -142,11 +142,11 @@ struct SourceCatalog: Sendable {
         guard folders.count <= 1 else {
             throw SourceDamage(
                 place: "the source",
-                reason: "it has several databases: name the folder of one of them: "
+                reason: "it contains several databases. Choose the folder of one of them: "
                     + folders.sorted().joined(separator: ", "))
         }
         guard let folder = folders.first else {
-            throw SourceDamage(place: "the source", reason: "there are no classes in it")
+            throw SourceDamage(place: "the source", reason: "it contains no classes")
         }
         return folder
     }

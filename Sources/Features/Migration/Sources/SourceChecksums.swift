@@ -18,13 +18,13 @@ struct SourceChecksums: Sendable {
         var known: [Name: SourceEntry] = [:]
         for entry in entries { known[Name(entry.path)] = entry }
         guard let text = String(validating: try list.contents(limit: 1 << 30), as: UTF8.self) else {
-            throw SourceDamage(place: list.path, reason: "it is damaged: it is no text")
+            throw SourceDamage(place: list.path, reason: "it is damaged: it is not valid UTF-8")
         }
         files = try text.split(separator: "\n").map { line in
             let sum = line.prefix(64).lowercased()
             let name = line.dropFirst(66)
             guard sum.utf8.count == 64, sum.allSatisfy(\.isHexDigit), !name.isEmpty else {
-                throw SourceDamage(place: list.path, reason: "it is damaged: a line in it is no sum of a file")
+                throw SourceDamage(place: list.path, reason: "it is damaged: a line is not a file checksum")
             }
             guard let entry = known[Name(prefix + name)] else {
                 throw SourceDamage(place: prefix + name, reason: "it is missing: \(Self.file) lists it")
@@ -38,7 +38,7 @@ struct SourceChecksums: Sendable {
 
     /// Verifies all listed files. Throws ``SourceDamage`` for the first file with another checksum.
     func check(_ progress: ImportProgress) throws {
-        progress.begin("comparing the sums of files", totalBytes: size)
+        progress.begin("comparing file checksums", totalBytes: size)
         for (entry, expected) in files {
             let bytes = try entry.open()
             var hash = SHA256()
@@ -53,7 +53,7 @@ struct SourceChecksums: Sendable {
             guard sum == expected else {
                 throw SourceDamage(
                     place: entry.path,
-                    reason: "it is damaged, or was changed: its sum is not the one in \(Self.file). "
+                    reason: "it is damaged, or was changed: its checksum differs from \(Self.file). "
                         + "To import what you changed on purpose, remove \(Self.file)")
             }
         }

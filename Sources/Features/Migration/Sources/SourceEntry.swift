@@ -58,7 +58,7 @@ enum FolderEntries {
             let full = "\(root)/\(inner)"
             // The file was deleted meanwhile, or its name isn't UTF-8.
             guard let type = try? FileManager.default.attributesOfItem(atPath: full)[.type] as? FileAttributeType else {
-                listing.notes.append("\(inner) is left out: there is no file that can be reached by this name")
+                listing.notes.append("\(inner) is skipped: no file can be reached by this name")
                 continue
             }
             switch type {
@@ -72,7 +72,7 @@ enum FolderEntries {
                     SourceEntry(path: inner, size: version.size) { try FileBytes(full, unchangedSince: version) })
                 listing.versions += "\(full)\u{0}\(version)\u{0}"
             case .typeSymbolicLink:
-                listing.notes.append("\(inner) is left out: it is a link, and may lead anywhere")
+                listing.notes.append("\(inner) is skipped: it is a symbolic link")
             default: break
             }
         }

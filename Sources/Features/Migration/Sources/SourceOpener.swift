@@ -31,7 +31,7 @@ enum SourceOpener {
     static func open(_ path: String, scratch: String) throws -> Opened {
         let path = URL(fileURLWithPath: path).standardizedFileURL.path
         guard let isFolder = FilePaths.isFolder(path) else {
-            throw SourceDamage(place: path, reason: "there is no such file or folder")
+            throw SourceDamage(place: path, reason: "no such file or folder")
         }
         if isFolder {
             let listing = try FolderEntries.list(path)
@@ -55,7 +55,7 @@ enum SourceOpener {
         }
         guard let suffix = SourceCatalog.dataSuffixes.first(where: { name.hasSuffix($0) }) else {
             throw SourceDamage(
-                place: path, reason: "neither a dump of MongoDB nor an export of Parse: nothing that can be imported")
+                place: path, reason: "neither a MongoDB dump nor a Parse export")
         }
         // The suffix makes the entry decompress the file.
         let packed = isGzip && !suffix.hasSuffix(".gz") ? ".gz" : ""

@@ -116,7 +116,7 @@ struct SourceSchema: Sendable {
             var fields = Self.index(keys, of: className)
             let isKnown = fields.keys.allSatisfy { found.fields[$0] != nil || SystemClass.commonFields[$0] != nil }
             guard isKnown, index["partialFilterExpression"] == nil, index["expireAfterSeconds"] == nil else {
-                notes.append("\(className): the index \(name) is not made: it has no counterpart")
+                notes.append("\(className): the index \(name) is skipped: PostgreSQL has no equivalent")
                 continue
             }
             if index["unique"]?.boolValue == true { fields["$unique"] = true }

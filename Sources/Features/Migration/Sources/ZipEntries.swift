@@ -46,7 +46,7 @@ enum ZipEntries {
 
     /// Returns the number of entries and the byte range of the directory.
     private static func findDirectory(_ path: String, _ size: Int64) throws -> (Int, Range<Int64>) {
-        let damage = SourceDamage(place: path, reason: "no zip file: its directory is missing")
+        let damage = SourceDamage(place: path, reason: "not a zip file: its directory is missing")
         let tailSize = min(size, Int64(endSize + 65_535))
         guard tailSize >= endSize else { throw damage }
         let bytes = try read(path, size - tailSize..<size)
@@ -87,7 +87,7 @@ enum ZipEntries {
         else { throw damage }
         guard flags & 1 == 0 else { throw SourceDamage(place: "\(path): \(name)", reason: "it is encrypted") }
         guard method == 0 || method == 8 else {
-            throw SourceDamage(place: "\(path): \(name)", reason: "it is packed in a way that is not known")
+            throw SourceDamage(place: "\(path): \(name)", reason: "its compression method is not supported")
         }
         var entry = Entry(
             name: name, method: method, checksum: checksum, packed: Int64(packed), size: Int64(size),
@@ -123,7 +123,7 @@ enum ZipEntries {
             guard entry.header >= end, entry.header <= directoryStart - 30,
                 entry.packed <= directoryStart - 30 - entry.header
             else {
-                throw SourceDamage(place: path, reason: "its entries lie over one another")
+                throw SourceDamage(place: path, reason: "its entries overlap")
             }
             end = entry.header + 30 + entry.packed
         }
@@ -138,7 +138,7 @@ enum ZipEntries {
             // Folders, and files that some systems add.
             if entry.name.hasSuffix("/") || entry.name.hasPrefix("__MACOSX/") || isHidden(entry.name) { return nil }
             guard names.insert(Array(entry.name.utf8)).inserted else {
-                throw SourceDamage(place: path, reason: "\(entry.name) is in it twice")
+                throw SourceDamage(place: path, reason: "\(entry.name) is in the archive twice")
             }
             return SourceEntry(path: entry.name, size: entry.packed) { try open(entry, path, version) }
         }
@@ -155,7 +155,7 @@ enum ZipEntries {
             && name.utf8.first != UInt8(ascii: "/")
             && !parts.contains { $0.elementsEqual("..".utf8) || $0.elementsEqual(".".utf8) }
         guard isSafe else {
-            throw SourceDamage(place: path, reason: "a name in it leads out of the folder: \(name.debugDescription)")
+            throw SourceDamage(place: path, reason: "a file name leads out of the folder: \(name.debugDescription)")
         }
     }
 
@@ -202,7 +202,7 @@ final class CheckedBytes: ByteSource {
         left -= Int64(bytes.count)
         // Thrown before the last bytes are returned, not after.
         if left == 0, UInt32(checksum) != expected {
-            throw SourceDamage(place: place, reason: "it is damaged: its checksum is another")
+            throw SourceDamage(place: place, reason: "it is damaged: its checksum doesn't match")
         }
         return bytes
     }

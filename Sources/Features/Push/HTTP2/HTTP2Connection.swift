@@ -206,12 +206,12 @@ final class HTTP2Connection: ChannelInboundHandler {
             streams[id] = nil
             context.write(
                 wrapOutboundOut(HTTP2Frame(streamID: id, payload: .rstStream(.cancel))), promise: nil)
-            pool.finish(stream.entry, .unknown("no answer in time"))
+            pool.finish(stream.entry, .unknown("no response in time"))
         }
         if isLeaving, streams.isEmpty { return context.close(promise: nil) }
         ticksSincePing += 1
         if !isReady, streams.isEmpty, ticksSincePing == Self.mostSilentTicks {
-            pool.failed(HTTP2Failure(description: "the service took a connection and said nothing"))
+            pool.failed(HTTP2Failure(description: "the service accepted the connection but didn't respond"))
             return context.close(promise: nil)
         }
         if ticksSincePing >= 240 {

@@ -71,7 +71,7 @@ final class HTTP2Pool {
         }
         probes.append(promise)
         let bound = NIOLoopBound(self, eventLoop: loop)
-        loop.scheduleTask(in: .seconds(Self.probeTime)) { bound.value.failProbes("no answer in time") }
+        loop.scheduleTask(in: .seconds(Self.probeTime)) { bound.value.failProbes("no response in time") }
         continueSending()
         return promise.futureResult
     }
@@ -134,7 +134,7 @@ final class HTTP2Pool {
     private func pause(_ seconds: Int64?, _ reason: String) {
         failProbes(reason)
         guard let seconds, !isClosed else { return }
-        report("\(reason); nothing is sent for \(seconds) s")
+        report("\(reason); sending is paused for \(seconds) s")
         pauseReason = reason
         handBack(reason)
         let bound = NIOLoopBound(self, eventLoop: loop)

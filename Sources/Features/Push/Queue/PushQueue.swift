@@ -65,7 +65,7 @@ public final class PushQueue: Pusher {
         let texts = LocalizedTexts(data)
         let size = JSONValue.object(APNsForm.body(texts.data(for: nil))).serialized().count
         return isAskedForApple && size > most
-            ? "The payload has \(size) bytes, and may have \(most)." : nil
+            ? "The payload is \(size) bytes; the limit is \(most)." : nil
     }
 
     /// Sends queued pushes until the task is cancelled.
@@ -86,7 +86,7 @@ public final class PushQueue: Pusher {
             group.addTask { await self.tick(store) }
             group.addTask { await self.sweep(store) }
             for await _ in wakes[0] {
-                await attempt("parts of pushes") {
+                await attempt("push parts") {
                     while try await self.startPart(store, filter) {}
                 }
             }
@@ -101,7 +101,7 @@ public final class PushQueue: Pusher {
             for waker in wakers { waker.yield() }
             if second % 10 == 0 {
                 let ranges = running.withLock { $0.values.map(\.range) }
-                await attempt("leases of pushes") { try await store.pushes.keepRanges(ranges, of: self.owner) }
+                await attempt("push leases") { try await store.pushes.keepRanges(ranges, of: self.owner) }
             }
             await attempt("moved pushes") { try await self.followMoves(store) }
             second += 1
@@ -112,7 +112,7 @@ public final class PushQueue: Pusher {
     /// Runs separately from `tick` because it may take long, while leases must be renewed.
     private func sweep(_ store: ObjectStore) async {
         while !Task.isCancelled {
-            await attempt("old failures of pushes") {
+            await attempt("old push failures") {
                 try await store.pushes.sweep(keepingRowsFor: self.settings.keepStatusDays)
             }
             try? await Task.sleep(for: .seconds(3600))
@@ -126,7 +126,7 @@ public final class PushQueue: Pusher {
             try await body()
         } catch {
             if !Task.isCancelled {
-                logger.warning("could not look for \(what)", metadata: ["error": "\(error)"])
+                logger.warning("can't look for \(what)", metadata: ["error": "\(error)"])
             }
         }
     }
@@ -214,7 +214,7 @@ public final class PushQueue: Pusher {
     private func followRanges(_ index: Int, _ route: Name, _ store: ObjectStore) async {
         let slots = RangeSlots(atOnce: services.wholeTypes.contains(route) ? 1 : Self.atOnce)
         for await _ in wakes[index] {
-            await attempt("ranges of pushes") {
+            await attempt("push ranges") {
                 while !Task.isCancelled, slots.hasRoom, let range = try await take(route, store) {
                     start(range, store, slots, wakers[index])
                 }

@@ -82,7 +82,7 @@ final class RangeWorker: Sendable {
             try await store.pushes.settleRange(range, owner: owner, progress)
         } catch {
             tally.restore(progress)
-            logger.warning("push status not stored yet", metadata: ["push": "\(range.pushId)", "error": "\(error)"])
+            logger.warning("can't store push status", metadata: ["push": "\(range.pushId)", "error": "\(error)"])
             return false
         }
         await noteChange()

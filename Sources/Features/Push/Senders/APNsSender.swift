@@ -84,7 +84,7 @@ package final class APNsSender: PushSender {
         var steps: [(step: String, problem: String?)] = []
         if let token {
             let isSigned = (try? token.text(at: now())) != nil
-            steps.append(("the key signs", isSigned ? nil : "it does not"))
+            steps.append(("the key signs", isSigned ? nil : "the key can't sign"))
         } else {
             steps.append(("the certificate and its key were read", nil))
         }
@@ -121,7 +121,7 @@ package final class APNsSender: PushSender {
                 authorization = text
                 headers.add(name: "authorization", value: "bearer \(text)")
             } catch {
-                return await report(indices.map { ($0, .unusable("the key does not sign")) })
+                return await report(indices.map { ($0, .unusable("the key can't sign")) })
             }
         }
         var calls: [HTTP2Call] = []
@@ -135,7 +135,7 @@ package final class APNsSender: PushSender {
                         ownField: ("apns-id", APNsForm.identifier(message, devices[index]))))
                 positions.append(index)
             } else {
-                bad.append((index, .failed("BadDeviceToken: it is no hexadecimal text")))
+                bad.append((index, .failed("BadDeviceToken: it is not hexadecimal")))
             }
         }
         if !bad.isEmpty { await report(bad) }

@@ -26,7 +26,7 @@ extension KeyFile {
             }
             warning =
                 end > .now + Self.warnedDays * 86_400
-                ? nil : "option \(option): the certificate ends on \(end.ISO8601Format())"
+                ? nil : "option \(option): the certificate expires on \(end.ISO8601Format())"
         }
     }
 
@@ -45,8 +45,8 @@ extension KeyFile {
                 throw error
             } catch {
                 throw ConfigurationError(
-                    "option \(option).pfx cannot be read: the passphrase is wrong, or the file is encrypted as only old "
-                        + "programs do; make it anew with openssl pkcs12 -legacy -in old.p12 -nodes | openssl pkcs12 "
+                    "option \(option).pfx can't be read: the passphrase is wrong, or the encryption of the "
+                        + "file is outdated. Recreate it with openssl pkcs12 -legacy -in old.p12 -nodes | openssl pkcs12 "
                         + "-export -out new.p12")
             }
         case .certificate(let certificate, let key, let passphrase):
@@ -61,7 +61,7 @@ extension KeyFile {
             } catch let error as ConfigurationError {
                 throw error
             } catch {
-                throw ConfigurationError("option \(option): the certificate or its key cannot be read")
+                throw ConfigurationError("option \(option): the certificate or its key can't be read")
             }
         }
     }

@@ -20,7 +20,7 @@ final class ExpoSender: PushSender {
     func size(of message: PushMessage) -> Int? { message.data.map { JSONValue.object($0).serialized().count } }
 
     func check() async -> [(step: String, problem: String?)] {
-        let step = "\(settings.endpoint) answers"
+        let step = "\(settings.endpoint) responds"
         do {
             _ = try await caller.send(HTTPCall("GET", settings.endpoint), timeLimit: .seconds(10), mostBytes: 1 << 20)
             return [(step, nil)]

@@ -76,9 +76,9 @@ final class FCMSender: PushSender {
         do {
             _ = try await token.text()
         } catch {
-            return [("Google gives an access token", (error as? ServiceAccount.Failure)?.reason ?? "\(error)")]
+            return [("Google issues an access token", (error as? ServiceAccount.Failure)?.reason ?? "\(error)")]
         }
-        return [("Google gives an access token", nil), await client.check(host)]
+        return [("Google issues an access token", nil), await client.check(host)]
     }
 
     func send(

@@ -73,9 +73,9 @@ extension HTTP2Client {
     /// Checks whether the service responds, as a step of ``PushSender/check()``.
     func check(_ host: String) async -> (step: String, problem: String?) {
         do {
-            return ("\(host) answers, and takes \(try await probe()) requests at once", nil)
+            return ("\(host) responds, and accepts \(try await probe()) requests at once", nil)
         } catch {
-            return ("\(host) answers", "\(error)")
+            return ("\(host) responds", "\(error)")
         }
     }
 }

@@ -177,14 +177,14 @@ final class WebPushSender: PushSender {
         let origin = subscription.origin
         guard !Task.isCancelled else { return .unreached("the server is stopping") }
         if let rest = pause(of: origin) {
-            let reason = "the service is left alone for a while"
+            let reason = "the service is paused after failures"
             return subscription.isNamed ? .unreached(reason) : .busy(reason, after: rest)
         }
         let call: HTTPCall
         do {
             call = try self.call(text, message, subscription)
         } catch {
-            return .failed("it cannot be encrypted")
+            return .failed("the message can't be encrypted")
         }
         do {
             let reply = try await caller.send(call, timeLimit: .seconds(10))
@@ -201,7 +201,7 @@ final class WebPushSender: PushSender {
             }
             note(origin) { $0.noteUnreached() }
             return subscription.isNamed
-                ? .unreached(failure.description) : .busy("the service is not reached", after: nil)
+                ? .unreached(failure.description) : .busy("the service can't be reached", after: nil)
         } catch {
             return .unclear("the server is stopping")
         }

@@ -31,7 +31,7 @@ struct MessageSender: Sendable {
         var headers: [(name: String, value: String)] = []
         for (name, value) in object["headers"]?.objectValue ?? [:] {
             guard let text = value.stringValue else {
-                throw ConfigurationError("Key mfa.sendSMS.headers.\(name) must be a text")
+                throw ConfigurationError("option mfa.sendSMS.headers.\(name) must be a string")
             }
             headers.append((name.text, text))
         }
@@ -59,7 +59,7 @@ struct MessageSender: Sendable {
             throw SecondFactor.refused("The token could not be sent: \(failure.description)")
         }
         guard reply.isSuccess else {
-            throw SecondFactor.refused("The token could not be sent: the service answered \(reply.status)")
+            throw SecondFactor.refused("The token could not be sent: the service responded with \(reply.status)")
         }
     }
 

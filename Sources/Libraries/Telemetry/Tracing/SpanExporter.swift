@@ -85,7 +85,7 @@ public final class SpanExporter: Sendable {
                     outcomes.add(.exported, spans.count)
                     return true
                 }
-                reason = "the collector answers \(answer.status)"
+                reason = "the collector responded with \(answer.status)"
                 guard [429, 502, 503, 504].contains(answer.status) else { return giveUp(spans, reason) }
                 // An invalid or zero value must not cause a busy loop.
                 if let seconds = answer.retryAfter, (0...3600).contains(seconds) { pause = .seconds(max(0.1, seconds)) }

@@ -84,8 +84,8 @@ public enum AuthOptionForm: Sendable {
 
     var title: String {
         switch self {
-        case .text: "a text"
-        case .texts: "a text or a list of texts"
+        case .text: "a string"
+        case .texts: "a string or a list of strings"
         case .flag: "true or false"
         case .any: "anything"
         }

@@ -108,7 +108,7 @@ extension Providers {
 
     /// Log-ins create sessions before the transaction, which would remain if the transaction fails.
     static let noLogInOfTransaction = ParseError(
-        ParseError.invalidJSON, "Log-ins and sign-ups cannot be part of a transaction.")
+        ParseError.invalidJSON, "Log-ins and sign-ups can't be part of a transaction.")
 
     /// Returns the ids of users who have any of the providers' ids.
     ///

@@ -74,7 +74,7 @@ extension Providers {
         let hadWayIn = stored.contains { change.removed.contains($0.key) && !$0.value.isNull }
         guard hadWayIn, !isWayIn, try await store.accounts.passwordRecord(of: objectId)?.hash == nil else { return }
         throw ParseError(
-            ParseError.validationError, "The last login method cannot be removed. Set a password first.")
+            ParseError.validationError, "The last login method can't be removed. Set a password first.")
     }
 
     /// Whether the data only repeats the stored data, or the part of it that users see.
