@@ -17,10 +17,10 @@ root = os.path.dirname(os.path.dirname(os.path.abspath(__file__)))
 
 # Measure: what is wanted, and the bound until then.
 BOUNDS = {
-    "lines": (73_000, 100_352),
-    "files": (560, 878),
-    "lines of Core": (40_000, 60_861),
-    "lines of Tests": (62_000, 85_025),
+    "lines": (73_000, 100_253),
+    "files": (560, 884),
+    "lines of Core": (40_000, 60_719),
+    "lines of Tests": (62_000, 85_814),
     "files outside of Distribution that name Citus": (6, 18),
     "files outside of Replicas that name replicas": (6, 10),
     "files outside of Console that name it": (6, 23),
@@ -29,7 +29,7 @@ BOUNDS = {
     "types with more than 40 functions": (0, 1),
     "functions of the largest type": (40, 112),
     "folders with more than 15 files": (0, 1),
-    "files with more than 300 lines": (0, 1),
+    "files with more than 300 lines": (0, 2),
     "repetitions of 8 lines": (0, 0),
     "paths in docs/architecture.md that do not exist": (0, 0),
 }
