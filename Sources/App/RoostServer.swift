@@ -173,6 +173,8 @@ public struct RoostServer: Service {
         if let warning = certificate?.warning { logger.warning("\(warning)") }
         do {
             for feature in features { try await feature.prepare() }
+            // Some steps finish even if they are cancelled.
+            try Task.checkCancellation()
         } catch {
             await stop(features.map { ($0, nil) })
             throw error

@@ -42,7 +42,11 @@ package final class FreshFolder: Sendable {
     }
 
     deinit {
-        // A process that another thread just forked may hold the descriptor, and with it the lock, for a moment longer.
+        Self.release(descriptor)
+    }
+
+    /// Unlocks a folder explicitly: a process that another thread just forked may hold the descriptor a moment longer.
+    private static func release(_ descriptor: Int32) {
         flock(descriptor, LOCK_UN)
         close(descriptor)
     }
@@ -67,11 +71,16 @@ package final class FreshFolder: Sendable {
                 close(descriptor)
                 throw CommandFailure("another process is writing \(path)")
             }
-            let entries = try FileManager.default.contentsOfDirectory(atPath: path)
-            if entries.isEmpty { return descriptor }
-            // These are leftovers of a killed process.
-            for entry in entries { try FileManager.default.removeItem(atPath: path + "/" + entry) }
-            close(descriptor)
+            do {
+                let entries = try FileManager.default.contentsOfDirectory(atPath: path)
+                if entries.isEmpty { return descriptor }
+                // These are leftovers of a killed process.
+                for entry in entries { try FileManager.default.removeItem(atPath: path + "/" + entry) }
+            } catch {
+                release(descriptor)
+                throw error
+            }
+            release(descriptor)
         }
         throw CommandFailure("\(path) is in use by another process")
     }

@@ -156,6 +156,8 @@ package final class NodeHost: CloudHost {
         }
         old?.retire()
         worker.sendOffer()
+        // The address and the key may have changed while the process loaded.
+        worker.serve(at: state.withLock { $0.serverURL })
         keepAlive(worker, after: crashes)
         if let old { Task { await old.drain() } }
     }

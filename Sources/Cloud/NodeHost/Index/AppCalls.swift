@@ -53,13 +53,17 @@ extension NodeHost {
         return isOn
     }
 
-    /// Calls the app's `masterKey` function.
+    /// Calls the app's `masterKey` function. Doesn't queue: calls that clients cause must not delay it.
     ///
-    /// - Throws: `ParseError` if the function fails or returns no string.
+    /// - Throws: An error if the function fails, takes longer than 10 seconds or returns no string.
     func askMasterKey() async throws -> String {
-        let failure = "The option masterKey failed."
-        let parameters: JSONObject = ["option": "masterKey", "request": [:]]
-        let key = try await run("@option", parameters, otherwise: failure)?.stringValue ?? ""
+        var call = CloudCall(.function("@option"))
+        call.params = ["option": "masterKey", "request": [:]]
+        let value = try await TimeLimit.run(.seconds(10)) { [call] in
+            let worker = try await self.pool.worker(within: self.settings.startWait)
+            return try ResultReader.result(try await worker.call(.adapter, call), of: call).value
+        }
+        let key = value?.stringValue ?? ""
         guard !key.isEmpty else { throw ParseError(ParseError.scriptFailed, "it returned no string") }
         return key
     }

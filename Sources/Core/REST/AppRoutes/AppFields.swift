@@ -99,9 +99,8 @@ struct AppFields: Sendable {
         guard let data = Data(base64Encoded: encoded + padding, options: .ignoreUnknownCharacters),
             let password = String(decoding: data, as: UTF8.self).split(separator: ":", maxSplits: 1).last
         else { return false }
-        return [keys.masterKey, keys.readOnlyMasterKey, keys.maintenanceKey].contains { key in
-            key.map { ConstantTime.areEqual(String(password), $0) } ?? false
-        }
+        return keys.administrator(with: String(password)) != nil
+            || [keys.readOnlyMasterKey, keys.maintenanceKey].contains { ApplicationKeys.matches(String(password), $0) }
     }
 
     /// Removes the console's cookies, which browsers send because the console has the same origin.

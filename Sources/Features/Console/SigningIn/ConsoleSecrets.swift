@@ -16,10 +16,11 @@ enum ConsoleSecrets {
     static func hash(_ secret: String) -> [UInt8] { Array(SHA256.hash(data: Array(secret.utf8))) }
 
     /// Returns the hash of the cookie for storage. It depends on the server's keys, so changing a key ends all
-    /// sessions.
+    /// sessions. No session is valid while a renewed master key is missing.
     static func hash(cookie: String, _ configuration: Configuration) -> [UInt8] {
         let administrators = configuration.audit.adminKeys.values.sorted { $0.lexicographicallyPrecedes($1) }
-        let keys = [configuration.masterKey, configuration.readOnlyMasterKey ?? ""].map(hash) + administrators
+        let masterKey = configuration.renewedMasterKey.map { $0.value ?? "" } ?? configuration.masterKey
+        let keys = [masterKey, configuration.readOnlyMasterKey ?? ""].map(hash) + administrators
         return Array(
             HMAC<SHA256>.authenticationCode(for: Array(cookie.utf8), using: SymmetricKey(data: Array(keys.joined()))))
     }

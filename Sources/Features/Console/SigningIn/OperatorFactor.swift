@@ -7,8 +7,8 @@ import SignIn
 
 /// The second factor of operators: time-based one-time codes (TOTP).
 ///
-/// The stored secret is encrypted with a key derived from the master key. Changing the master key invalidates all
-/// codes.
+/// The stored secret is encrypted with a key derived from the master key at startup. After a start with another master
+/// key, all codes are invalid.
 struct OperatorFactor: Sendable {
     private let backend: Backend
     private let secrets: FactorSecrets
