@@ -51,7 +51,7 @@ import Testing
                 #expect(report.isComplete && report.classes.first?.rows == 2, "\(report.json.text)")
                 let told = try folder.rejects()
                 #expect(told.map { $0["id"] } == ["m00000000", "m00000000"])
-                #expect(told.allSatisfy { $0["reason"]?.stringValue?.contains("before it has its id") == true })
+                #expect(told.allSatisfy { $0["reason"]?.stringValue?.contains("duplicate id") == true })
                 #expect(try await server.row("Song", "m00000000")["s"] == "first")
             }
             try await ImportFolder.run { folder in

@@ -275,7 +275,7 @@ struct PoolerTests {
                     try await behind.alongside(options, logger: lines.logger) { other in
                         let advice = "error PostgreSQL notifications don't arrive"
                         let isNamed = try await eventually {
-                            lines.all.contains { $0.hasPrefix(advice) && $0.contains("set directDatabaseURI") }
+                            lines.all.contains { $0.hasPrefix(advice) && $0.contains("Set directDatabaseURI") }
                         }
                         #expect(isNamed)
                         let lena = try await server.signUp("lena")
