@@ -46,15 +46,15 @@ package final class Connection {
     package var stoppedAt: MonotonicInstant?
     /// Whether the connection was opened without the server options, because a pooler rejects or ignores them.
     var isWithoutOptions = false
-    /// Whether the transaction began with a statement that must come first, so that the next request sets the search
+    /// Whether the transaction began with a statement that must come first. If so, the next request sets the search
     /// path.
     var owesPath = false
     /// The remaining statements before the first request, in order.
     var greetings: Deque<Greeting> = []
-    /// The error that broke the connection. It is cleaned up later, when no function is using the connection.
+    /// The error that broke the connection. The I/O loop cleans the connection up later, when no function is using it.
     var failure: PostgresError?
     var openedAt = MonotonicInstant.now
-    /// When the pool reopens the connection, or nil if that isn't planned.
+    /// The time at which the pool reopens the connection, or nil if that isn't planned.
     package var reopening: MonotonicInstant?
     var backOff = BackOff()
     // Arrays that libpq reads from, reused for each statement.
@@ -180,8 +180,8 @@ package final class Connection {
                 : PostgresError(.unavailable, "PostgreSQL did not respond in time"))
     }
 
-    /// Checks whether a request failed because the server is read-only. Then connections are reopened, to find one that
-    /// isn't.
+    /// Checks whether a request failed because the server is read-only. If so, the pools reopen their connections to
+    /// find a server that accepts writes.
     func noteError(_ error: PostgresError) {
         guard error.isFromReadOnlyServer, !context.configuration.onlyReads,
             context.renewal.noteRefusal(openedAt: openedAt, at: context.now)
@@ -198,7 +198,6 @@ package final class Connection {
         context.hasBroken = true
     }
 
-    /// Marks the connection as broken with libpq's error message.
     func failWithLibpqMessage() {
         fail(PostgresError(.connectionLost, "the connection was lost: \(libpqMessage)"))
     }

@@ -17,7 +17,6 @@ extension Connection {
         return true
     }
 
-    /// Ends the transaction shared by a batch of reads.
     private func sync() {
         guard inFlight.endBatch() else { return }
         guard CLibpqPipelineSync(handle) == 1 else { return failWithLibpqMessage() }

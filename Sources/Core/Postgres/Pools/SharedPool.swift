@@ -133,7 +133,6 @@ package final class SharedPool: ConnectionPool {
         }
     }
 
-    /// Sends single-row changes once earlier ones are done or unusually slow.
     private func sendChanges() {
         while !changes.isEmpty, !isBusyWithChanges,
             let connection = leastBusyForWrites(where: { $0.inFlight.changes == 0 })

@@ -28,7 +28,7 @@ package final class RowBudget: Sendable {
 
     /// - Parameters:
     ///   - shortestRead: The minimum time of a large read before it is stopped for others.
-    ///   - patience: The time that others wait before that.
+    ///   - patience: The time that others wait before a large read is stopped.
     package init(shortestRead: Duration = .seconds(3), patience: Duration = .seconds(1)) {
         self.shortestRead = shortestRead
         self.patience = patience
@@ -99,7 +99,6 @@ package final class RowReservation: Sendable {
     private let budget: RowBudget
     fileprivate let sender: Sender
     fileprivate let begin = MonotonicInstant.now
-    /// Cancels the read.
     fileprivate let presence = CallerPresence()
     /// The reserved bytes, or nil once released.
     private let weight: Mutex<Int?>
