@@ -29,7 +29,8 @@ struct IndexChoice {
         return best?.candidate
     }
 
-    /// The share of a query's work that remains with an index, or nil without statistics.
+    /// Returns the share of a query's work that remains with an index, or nil if the table has no statistics or the
+    /// index doesn't help.
     func rest(of shape: QueryShape, with candidate: IndexCandidate) -> Double? {
         guard let stored = facts.tables[shape.table], stored.estimatedRows != nil else { return nil }
         let estimate = IndexEstimate(shape, stored, facts)

@@ -11,7 +11,7 @@ package struct QueryShape: Hashable, Sendable {
     var ranges: [Name] = []
     /// Text columns compared by prefix, sorted.
     var prefixes: [Name] = []
-    /// The first sort column.
+    /// The first sort column, or nil if the query isn't sorted by a column.
     var order: Name?
     var isDescending = false
     var distinct: Name?

@@ -74,7 +74,7 @@ extension AggregateCompiler {
         return SQL.literal(unit)
     }
 
-    /// The first day of the week, from 1 (Monday) to 7 as in ISO 8601.
+    /// Returns the first day of the week, from 1 (Monday) to 7 (Sunday, the default).
     private func firstDay(of members: JSONObject, _ name: String) throws(ParseError) -> Int {
         let given = try Self.text("startOfWeek", of: members, name)?.lowercased() ?? "sunday"
         guard let day = Self.days.firstIndex(where: { $0 == given || $0.prefix(3) == given }) else {

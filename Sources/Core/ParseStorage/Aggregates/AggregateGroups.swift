@@ -83,7 +83,7 @@ extension AggregateCompiler {
         return try accumulation(name, value, document)
     }
 
-    /// The operand of an accumulator, which may be a list with one element.
+    /// Returns the operand of an accumulator, which may be wrapped in a list.
     private func unary(_ operand: JSONValue, _ name: Name) throws(ParseError) -> JSONValue {
         guard let list = operand.arrayValue else { return operand }
         guard list.count == 1 else {

@@ -92,7 +92,7 @@ extension AggregateCompiler {
         return builder.bind(.int(count))
     }
 
-    /// `$project`, which includes, excludes or computes fields.
+    /// Compiles `$project`, which includes, excludes or computes fields.
     private mutating func projection(_ operand: JSONValue) throws(ParseError) -> String {
         guard let given = operand.objectValue, !given.isEmpty else { throw Self.malformed("$project") }
         let object = Self.flattened(given)
@@ -198,8 +198,8 @@ extension AggregateCompiler {
         return terms.joined(separator: ", ")
     }
 
-    /// The sort keys: the column itself if SQL sorts it as MongoDB does, or the type followed by the value. Missing
-    /// values and null rank equally.
+    /// Returns the sort keys: the column itself if SQL sorts it as MongoDB does, or the type followed by the value.
+    /// Missing values and null rank equally.
     private mutating func sortKeys(_ field: String, _ document: AggregateDocument) throws(ParseError) -> [String] {
         if let column = Self.column(named: field, document), Self.keepsOrder(column.type) { return [column.name] }
         let value = "NULLIF(\(try self.field(field, document)), 'null')"

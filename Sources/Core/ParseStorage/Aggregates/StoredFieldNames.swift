@@ -6,7 +6,7 @@ enum StoredFieldNames {
     private static let prefix = "_p_"
     private static let groups: Set<Name> = ["$or", "$and", "$nor"]
 
-    /// The field path for a stored pointer such as `_p_author`, or nil for other paths.
+    /// Returns the field path for a stored pointer such as `_p_author`, or nil for other paths.
     static func pointerField(_ steps: [String]) -> [String]? {
         guard let last = steps.last, last.utf8.starts(with: prefix.utf8), last.utf8.count > prefix.utf8.count else {
             return nil

@@ -54,7 +54,7 @@ public struct ReferenceRows: Sendable {
         }
     }
 
-    /// Returns nil if the statement times out.
+    /// Runs a statement that counts rows. Returns nil if it times out.
     private func counted(_ statement: Statement, _ time: Duration) async throws -> Int? {
         do {
             return try await store.client.slowQuery(statement, timeLimit: time).int(0, 0).map { Int($0) }

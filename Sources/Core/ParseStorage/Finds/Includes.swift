@@ -87,7 +87,7 @@ struct IncludedObjects: Sendable {
         let hidden: Set<Name>
     }
 
-    /// Nil for a requested object that wasn't found.
+    /// The requested objects. An object that wasn't found has the value nil.
     private var objects: [Pointer: Found?] = [:]
     /// The number of requested objects that haven't been found.
     private(set) var missing = 0

@@ -60,8 +60,9 @@ public enum ProcessLock: Int64, Sendable {
         }
     }
 
-    /// Ends the session soon after its process, even within a statement (PostgreSQL 15 and later). Otherwise the index
-    /// build of a killed process would keep the lock for hours.
+    /// The statement that tries to acquire the lock. It also makes PostgreSQL end the session soon after its process,
+    /// even within a statement (PostgreSQL 15 and later). Otherwise the index build of a killed process would keep the
+    /// lock for hours.
     private var attempt: String {
         """
         SELECT pg_try_advisory_lock(\(key)), CASE WHEN current_setting('server_version_num')::int >= 150000 \
@@ -81,7 +82,8 @@ public enum ProcessLock: Int64, Sendable {
         }
     }
 
-    /// Uses a separate task, so that cancelling the caller doesn't interrupt it. A lost session has no lock to release.
+    /// Releases the lock in a separate task, which survives the cancellation of the caller. A lost session has no lock
+    /// to release.
     private func release(_ session: PostgresSession) async {
         await Task { _ = try? await session.query("SELECT pg_advisory_unlock(\(key))") }.value
     }

@@ -29,7 +29,8 @@ extension ObjectStore {
     }
 }
 
-/// Ends a transaction whose schema was stale or whose value an advised index rejected. It must be run again.
+/// The error that aborts a transaction because its schema was stale, or because a value doesn't fit an index built by
+/// `indexAdvice`. ``ObjectStore/transaction(_:conflictKey:_:)`` removes the cause and retries once.
 struct StaleTransaction: Error {
     let cause: PostgresError
 }

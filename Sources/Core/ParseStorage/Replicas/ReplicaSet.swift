@@ -135,7 +135,7 @@ public final class ReplicaSet: Sendable {
         }
     }
 
-    /// A server's WAL position, and its timeline if it writes.
+    /// Returns a server's WAL position, and its timeline if the server accepts writes.
     private func readPosition(_ sql: String, on client: PostgresClient) async -> (Int64, timeline: String?)? {
         do {
             let result = try await client.query(sql, readOnly: true)
