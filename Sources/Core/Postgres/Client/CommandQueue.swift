@@ -11,7 +11,6 @@ import Tasks
 
 /// Commands from callers to the I/O thread, with a way to wake it.
 package final class CommandQueue: Sendable {
-    /// A command for the I/O thread.
     package enum Command: Sendable {
         /// Report when the first connection is ready.
         case start(WaitRequest)

@@ -85,7 +85,7 @@ final class Listening: Sendable {
 }
 
 extension PostgresEvent {
-    /// Approximate memory in bytes.
+    /// The approximate memory use in bytes.
     fileprivate var size: Int {
         guard case .notification(let channel, let payload) = self else { return 64 }
         return 64 + channel.utf8.count + payload.utf8.count

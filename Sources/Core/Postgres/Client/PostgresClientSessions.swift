@@ -20,7 +20,7 @@ extension PostgresClient {
         }
     }
 
-    /// Lends a connection that no other caller uses meanwhile.
+    /// Lends `body` a connection that no other caller can use until `body` returns.
     ///
     /// Afterwards, an open transaction is rolled back and a broken connection is closed. `body` must undo its SET
     /// commands and release its session locks.

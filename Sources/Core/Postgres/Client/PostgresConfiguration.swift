@@ -22,7 +22,7 @@ public struct PostgresConfiguration: Sendable {
     /// apply to administration and exports.
     public var lockTimeout: Duration = .seconds(5)
     /// The total time limit of ``PostgresClient/transaction(isolation:retries:purpose:conflictKey:_:)``, with all
-    /// attempts.
+    /// attempts. Doesn't apply to administration and exports.
     public var transactionTimeout: Duration = .seconds(10)
     /// The number of bytes by which the process may grow while a result arrives, before its statement is stopped.
     /// Checked at intervals, so a result can take slightly more.

@@ -53,10 +53,10 @@ package final class Request: @unchecked Sendable {
     package var wasSlow = false
     /// The number of times that the cancellation of another request stopped this one.
     package var strikes = 0
-    /// Whether the request prepares its statements itself, because those of the connection were missing or outdated. It
-    /// then also gets the error if preparing fails.
+    /// Whether the request prepares its statements itself, because those of the connection were missing or outdated. A
+    /// failure to prepare them is then reported for this request.
     package var preparesAnew = false
-    /// Whether the request gets its own sync, because it failed to share one.
+    /// Whether the request gets its own sync, for example because the server skipped it after another request's error.
     package var travelsAlone = false
     /// Whether no time limit applies. Always true for scripts, whose number of statements is unknown.
     let isUnlimited: Bool

@@ -42,7 +42,8 @@ package final class Connection {
     var isSwollen = false
     /// Whether the connection was closed because the server stopped responding.
     private(set) var wasSilent = false
-    /// The time of the last cancel request. It can arrive late and hit a later statement.
+    /// The time of the last cancel request, or nil if there was none. A cancel request can arrive late and hit a later
+    /// statement.
     package var stoppedAt: MonotonicInstant?
     /// Whether the connection was opened without the server options, because a pooler rejects or ignores them.
     var isWithoutOptions = false
@@ -75,7 +76,7 @@ package final class Connection {
     var isReady: Bool { if case .ready = state { failure == nil } else { false } }
     /// Whether the server has become read-only, so that the connection must be reopened.
     var isOutdated: Bool { context.renewal.concerns(openedAt: openedAt) }
-    /// Whether any kind of request can be sent.
+    /// Whether the connection can take new requests.
     var takesRequests: Bool { isReady && !isOutdated }
     /// Whether one more read can join the batch that was just sent.
     func takesRead(isSearch: Bool) -> Bool { failure == nil && inFlight.takesRead(isSearch: isSearch) }

@@ -81,7 +81,7 @@ extension Connection {
         }
     }
 
-    /// Writes as much as the socket accepts.
+    /// Ends the current batch of reads, and writes as much as the socket accepts.
     func flush() {
         sync()
         guard failure == nil else { return }

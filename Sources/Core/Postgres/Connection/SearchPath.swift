@@ -5,7 +5,8 @@ struct SearchPath {
     /// The value of PostgreSQL's setting `search_path`.
     let text: String
 
-    /// Fails if the connection string sets no search path. The role's default applies to such sessions.
+    /// Reads the search path of a connection string. Returns nil if the string sets none, so the role's default
+    /// applies.
     init?(in connectionString: String) {
         let settings = SessionSettings(ConnectionParameters.options(in: connectionString))
         guard let setting = settings.values.first(where: { $0.name == "search_path" }) else { return nil }

@@ -21,8 +21,8 @@ package protocol ConnectionPool: AnyObject {
     func didBreak(_ connection: Connection, losing requests: [Request], because reason: PostgresError)
     /// Called when a notification arrives on a listening connection.
     func didNotify(_ connection: Connection, channel: String, payload: String)
-    /// Called when an incoming result uses too much memory. The pool stops the result and fails its request, unless
-    /// that may be a write that has already committed.
+    /// Called when an incoming result uses too much memory. The pool stops the result and fails its request, unless the
+    /// request may be a write that has already committed.
     func didOutgrow(_ connection: Connection, _ handle: OpaquePointer)
     /// Performs all due work.
     func tick()
@@ -56,7 +56,8 @@ package final class LoopContext {
     var refusingOptions: Set<String> = []
     /// Whether test notifications don't arrive, most likely because of a transaction pooler.
     var isWithoutNotifications = false
-    /// Appended to the text of prepared statements, so that a pooler doesn't reuse outdated plans. 0 appends nothing.
+    /// The number appended to the text of prepared statements, so that a pooler doesn't reuse outdated plans, or 0 to
+    /// append nothing.
     var planGeneration: UInt64 = 0
     var timelines = TimelineWatch()
     var renewal = ConnectionRenewal()

@@ -39,7 +39,7 @@ extension PostgresClient {
     public static let mostShared = 1024 * 1024
     /// The row size in bytes above which later reads by key look up their history.
     private static let largeRow = 256 * 1024
-    /// Detours after which a read reserves the whole memory budget.
+    /// The number of detours after which a read reserves the whole memory budget.
     private static let mostDetours = 3
 
     /// Runs a read whose duration and result size are unknown in advance.

@@ -7,7 +7,7 @@ import Tasks
 /// never wait for large ones. In each lane, the sender that has used the least time goes first. Results of up to 64 KB
 /// neither wait nor count.
 package final class RowBudget: Sendable {
-    /// The total size of all large results in bytes. A larger one is read alone.
+    /// The maximum total size of the large results held at a time, in bytes. A larger result is read alone.
     package static let capacity = 32 * 1024 * 1024
     /// The maximum size of a result in the small lane, in bytes.
     package static let mostSmall = 2 * 1024 * 1024
