@@ -1,7 +1,6 @@
 public import JSON
 import Postgres
 
-/// A mail in the queue.
 public struct QueuedMail: Sendable {
     /// The row number.
     public let id: Int64

@@ -5,7 +5,6 @@ import Postgres
 struct IndexChoice {
     let facts: DatabaseFacts
 
-    /// The maximum number of equality columns in an index.
     private static let mostEqual = 2
     /// The work, in rows, below which a query is fast enough without an index.
     private static let littleWork = 20_000.0

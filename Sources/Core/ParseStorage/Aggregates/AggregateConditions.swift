@@ -66,7 +66,6 @@ extension AggregateCompiler {
         case number, text, boolean, date
     }
 
-    /// Returns the type of a constant or column, or nil if it is known only at run time.
     private static func kind(_ value: JSONValue, _ document: AggregateDocument) -> Kind? {
         if let column = column(value, document) {
             return switch column.type {

@@ -83,7 +83,6 @@ extension AggregateCompiler {
         return day + 1
     }
 
-    /// The regular expressions of the format specifiers of `$dateFromString`.
     private static let patterns: [Character: String] = [
         "Y": "([0-9]{4})", "m": "([0-9]{1,2})", "d": "([0-9]{1,2})", "H": "([0-9]{1,2})", "M": "([0-9]{1,2})",
         "S": "([0-9]{1,2})", "L": "([0-9]{1,3})", "z": "(Z|[+-][0-9]{2}:?[0-9]{2})", "j": "([0-9]{1,3})",

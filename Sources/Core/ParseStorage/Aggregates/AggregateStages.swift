@@ -128,14 +128,12 @@ extension AggregateCompiler {
         return computed.isEmpty ? kept : try additions(.object(computed), to: kept)
     }
 
-    /// Whether a value of a `$project` includes or excludes a field.
     private static func isSwitch(_ value: JSONValue) -> Bool { value.numberValue != nil || value.boolValue != nil }
 
     private static func hasSwitch(_ object: JSONObject) -> Bool {
         object.values.contains { isSwitch($0) || plainObject($0).map(hasSwitch) ?? false }
     }
 
-    /// Returns an object of fields, or nil for an operator or a typed value.
     private static func plainObject(_ value: JSONValue) -> JSONObject? {
         guard let object = value.objectValue, !object.isEmpty, object["__type"] == nil,
             !object.keys.contains(where: { $0.hasPrefix("$") })

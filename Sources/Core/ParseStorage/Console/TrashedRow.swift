@@ -13,7 +13,6 @@ struct TrashedRow {
         }
     }
 
-    /// All columns except the change number.
     private static let whole = "to_jsonb(_gone) - '_number'"
 
     /// The SQL of the row as jsonb. Numbers are stored as texts, because jsonb has no negative zero.

@@ -44,7 +44,6 @@ struct ExportPlan: Sendable {
             selectList: selected.joined(separator: ", "))
     }
 
-    /// Returns the encoding of a field's column, or nil if the column type doesn't match the field type.
     private static func encoding(_ column: StoredTable.Column, of type: FieldType) -> ReadPlan.Encoding? {
         let expected = TableLayout.parameterType(type)
         let isVariable = expected == .text && column.type == PostgresType.varchar.rawValue

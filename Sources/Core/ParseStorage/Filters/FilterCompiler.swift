@@ -159,7 +159,6 @@ package struct FilterCompiler {
     /// The alias of an array element in its condition. No field has this name.
     private static let element = "_roost_element"
 
-    /// Returns the condition that an array contains a matching element.
     private mutating func elements(of operand: Operand, _ condition: String) -> String {
         let arrays: String
         switch operand {

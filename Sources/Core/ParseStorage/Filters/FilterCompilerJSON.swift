@@ -76,7 +76,7 @@ extension FilterCompiler {
         return "(\(conditions.joined(separator: " OR ")))"
     }
 
-    /// Returns the condition that there is an array and all arrays contain only these values.
+    /// Returns the condition that at least one value is an array, and that all arrays contain only `values`.
     private mutating func containment(_ values: [JSONValue], _ place: JSONPlace) -> String {
         let list = bindAll(values)
         func isContained(_ value: String) -> String {

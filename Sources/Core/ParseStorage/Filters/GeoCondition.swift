@@ -64,7 +64,6 @@ struct GeoCondition {
         return "\(box) AND "
     }
 
-    /// Returns the SQL of the great-circle distance in radians.
     private func arc(to center: GeoPoint, _ builder: inout SQLBuilder) -> String {
         let longitude = builder.bind(.double(center.longitude))
         let latitude = builder.bind(.double(center.latitude))

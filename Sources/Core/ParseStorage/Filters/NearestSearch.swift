@@ -15,7 +15,6 @@ package struct NearestSearch {
 
     /// The radius of the first circle: 10 km, in radians.
     private static let firstRadius = 10 / 6371.0
-    /// The ratio of each circle's radius to the previous one's.
     private static let growth = 4.0
     /// The time after which a search without circles counts as slow.
     static let patience = Duration.milliseconds(200)

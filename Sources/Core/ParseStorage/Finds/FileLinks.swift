@@ -4,7 +4,6 @@ import JSON
 /// Builds the URLs of files in responses.
 public struct FileLinks: Sendable {
     private var mountURL: String
-    /// The path between the mount URL and the file name, with slashes.
     private let path: [UInt8]
     private let hostedKey: String?
     private let location: (@Sendable (String) -> String?)?

@@ -98,7 +98,6 @@ struct IncludedObjects: Sendable {
 
     func find(_ pointer: Pointer) -> Found? { objects[pointer] ?? nil }
 
-    /// Reserves capacity for additional objects.
     mutating func reserve(_ count: Int) { objects.reserveCapacity(objects.count + count) }
 
     /// Records that an object is needed. Returns false if it was already recorded.

@@ -123,7 +123,7 @@ public final class ImportStorage {
 
     /// Calls `body` with each reject line of a source, fetched in pages of 500.
     ///
-    /// - Throws: `PostgresError`, and the errors of `body`.
+    /// - Throws: `PostgresError`, or an error of `body`.
     public func eachReject(of source: String, _ body: (String) throws -> Void) throws {
         var last: (number: Int64, place: Int64) = (0, 0)
         while true {

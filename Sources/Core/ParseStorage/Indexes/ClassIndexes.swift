@@ -42,7 +42,6 @@ struct ClassIndexes {
         }
     }
 
-    /// Returns a table's partition key, or nil if the table isn't partitioned.
     private func partitioning(of table: String) async throws -> String? {
         let rows = try await session.query(
             "SELECT pg_get_partkeydef(oid) FROM pg_class WHERE oid = to_regclass($1) AND relkind = 'p'",

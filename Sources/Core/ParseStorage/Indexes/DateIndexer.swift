@@ -95,7 +95,7 @@ public struct DateIndexer: Sendable {
         }
     }
 
-    /// - Returns: Whether this process got the lock to build.
+    /// Builds all missing indexes. Returns false if another process holds the lock.
     private func build() async throws -> Bool {
         try await PostgresClient.opened(configuration.forBuilding, logger: logger) { builder in
             let built: Void? = try await ProcessLock.dateIndexes.attempt(builder) { session in

@@ -22,16 +22,16 @@ public enum ProcessLock: Int64, Sendable {
     /// PostgreSQL's key of the lock, as an SQL expression.
     var key: String { Self.number(rawValue) }
 
-    /// An SQL expression for an advisory lock key: the number itself in the schema `public`, a hash of it in any other.
-    /// PostgreSQL shares advisory locks across all schemas of a database.
+    /// Returns an SQL expression for an advisory lock key: the number itself in the schema `public`, a hash of it in
+    /// any other. PostgreSQL shares advisory locks across all schemas of a database.
     static func number(_ number: Int64) -> String {
         "COALESCE(hashtextextended(NULLIF(current_schema()::text, 'public'), \(number)), \(number))"
     }
 
     /// Waits for the lock and runs `body` while holding it.
     ///
-    /// - Parameter body: Gets the session that holds the lock.
-    /// - Throws: `PostgresError`, and the errors of `body`.
+    /// - Parameter body: Receives the session that holds the lock.
+    /// - Throws: `PostgresError`, or an error of `body`.
     public func hold<R: Sendable>(
         _ client: PostgresClient, _ body: @Sendable (PostgresSession) async throws -> R
     ) async throws -> R {

@@ -253,7 +253,7 @@ struct StatementClock {
     private let sql: String?
     private let start = ContinuousClock.now
 
-    /// Statements are slow from this duration on.
+    /// The duration from which a statement counts as slow.
     private static let notable = Duration.milliseconds(20)
 
     init(_ sql: String?) { self.sql = sql }

@@ -6,7 +6,7 @@ extension ObjectStore {
     ///
     /// Returns `nothing` if the class or its table doesn't exist. Columns missing in the table are created.
     ///
-    /// - Throws: The errors of `read`, and `StaleTransaction` in a transaction.
+    /// - Throws: An error of `read`, or ``StaleTransaction`` in a transaction.
     func fresh<R>(_ className: String, otherwise nothing: @autoclosure () -> R, _ read: (ClassSchema) async throws -> R)
         async throws -> R
     {

@@ -4,7 +4,7 @@ import Postgres
 
 /// A requested push, before its rows are stored.
 public struct NewPush: Sendable {
-    /// The object id of its `_PushStatus` row.
+    /// The object id of the push's `_PushStatus` row.
     public var id: String
     /// The parameters of the request.
     public var body: JSONObject

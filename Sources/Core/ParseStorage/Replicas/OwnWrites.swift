@@ -3,7 +3,6 @@ import Tasks
 
 /// The times of callers' last writes, so that they never read from a replica without their own changes.
 final class OwnWrites: Sendable {
-    /// The maximum number of remembered callers.
     private static let capacity = 100_000
     /// Milliseconds for which a write counts. A replica further behind is of little use.
     private static let memory: Int64 = 60_000

@@ -18,7 +18,6 @@ public final class ReplicaSet: Sendable {
     private let marks = Mutex<[Mark]>([])
     let ownWrites = OwnWrites()
 
-    /// The maximum number of recorded WAL positions.
     private static let mostMarks = 600
 
     /// Creates a set of replicas without connecting to them.

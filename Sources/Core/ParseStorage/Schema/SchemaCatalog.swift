@@ -15,7 +15,7 @@ public final class SchemaCatalog: Sendable {
         var snapshot: SchemaSnapshot
         /// Read plans for the snapshot, by class and fields.
         var plans = BoundedTable<ReadPlanKey, ReadPlan>(capacity: 4 * 1024 * 1024)
-        /// Incremented by every change, so that a result read before a change never overwrites it.
+        /// A counter that every change increments, so that a result read before a change never overwrites it.
         var version = 0
 
         mutating func set(_ className: String, _ schema: ClassSchema?) {
@@ -197,7 +197,6 @@ public final class SchemaCatalog: Sendable {
         return later.isEmpty ? changed : try await build(later, of: changed)
     }
 
-    /// Builds indexes of a large table, then adds them to the schema.
     private func build(_ indexes: JSONObject, of schema: ClassSchema) async throws -> ClassSchema {
         let version = self.version
         let changed = try await IndexBuild(client: client, logger: logger).build(indexes, of: schema) { session in

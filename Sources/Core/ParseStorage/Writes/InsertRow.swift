@@ -65,8 +65,8 @@ package struct InsertRow {
 
 /// A cache of INSERT statements.
 ///
-/// Clients create objects of few shapes, and building the SQL takes longer than everything else about an insert. It has
-/// only names and numbers in it, so it never becomes stale.
+/// Clients create objects of few shapes, and building the SQL takes longer than everything else about an insert. The
+/// statements contain only names and numbers, so the cache never becomes stale.
 package final class InsertTexts: Sendable {
     /// Identifies a statement.
     package struct Shape: Hashable {

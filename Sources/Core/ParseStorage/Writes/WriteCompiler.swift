@@ -158,7 +158,6 @@ struct WriteCompiler {
         return Statement("WITH \(parts.joined(separator: ", ")) \(selected)", builder.parameters)
     }
 
-    /// Returns the new value of a field's column, or nil if it stays unchanged.
     private mutating func expression(
         _ operation: FieldOperation, _ column: String, _ type: FieldType, field: String
     ) throws(ParseError) -> String? {
