@@ -15,8 +15,8 @@ public struct PostgresConfiguration: Sendable {
     public var statementTimeout: Duration = .seconds(30)
     /// The time that a statement on a shared connection may wait for a lock, while others wait behind it.
     public var sharedLockTimeout: Duration = .milliseconds(20)
-    /// The time after which a statement on a shared connection is stopped and run again on a separate one. Reads that
-    /// may take long are stopped sooner. Doesn't apply if ``statementTimeout`` is zero.
+    /// The time after which a statement on a shared connection is stopped and run again on a separate one. Reads of
+    /// unknown cost are stopped sooner. Doesn't apply if ``statementTimeout`` is zero.
     public var sharedStatementTimeout: Duration = .milliseconds(200)
     /// The time that a statement on a separate connection may wait for a lock before it fails (SQLSTATE 55P03). Doesn't
     /// apply to administration and exports.
