@@ -56,7 +56,8 @@ extension AccountRows {
         return user.flatMap { ConstantTime.areEqual(token, $0.token ?? "") ? $0 : nil }
     }
 
-    /// Returns the user with this mail address or, failing that, a user without an address whose name it is.
+    /// Returns the user with this mail address or, failing that, a user without an address whose name it is. Returns
+    /// nil if neither exists.
     ///
     /// - Parameter ignoresCase: Whether letter case is ignored.
     public func user(withMail address: String, _ purpose: TokenPurpose, ignoresCase: Bool = false) async throws
@@ -72,13 +73,13 @@ extension AccountRows {
                 + "ORDER BY (\"email\" IS NOT NULL) DESC LIMIT 1", [address])
     }
 
-    /// Returns the user with this name.
+    /// Returns the user with this name, or nil if no user has it.
     public func user(named username: String, _ purpose: TokenPurpose) async throws -> MailUser? {
         guard !username.utf8.contains(0) else { return nil }
         return try await mailUser(purpose, where: "\"username\" = $1 LIMIT 1", [username])
     }
 
-    /// Returns the user with this id.
+    /// Returns the user with this id, or nil if no user has it.
     public func mailUser(_ id: String, _ purpose: TokenPurpose) async throws -> MailUser? {
         guard !id.utf8.contains(0) else { return nil }
         return try await mailUser(purpose, where: "\"objectId\" = $1", [id])
@@ -104,8 +105,8 @@ extension AccountRows {
     ///
     /// - Parameters:
     ///   - expiry: The time at which the token expires, or nil if it never does.
-    ///   - user: The user with the address to which the token is sent.
-    /// - Returns: False if the address has changed.
+    ///   - user: The user as read before, with the address to which the token is sent.
+    /// - Returns: False if the address has changed or the user no longer exists.
     public func setToken(_ token: String, expiry: ParseDate?, of user: MailUser, _ purpose: TokenPurpose) async throws
         -> Bool
     {

@@ -12,7 +12,7 @@ extension AccountRows {
     /// - Parameters:
     ///   - threshold: The number of attempts that locks the account.
     ///   - end: The end of the lock, if this attempt starts it.
-    /// - Returns: False if the account is locked.
+    /// - Returns: False if the account is locked or doesn't exist.
     public func reserveAttempt(of userId: String, threshold: Int, until end: ParseDate, now: ParseDate) async throws
         -> Bool
     {
@@ -43,7 +43,8 @@ extension AccountRows {
         }
     }
 
-    /// Returns the end of an account's lock, in milliseconds since 1970, or nil if the account isn't locked.
+    /// Returns when an account's latest lock ends or has ended, in milliseconds since 1970, or nil if the account has
+    /// no lock.
     public func lockEnd(of userId: String) async throws -> Int64? {
         let rows = try await store.query(
             "SELECT \"_account_lockout_expires_at\" FROM \"_User\" WHERE \"objectId\" = $1", [.text(userId)],

@@ -7,7 +7,7 @@ public struct LoginCandidate: Sendable {
     public let id: String
     /// The password hash, or nil if the user has no password.
     public let hash: String?
-    /// Whether the ACL is empty, so that only the master key can read this user.
+    /// Whether the ACL is empty. If so, only the master key can read this user.
     public let isLockedAway: Bool
     /// Whether the mail address is confirmed.
     public let isVerified: Bool
@@ -28,7 +28,7 @@ public struct PasswordRecord: Sendable {
 
 /// The password columns of `_User`. The schema of the class doesn't show them.
 extension AccountRows {
-    /// Finds the user for a log-in by name, mail address or both.
+    /// Finds the user for a log-in by name, mail address or both. Returns nil if no user matches.
     ///
     /// If both are given, both must match. A name alone may also be a mail address; a user with that name takes
     /// precedence.
@@ -36,7 +36,7 @@ extension AccountRows {
     /// - Parameters:
     ///   - username: The name or mail address. If it is empty, only `email` counts.
     ///   - email: The mail address. If it is empty, only `username` counts.
-    ///   - ignoresCase: Whether letter case is ignored. An ambiguous match then returns nil.
+    ///   - ignoresCase: Whether letter case is ignored. If so, an ambiguous match returns nil.
     /// - Throws: `ParseError` if the database fails.
     public func loginCandidate(username: String, email: String, ignoresCase: Bool = false) async throws
         -> LoginCandidate?

@@ -1,7 +1,6 @@
 public import JSON
 import Postgres
 
-/// A mail in the queue.
 public struct QueuedMail: Sendable {
     /// The row number.
     public let id: Int64
@@ -66,8 +65,8 @@ public struct MailRows: Sendable {
         }
     }
 
-    /// Claims the mail that has been due longest and hides it from other processes for a while. If this process dies
-    /// while sending, another one claims the mail after that time.
+    /// Claims the mail that has been due longest, and hides it from other processes. If this process dies while
+    /// sending, another one claims the mail later.
     ///
     /// - Parameters:
     ///   - seconds: The time for which other processes don't claim the mail.

@@ -9,7 +9,7 @@ public struct StoredSession: Sendable {
     public let userId: String
     /// The expiry, in milliseconds since 1970, or nil if the session never expires.
     public let expiresAt: Int64?
-    /// The time of the last change, in milliseconds since 1970.
+    /// The time of the last change, in milliseconds since 1970, or nil if it is unknown.
     public let updatedAt: Int64?
     /// The login providers linked to the user.
     public let providers: [Name]

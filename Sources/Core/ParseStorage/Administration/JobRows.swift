@@ -2,7 +2,7 @@ public import JSON
 public import ParseModel
 import Postgres
 
-/// A job run that starts.
+/// The start of a job run.
 public struct JobStart: Sendable {
     /// The `objectId` of the run's `_JobStatus` row.
     public let id: String
@@ -163,9 +163,11 @@ public struct JobRows: Sendable {
     /// Records a scheduled start of a job together with the schedule's `lastRun`, in one transaction.
     ///
     /// - Parameters:
-    ///   - lastRun: The schedule's previous run. If the row has another one, a different process was faster.
+    ///   - lastRun: The schedule's previous run, or nil if it has never run. If the row contains a different one,
+    ///     another process has already started this run.
     ///   - now: The time of this run, in milliseconds since 1970.
-    /// - Returns: False if another process has started this run, or the job is exclusive and already running.
+    /// - Returns: False if another process has started this run or is starting scheduled runs, or if the job is
+    ///   exclusive and already running.
     public func start(_ start: JobStart, of scheduleId: String, lastRun: Double?, now: Double) async throws -> Bool {
         struct Taken: Error {}
         do {

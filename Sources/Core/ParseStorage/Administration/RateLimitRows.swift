@@ -5,7 +5,7 @@ import Postgres
 public struct CountedRequests: Sendable {
     let key: String
     let amount: Int
-    /// The duration of a count, in milliseconds.
+    /// The duration of the rate-limit window in milliseconds.
     let window: Int
 
     public init(key: String, amount: Int, window: Int) {
@@ -82,7 +82,8 @@ public struct RequestRows: Sendable {
         return (0..<rows.rowCount).map { (Int(rows.int($0, 0) ?? 0), Int(max(0, rows.int($0, 1) ?? 0))) }
     }
 
-    /// Removes expired counts. If more than `most` are left, also removes the smallest until half of `most` remain.
+    /// Removes expired counts. If more than `most` are left, also removes the smallest counts until half of `most`
+    /// remain.
     public func sweepCounts(most: Int) async throws {
         try await store.client.exclusively { session in
             let over = Statement(
@@ -112,7 +113,7 @@ extension RequestRows {
     ///   - objectId: The id of the new row.
     ///   - end: The time at which the request id expires.
     /// - Returns: False if the request id is already recorded.
-    /// - Throws: `ParseError` 107 if the id contains a NUL character, or another one if the database fails.
+    /// - Throws: `ParseError` 107 if the id contains a NUL character, or another `ParseError` if the database fails.
     public func claim(requestId id: String, objectId: String, until end: ParseDate, now: ParseDate) async throws -> Bool
     {
         do {

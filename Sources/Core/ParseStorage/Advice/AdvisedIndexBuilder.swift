@@ -19,7 +19,8 @@ public struct AdvisedIndexBuilder: Sendable {
         (self.mostPerClass, self.logger) = (mostPerClass, logger)
     }
 
-    /// Runs about every ten minutes until the task is cancelled.
+    /// Builds advised indexes about every ten minutes until the task is cancelled. Does nothing behind a transaction
+    /// pooler whose database server is unknown.
     public func run() async {
         // A build needs a session for up to hours, which a transaction pooler doesn't provide.
         guard configuration.hasSessions else { return }
@@ -27,7 +28,8 @@ public struct AdvisedIndexBuilder: Sendable {
         while (try? await Task.sleep(for: .seconds(Int.random(in: 500...700)))) != nil { await turn() }
     }
 
-    /// Drops incomplete indexes and builds the most useful one. Returns its name, or nil if none was built.
+    /// Drops incomplete indexes and builds the most useful one. Returns the name of the new index, or nil if none was
+    /// built.
     @discardableResult
     public func turn() async -> String? {
         do {

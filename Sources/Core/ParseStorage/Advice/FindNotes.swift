@@ -5,12 +5,13 @@ import Tasks
 /// Slow finds and counts of this process by query shape, collected until they are written to the shared table.
 ///
 /// If there are too many shapes, the one with the least total time is evicted. Each sender counts only up to a limit,
-/// so that no single sender decides which indexes are advised and built.
+/// which keeps any single sender from deciding which indexes are advised and built.
 public final class FindNotes: Sendable {
     package struct Figures: Sendable, Equatable {
         package var calls = 0
-        /// The total time in milliseconds. `longest` has the same unit.
+        /// The total time in milliseconds.
         package var total = 0.0
+        /// The longest time in milliseconds.
         var longest = 0.0
         /// The number of statements that PostgreSQL stopped for taking too long.
         var timeouts = 0
@@ -25,7 +26,7 @@ public final class FindNotes: Sendable {
     }
 
     package static let capacity = 500
-    /// The limit per sender between two writes, which are about a minute apart.
+    /// The limit per sender between two writes to the shared table, which are about a minute apart.
     package static let mostOfSender = (calls: 100, milliseconds: 20_000.0)
     package static let mostSenders = 1000
 

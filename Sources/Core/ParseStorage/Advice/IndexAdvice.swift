@@ -4,11 +4,11 @@ public import JSON
 public struct IndexAdvice: Sendable {
     struct Question: Sendable {
         let note: NoteTable.Note
-        /// The share of the work that remains with the index, or nil without statistics.
+        /// The share of the work that remains with the index, or nil if the table has no statistics.
         let rest: Double?
 
         private var latest: FindNotes.Figures { note.today.calls > 0 ? note.today : note.month }
-        /// The estimated mean with the index, in milliseconds.
+        /// The estimated mean with the index, in milliseconds, or nil if the table has no statistics.
         var meanAfter: Double? { rest.map { max(1, latest.mean * $0) } }
 
         /// A description such as `Track by plays: 412 times today, 290 ms`.

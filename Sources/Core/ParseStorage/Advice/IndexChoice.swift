@@ -5,7 +5,6 @@ import Postgres
 struct IndexChoice {
     let facts: DatabaseFacts
 
-    /// The maximum number of equality columns in an index.
     private static let mostEqual = 2
     /// The work, in rows, below which a query is fast enough without an index.
     private static let littleWork = 20_000.0
@@ -29,7 +28,8 @@ struct IndexChoice {
         return best?.candidate
     }
 
-    /// The share of a query's work that remains with an index, or nil without statistics.
+    /// Returns the share of a query's work that remains with an index, or nil if the table has no statistics or the
+    /// index doesn't help.
     func rest(of shape: QueryShape, with candidate: IndexCandidate) -> Double? {
         guard let stored = facts.tables[shape.table], stored.estimatedRows != nil else { return nil }
         let estimate = IndexEstimate(shape, stored, facts)

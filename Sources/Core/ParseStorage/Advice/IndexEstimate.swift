@@ -31,7 +31,7 @@ struct IndexEstimate {
         shape.order == nil && shape.isLimited ? min(rows, Self.usualLimit / share(except: [])) : rows
     }
 
-    /// The work with an index, or nil if the index doesn't help.
+    /// Returns the work with an index, or nil if the index doesn't help.
     func work(with index: IndexCandidate) -> Double? {
         if let column = shape.distinct {
             let values = distinct(column)
@@ -65,7 +65,7 @@ struct IndexEstimate {
         return read * Self.costOfJump
     }
 
-    /// The estimated number of distinct values of a column.
+    /// Returns the estimated number of distinct values of a column.
     func distinct(_ column: Name) -> Double {
         guard let value = values[column] else { return max(1, rows / 1000) }
         return max(1, value >= 0 ? value : -value * rows)

@@ -11,7 +11,6 @@ package struct NoteTable: Sendable {
     package init(client: PostgresClient) { self.client = client }
 
     private static let days = 30
-    /// The maximum number of shapes per day.
     private static let mostShapes = 1000
 
     private static let definition = """

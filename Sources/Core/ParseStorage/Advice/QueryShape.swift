@@ -11,7 +11,7 @@ package struct QueryShape: Hashable, Sendable {
     var ranges: [Name] = []
     /// Text columns compared by prefix, sorted.
     var prefixes: [Name] = []
-    /// The first sort column.
+    /// The first sort column, or nil if the query isn't sorted by a column.
     var order: Name?
     var isDescending = false
     var distinct: Name?
@@ -20,7 +20,6 @@ package struct QueryShape: Hashable, Sendable {
     /// Whether the query has conditions or a sort order that an index on plain columns can't serve.
     var hasOther = false
 
-    /// The maximum number of columns per kind of condition.
     private static let mostColumns = 6
 
     package init(table: Name, distinct: Name? = nil) { (self.table, self.distinct) = (table, distinct) }

@@ -1,13 +1,13 @@
 import Postgres
 
-/// Drops an advised index that can't store a value, such as a long text, and repeats the change. Advice must never
-/// cause a rejected write.
+/// Drops an index built by `indexAdvice` that can't store a value, such as a long text, and repeats the change. Index
+/// advice must never cause a rejected write.
 struct RefusingIndexes {
     let store: ObjectStore
 
     private static let mostRefusals = 8
 
-    /// Runs a change, and repeats it after dropping an index that rejected a value.
+    /// Runs a change, and repeats it after dropping an advised index that rejected a value.
     func removing<R>(_ change: () async throws -> R) async throws -> R {
         for _ in 0..<Self.mostRefusals {
             do {
@@ -20,7 +20,7 @@ struct RefusingIndexes {
         return try await change()
     }
 
-    /// The advised index that rejected a value as too long, or nil for any other failure.
+    /// Returns the advised index that rejected a value as too long, or nil for any other failure.
     static func refusing(_ error: PostgresError) -> String? {
         guard error.sqlState == "54000", let index = error.constraint, index.hasPrefix(IndexCandidate.prefix) else {
             return nil
@@ -28,7 +28,8 @@ struct RefusingIndexes {
         return index
     }
 
-    /// Drops an index and records it, so that clients can't trigger one table scan after the other by rebuilding it.
+    /// Drops an index and records it as refused. Otherwise clients could trigger one table scan after the other by
+    /// having it rebuilt.
     func drop(_ index: String) async throws {
         store.logger.warning(
             "advised index dropped: a value is too long for it", metadata: ["index": "\(index)"])

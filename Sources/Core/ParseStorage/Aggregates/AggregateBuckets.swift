@@ -43,7 +43,6 @@ extension AggregateCompiler {
         return borders
     }
 
-    /// Checks that the default bucket is outside all ranges.
     private static func check(default value: JSONValue, _ borders: [JSONValue]) throws(ParseError) {
         guard !isComputed(value) else {
             throw ParseError(ParseError.invalidQuery, "$bucket: default must be a constant")
@@ -58,7 +57,7 @@ extension AggregateCompiler {
         }
     }
 
-    /// A number below, at or above 0 for two numbers, texts or dates, or nil for other values and mixed types.
+    /// Compares two numbers, texts or dates. Returns -1, 0 or 1, or nil for other values and mixed types.
     private static func order(of one: JSONValue, _ other: JSONValue) -> Int? {
         func compared<Value: Comparable>(_ one: Value, _ other: Value) -> Int { one < other ? -1 : one > other ? 1 : 0 }
         if let one = one.numberValue, let other = other.numberValue { return compared(one, other) }

@@ -4,8 +4,8 @@ import Postgres
 
 /// Compiles an aggregation pipeline into one statement, in which each stage queries the previous one.
 ///
-/// The first stages read the rows of the class for as long as possible, the others jsonb documents in Parse's JSON
-/// format. Stages can have any order and number.
+/// As many of the first stages as possible read the rows of the class. The others read jsonb documents in Parse's JSON
+/// format.
 struct AggregateCompiler {
     let schemas: SchemaSnapshot
     /// The class of the current pipeline. Inside a `$lookup` it is the class that is joined.
@@ -105,7 +105,7 @@ struct AggregateCompiler {
         return parts.isEmpty ? "'{}'::jsonb" : "(\(parts.joined(separator: " || ")))"
     }
 
-    /// A column as jsonb, or NULL if the column is NULL.
+    /// Returns a column as jsonb, or NULL if the column is NULL.
     static func value(_ column: String, _ type: FieldType) -> String {
         switch type {
         // Numbers that JSON can't represent become null, as in all other responses.

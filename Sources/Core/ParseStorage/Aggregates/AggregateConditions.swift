@@ -18,7 +18,7 @@ extension AggregateCompiler {
         }
     }
 
-    /// The operator of an expression such as `{"$eq": […]}` and its operand, or nil for other values.
+    /// Returns the operator of an expression such as `{"$eq": […]}` and its operand, or nil for other values.
     static func `operator`(in value: JSONValue) -> (name: Name, operand: JSONValue)? {
         guard let object = value.objectValue, object.count == 1, let (name, operand) = object.elements.first,
             name.hasPrefix("$")
@@ -66,7 +66,6 @@ extension AggregateCompiler {
         case number, text, boolean, date
     }
 
-    /// The type of a constant or column, or nil if it is known only at run time.
     private static func kind(_ value: JSONValue, _ document: AggregateDocument) -> Kind? {
         if let column = column(value, document) {
             return switch column.type {
@@ -86,7 +85,7 @@ extension AggregateCompiler {
         }
     }
 
-    /// Converts a constant text that is an ISO date to a date, since it is compared with one.
+    /// Converts a constant text that is an ISO date to a date, for a comparison with a date.
     static func dated(_ value: JSONValue) -> JSONValue {
         value.stringValue.flatMap(ParseDate.init(iso:))?.json ?? value
     }
@@ -134,7 +133,8 @@ extension AggregateCompiler {
         }
     }
 
-    /// The equality of a text column or stored pointer with a value, or nil for other fields.
+    /// Returns conditions that select the rows whose text column or stored pointer equals a value, or nil for other
+    /// fields.
     private mutating func indexed(_ field: JSONValue, _ other: JSONValue, _ document: AggregateDocument)
         throws(ParseError) -> [String]?
     {

@@ -40,7 +40,6 @@ extension AggregateCompiler {
         }
     }
 
-    /// Compiles the members of an operator, all of which are required.
     private mutating func arguments(
         of operand: JSONValue, _ name: String, _ wanted: [Name], _ document: AggregateDocument
     ) throws(ParseError) -> [String] {

@@ -74,7 +74,7 @@ extension AggregateCompiler {
         return SQL.literal(unit)
     }
 
-    /// The first day of the week, from 1 (Monday) to 7 as in ISO 8601.
+    /// Returns the first day of the week, from 1 (Monday) to 7 (Sunday, the default).
     private func firstDay(of members: JSONObject, _ name: String) throws(ParseError) -> Int {
         let given = try Self.text("startOfWeek", of: members, name)?.lowercased() ?? "sunday"
         guard let day = Self.days.firstIndex(where: { $0 == given || $0.prefix(3) == given }) else {
@@ -83,7 +83,6 @@ extension AggregateCompiler {
         return day + 1
     }
 
-    /// The regular expressions of the format specifiers of `$dateFromString`.
     private static let patterns: [Character: String] = [
         "Y": "([0-9]{4})", "m": "([0-9]{1,2})", "d": "([0-9]{1,2})", "H": "([0-9]{1,2})", "M": "([0-9]{1,2})",
         "S": "([0-9]{1,2})", "L": "([0-9]{1,3})", "z": "(Z|[+-][0-9]{2}:?[0-9]{2})", "j": "([0-9]{1,3})",

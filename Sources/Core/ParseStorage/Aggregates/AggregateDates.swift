@@ -119,7 +119,7 @@ extension AggregateCompiler {
         }
     }
 
-    /// Reads a zone name or an offset such as `+05:30`. Nil means UTC. Throws 102 for other values.
+    /// Reads a zone name or an offset such as `+05:30`. Returns UTC if `given` is nil. Throws 102 for other values.
     mutating func zone(_ given: JSONValue?) throws(ParseError) -> Zone {
         let zone = given ?? "UTC"
         let unknown = ParseError(

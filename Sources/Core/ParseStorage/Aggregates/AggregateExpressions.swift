@@ -72,7 +72,7 @@ extension AggregateCompiler {
         FilterCompiler.bytes(value).map { builder.bind(json: $0) } ?? "NULL::jsonb"
     }
 
-    /// The dates whose parts a group's `_id` object uses.
+    /// Returns the dates whose parts a group's `_id` object uses.
     mutating func dates(of id: JSONValue, _ document: AggregateDocument) throws(ParseError) -> [String] {
         var dates: [String] = []
         for (_, member) in id.objectValue ?? [:] {
@@ -135,7 +135,7 @@ extension AggregateCompiler {
         return (operand.arrayValue ?? [operand]).allSatisfy { isNumeric($0, document) }
     }
 
-    /// `$add` and `$subtract` of values that may be dates. Numbers count in milliseconds.
+    /// Compiles `$add` and `$subtract` of values that may be dates. Numbers count in milliseconds.
     private mutating func dateArithmetic(_ name: String, _ operands: [JSONValue], _ document: AggregateDocument)
         throws(ParseError) -> String
     {
@@ -146,7 +146,7 @@ extension AggregateCompiler {
         return "roost_minus(\(arguments[0]), \(arguments[1]))"
     }
 
-    /// `$cond`, with a list or named members.
+    /// Compiles `$cond`, whose operands are a list or named members.
     private mutating func choice(_ operand: JSONValue, _ document: AggregateDocument) throws(ParseError) -> String {
         var parts = operand.arrayValue ?? []
         if operand.arrayValue == nil {

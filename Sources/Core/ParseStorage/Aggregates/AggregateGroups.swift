@@ -83,7 +83,6 @@ extension AggregateCompiler {
         return try accumulation(name, value, document)
     }
 
-    /// The operand of an accumulator, which may be a list with one element.
     private func unary(_ operand: JSONValue, _ name: Name) throws(ParseError) -> JSONValue {
         guard let list = operand.arrayValue else { return operand }
         guard list.count == 1 else {

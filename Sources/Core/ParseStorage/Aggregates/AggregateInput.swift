@@ -22,7 +22,7 @@ enum AggregateInput {
         self = .rows(schema, query: "SELECT * FROM \(SQLBuilder.quote(schema.name))")
     }
 
-    /// The rows of a class for a `$lookup`, without session tokens and second factors.
+    /// Creates the input of a `$lookup`: the rows of a class, without session tokens and second factors.
     init(lookedUp schema: ClassSchema) {
         self.init(of: schema)
         switch schema.name {
@@ -94,7 +94,7 @@ enum AggregateInput {
         }
     }
 
-    /// Replaces the query.
+    /// Returns the same kind of input with a different query.
     func replaced(by query: String) -> AggregateInput {
         switch self {
         case .rows(let schema, _): .rows(schema, query: query)

@@ -4,7 +4,7 @@ import Postgres
 
 /// Resolves the names of fields and variables in pipelines.
 extension AggregateCompiler {
-    /// Validates every step of a dotted field name. Throws 105.
+    /// Validates every step of a dotted field name, and returns the name. Throws 105 if a step is invalid.
     static func checked(_ name: String) throws(ParseError) -> String {
         let steps = name.split(separator: ".", omittingEmptySubsequences: false).map(String.init)
         func isField(_ step: String) -> Bool { Names.isIdentifier(String(step.drop { $0 == "_" })) }
@@ -80,13 +80,13 @@ extension AggregateCompiler {
         return (column.name, target)
     }
 
-    /// The column that a value such as `$price` reads as a whole, or nil if it isn't read from rows.
+    /// Returns the column that a value such as `$price` reads as a whole, or nil if it isn't read from rows.
     static func column(_ value: JSONValue, _ document: AggregateDocument) -> (name: String, type: FieldType)? {
         guard let text = value.stringValue, text.hasPrefix("$") else { return nil }
         return column(named: String(text.dropFirst()), document)
     }
 
-    /// The column that a field name denotes as a whole, or nil if it isn't read from rows.
+    /// Returns the column that a field name denotes as a whole, or nil if it isn't read from rows.
     static func column(named name: String, _ document: AggregateDocument) -> (name: String, type: FieldType)? {
         guard case .row(let schema) = document else { return nil }
         return column(of: SystemClass.field(queriedAs: name), schema)
@@ -117,7 +117,7 @@ extension AggregateCompiler {
         return try rest.map { rest throws(ParseError) in try field(rest, .json(value)) } ?? value
     }
 
-    /// Checks the name of a variable that a pipeline defines. Throws 102.
+    /// Checks the name of a variable that a pipeline defines. Throws 102 if the name is invalid.
     static func checkVariable(_ name: Name) throws(ParseError) {
         guard let first = name.utf8.first, (UInt8(ascii: "a")...UInt8(ascii: "z")).contains(first),
             Names.isIdentifier(name.text)

@@ -64,7 +64,6 @@ enum AggregateOperators {
         return "COALESCE(\(result), 'null')"
     }
 
-    /// Compiles an operator that returns a list element, or returns nil for other operators.
     private static func element(_ name: String, _ arguments: [String]) -> String? {
         switch (name, arguments.count) {
         case ("$arrayElemAt", 2): "roost_element(\(arguments[0]), \(arguments[1]))"
@@ -74,7 +73,6 @@ enum AggregateOperators {
         }
     }
 
-    /// Compiles an operator on values of any type, or returns nil for other operators.
     private static func other(_ name: String, _ arguments: [String]) -> String? {
         switch (name, arguments.count) {
         case ("$in", 2):

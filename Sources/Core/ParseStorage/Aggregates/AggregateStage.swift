@@ -11,7 +11,7 @@ public struct AggregateStage: Sendable {
         self.operand = operand
     }
 
-    /// Parses a list of objects with one key each. Throws 102.
+    /// Parses a list of objects with one key each. Throws 102 for other elements.
     public static func list(_ list: [JSONValue]) throws(ParseError) -> [AggregateStage] {
         var stages: [AggregateStage] = []
         for element in list {

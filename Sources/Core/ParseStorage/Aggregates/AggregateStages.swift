@@ -92,7 +92,7 @@ extension AggregateCompiler {
         return builder.bind(.int(count))
     }
 
-    /// `$project`, which includes, excludes or computes fields.
+    /// Compiles `$project`, which includes, excludes or computes fields.
     private mutating func projection(_ operand: JSONValue) throws(ParseError) -> String {
         guard let given = operand.objectValue, !given.isEmpty else { throw Self.malformed("$project") }
         let object = Self.flattened(given)
@@ -128,14 +128,12 @@ extension AggregateCompiler {
         return computed.isEmpty ? kept : try additions(.object(computed), to: kept)
     }
 
-    /// Whether a value of a `$project` includes or excludes a field.
     private static func isSwitch(_ value: JSONValue) -> Bool { value.numberValue != nil || value.boolValue != nil }
 
     private static func hasSwitch(_ object: JSONObject) -> Bool {
         object.values.contains { isSwitch($0) || plainObject($0).map(hasSwitch) ?? false }
     }
 
-    /// Returns an object of fields, or nil for an operator or a typed value.
     private static func plainObject(_ value: JSONValue) -> JSONObject? {
         guard let object = value.objectValue, !object.isEmpty, object["__type"] == nil,
             !object.keys.contains(where: { $0.hasPrefix("$") })
@@ -198,8 +196,8 @@ extension AggregateCompiler {
         return terms.joined(separator: ", ")
     }
 
-    /// The sort keys: the column itself if SQL sorts it as MongoDB does, or the type followed by the value. Missing
-    /// values and null rank equally.
+    /// Returns the sort keys: the column itself if SQL sorts it as MongoDB does, or the type followed by the value.
+    /// Missing values and null rank equally.
     private mutating func sortKeys(_ field: String, _ document: AggregateDocument) throws(ParseError) -> [String] {
         if let column = Self.column(named: field, document), Self.keepsOrder(column.type) { return [column.name] }
         let value = "NULLIF(\(try self.field(field, document)), 'null')"

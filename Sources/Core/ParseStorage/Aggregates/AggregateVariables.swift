@@ -4,7 +4,7 @@ import Postgres
 
 /// Compiles operators that define variables or select among expressions.
 extension AggregateCompiler {
-    /// Compiles such an operator. Returns nil for other operators.
+    /// Compiles an operator that defines variables or selects among expressions. Returns nil for other operators.
     mutating func scope(_ name: String, _ operand: JSONValue, _ document: AggregateDocument) throws(ParseError)
         -> String?
     {
@@ -18,7 +18,7 @@ extension AggregateCompiler {
         }
     }
 
-    /// The value of a predefined variable, or nil for other names.
+    /// Returns the SQL of a predefined variable, or nil for other names.
     mutating func systemVariable(_ name: String) -> String? {
         switch name {
         case "NOW": literal(ParseDate(milliseconds: now).json)
@@ -27,7 +27,7 @@ extension AggregateCompiler {
         }
     }
 
-    /// `$map`: the result of an expression for each element, or null without a list.
+    /// Compiles `$map`: the result of an expression for each element, or null without a list.
     private mutating func map(_ operand: JSONValue, _ document: AggregateDocument) throws(ParseError) -> String {
         let members = try Self.members(of: operand, "$map", ["input", "as", "in"])
         guard let input = members["input"], let result = members["in"] else { throw Self.malformed("$map") }
@@ -37,7 +37,7 @@ extension AggregateCompiler {
         }
     }
 
-    /// `$filter`: the elements that meet a condition, or null without a list.
+    /// Compiles `$filter`: the elements that meet a condition, or null without a list.
     private mutating func filter(_ operand: JSONValue, _ document: AggregateDocument) throws(ParseError) -> String {
         let name = "$filter"
         let members = try Self.members(of: operand, name, ["input", "as", "cond", "limit"])
@@ -74,7 +74,8 @@ extension AggregateCompiler {
             + "END FROM (SELECT roost_list(\(list), '\(name)', true) AS \(all) OFFSET 0) AS _list)"
     }
 
-    /// `$reduce`: the result of applying an expression to each element and the previous result, or null without a list.
+    /// Compiles `$reduce`: the result of applying an expression to each element and the previous result, or null
+    /// without a list.
     private mutating func reduce(_ operand: JSONValue, _ document: AggregateDocument) throws(ParseError) -> String {
         let members = try Self.members(of: operand, "$reduce", ["input", "initialValue", "in"])
         guard let input = members["input"], let first = members["initialValue"], let result = members["in"] else {
@@ -96,7 +97,7 @@ extension AggregateCompiler {
             + "LIMIT 1) END FROM (SELECT roost_list(\(list), '$reduce', true) || '[]'::jsonb AS \(all) OFFSET 0) AS _list)"
     }
 
-    /// `$let`: an expression with variables, each computed once.
+    /// Compiles `$let`: an expression with variables, each computed once.
     private mutating func bound(_ operand: JSONValue, _ document: AggregateDocument) throws(ParseError) -> String {
         let members = try Self.members(of: operand, "$let", ["vars", "in"])
         guard let given = members["vars"]?.objectValue, let result = members["in"] else { throw Self.malformed("$let") }
@@ -116,7 +117,7 @@ extension AggregateCompiler {
         return "(SELECT \(value) FROM (SELECT \(columns.joined(separator: ", ")) OFFSET 0) AS _let)"
     }
 
-    /// `$switch`: the expression of the first condition that is true.
+    /// Compiles `$switch`: the expression of the first condition that is true.
     private mutating func branches(_ operand: JSONValue, _ document: AggregateDocument) throws(ParseError) -> String {
         let name = "$switch"
         let members = try Self.members(of: operand, name, ["branches", "default"])

@@ -6,12 +6,12 @@ package struct DistinctValues {
     /// The alternative of jumping along an index from one value to the next, which takes time per value instead of per
     /// row.
     package struct Jump {
-        /// Selects a row if a suitable index exists and the field has few values.
+        /// The query that returns a row if a suitable index exists and the field has few values.
         package let question: Statement
         package let statement: Statement
     }
 
-    /// Lists the values by reading all rows.
+    /// The statement that lists the values by reading all rows.
     package let statement: Statement
     /// The alternative along an index, or nil if no index can help.
     package private(set) var jump: Jump?
@@ -19,7 +19,8 @@ package struct DistinctValues {
     /// The number of distinct values from which jumps are not used.
     static let mostJumps = 1000.0
 
-    /// Returns nil if the field has no values to list. Throws `ParseError` for invalid conditions.
+    /// Returns nil if the class has no such field, or if values of its type can't be listed. Throws `ParseError` for
+    /// invalid conditions.
     package init?(of field: String, _ schema: ClassSchema, _ filter: Filter, _ snapshot: SchemaSnapshot)
         throws(ParseError)
     {

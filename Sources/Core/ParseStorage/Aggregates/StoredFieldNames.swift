@@ -6,7 +6,7 @@ enum StoredFieldNames {
     private static let prefix = "_p_"
     private static let groups: Set<Name> = ["$or", "$and", "$nor"]
 
-    /// The field path for a stored pointer such as `_p_author`, or nil for other paths.
+    /// Returns the field path for a stored pointer such as `_p_author`, or nil for other paths.
     static func pointerField(_ steps: [String]) -> [String]? {
         guard let last = steps.last, last.utf8.starts(with: prefix.utf8), last.utf8.count > prefix.utf8.count else {
             return nil
@@ -17,7 +17,7 @@ enum StoredFieldNames {
     /// Translates a condition to the class's field names: `_p_author` becomes `author`, and its text `Person$id` a
     /// pointer.
     ///
-    /// - Throws: 102 for operators that would compare only part of such a text.
+    /// - Throws: 102 for operators that would compare only part of the text.
     static func condition(_ object: JSONObject) throws(ParseError) -> JSONObject {
         var condition: JSONObject = [:]
         for (key, value) in object {
@@ -51,7 +51,6 @@ enum StoredFieldNames {
 
     private static let comparisons: Set<Name> = ["$eq", "$ne", "$in", "$nin", "$all"]
 
-    /// Converts the values that a stored pointer is compared with from `Person$id` to pointers.
     private static func comparison(_ value: JSONValue, _ key: String) throws(ParseError) -> JSONValue {
         guard case .object(let object) = value else { return pointers(in: value) }
         var comparison = object

@@ -53,7 +53,7 @@ public struct AuditEntry: Sendable {
 
 /// A search of the audit log.
 public struct AuditQuery: Sendable {
-    /// Finds only entries with smaller numbers.
+    /// The entry number below which entries are returned, or nil to begin with the newest.
     public var before: Int?
     public var operatorName: String?
     public var className: String?
@@ -61,9 +61,9 @@ public struct AuditQuery: Sendable {
     public var objectId: String?
     /// The HTTP method of the call.
     public var method: String?
-    /// Inclusive.
+    /// The earliest time of an entry, inclusive.
     public var from: ParseDate?
-    /// Exclusive.
+    /// The end of the searched period, exclusive.
     public var until: ParseDate?
     public var limit = 100
 
@@ -179,7 +179,7 @@ public struct AuditRows: Sendable {
     public func answer(_ query: JSONObject) async throws -> JSONObject {
         var wanted = AuditQuery()
         wanted.before = query["before"]?.numberValue.flatMap { Int(exactly: $0) }
-        // JSON numbers are accepted too, because a name can consist of digits.
+        // JSON numbers are also accepted, because a name can consist of digits.
         func text(_ name: Name) -> String? { query[name].map { $0.stringValue ?? $0.text } }
         wanted.operatorName = text("operator")
         wanted.className = text("className")

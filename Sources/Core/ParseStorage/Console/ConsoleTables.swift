@@ -8,7 +8,8 @@ public final class ConsoleTables: Sendable {
 
     public init(client: PostgresClient) { self.client = client }
 
-    /// Creates missing tables and adds columns that earlier versions lack. Runs once per process.
+    /// Creates missing tables and adds columns that earlier versions lack. Does nothing after the first success in a
+    /// process.
     ///
     /// - Throws: `PostgresError`.
     public func prepare() async throws {

@@ -5,7 +5,7 @@ public struct StoredOperator: Sendable {
     public let id: String
     /// The sign-in name.
     public let name: String
-    /// One of owner, developer, editor and viewer.
+    /// The role: owner, developer, editor or viewer.
     public let role: String
     /// The password hash.
     public let hash: String
@@ -22,10 +22,10 @@ public struct OperatorRows: Sendable {
         return try await store.query("SELECT EXISTS (SELECT FROM \"_roost_operator\")").bool(0, 0) != true
     }
 
-    /// Returns the operator with this name, or nil if none may sign in with it.
+    /// Returns the operator with this name, or nil if no operator may sign in with it.
     ///
     /// Earlier versions could limit operators to some classes. An operator whose row still has such limits can't sign
-    /// in, since they are no longer enforced.
+    /// in, because Roost no longer enforces them.
     public func find(name: String) async throws -> StoredOperator? {
         try await list(
             "WHERE \"name\" = $1 AND to_jsonb(\"_roost_operator\") ->> 'limits' IS NULL", [.text(name)]

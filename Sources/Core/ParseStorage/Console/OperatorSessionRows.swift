@@ -14,7 +14,7 @@ public struct StoredOperatorSession: Sendable {
     public let hasFactor: Bool
     /// Whether the operator has confirmed their identity within the last ``OperatorSessionRows/confirmation`` minutes.
     public let isConfirmed: Bool
-    /// The hash of the password used to sign in, or nil for other ways.
+    /// The hash of the password used to sign in, or nil for a sign-in with a key or ticket.
     public let proof: String?
 
     public init(
@@ -145,8 +145,8 @@ public struct OperatorSessionRows: Sendable {
 
     /// Counts objects that a session deletes.
     ///
-    /// - Returns: True if the session's last confirmation is still valid, or it has deleted at most `most` objects
-    ///   since.
+    /// - Returns: False, without counting, if the session's last confirmation has expired and it would exceed `most`
+    ///   deletions since then.
     public func mayDelete(_ objects: Int, most: Int, token: [UInt8]) async throws -> Bool {
         try await store.query(
             Statement(
@@ -157,7 +157,7 @@ public struct OperatorSessionRows: Sendable {
         ).affectedRows > 0
     }
 
-    /// A session's public id, which only serves to end the session.
+    /// The SQL of a session's public id, which only serves to end the session.
     private static let id = "substr(encode(sha256(\"token\"), 'hex'), 1, 32)"
     private static let isOwn = "(\"operator\" IS NOT DISTINCT FROM $1 AND \"name\" = $2)"
 

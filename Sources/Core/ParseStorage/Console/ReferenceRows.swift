@@ -22,7 +22,7 @@ public struct ReferenceRows: Sendable {
     /// - Parameters:
     ///   - most: The maximum number of objects to count.
     ///   - time: The time limit, or nil to use PostgreSQL's estimate without counting.
-    /// - Returns: Nil if the field doesn't exist or points to another class.
+    /// - Returns: The count, or nil if the field doesn't exist or points to another class.
     public func references(
         to target: Pointer, by field: String, of className: String, most: Int, within time: Duration?
     ) async throws -> Reference? {
@@ -54,7 +54,7 @@ public struct ReferenceRows: Sendable {
         }
     }
 
-    /// Returns nil if the statement times out.
+    /// Runs a statement that counts rows. Returns nil if it times out.
     private func counted(_ statement: Statement, _ time: Duration) async throws -> Int? {
         do {
             return try await store.client.slowQuery(statement, timeLimit: time).int(0, 0).map { Int($0) }

@@ -9,7 +9,7 @@ struct Shortening: Sendable {
     /// Fields that are never shortened, for example because an access rule needs them.
     var whole: Set<Name> = []
 
-    /// The maximum limit, in bytes.
+    /// The maximum value of `most`, in bytes.
     private static let greatest = 1 << 20
 
     init(most: Int, whole: Set<Name> = []) {
@@ -17,7 +17,7 @@ struct Shortening: Sendable {
         self.whole = whole
     }
 
-    /// The SQL that replaces a column, as jsonb, or nil for a column that is read whole.
+    /// Returns the SQL that replaces a column, as jsonb, or nil for a column that is read whole.
     func expression(_ name: Name, _ type: FieldType) -> String? {
         guard !whole.contains(name), SystemClass.commonFields[name] == nil else { return nil }
         let column = SQLBuilder.quote(name.text)

@@ -8,7 +8,6 @@ public struct TrashRows: Sendable {
     let store: ObjectStore
 
     public struct Entry: Sendable {
-        /// The entry's id.
         public let id: String
         public let className: String
         public let objectId: String
@@ -84,7 +83,7 @@ public struct TrashRows: Sendable {
         return try await entries("\(conditions.joined(separator: " AND ")) \(order)", builder.parameters)
     }
 
-    /// Returns an entry of the trash, or nil if it doesn't exist. A transaction also locks it.
+    /// Returns an entry of the trash, or nil if it doesn't exist. Within a transaction, the entry is also locked.
     public func entry(_ id: String) async throws -> Entry? {
         guard let number = Int64(id) else { return nil }
         return try await entries("\"_id\" = $1\(store.isInTransaction ? " FOR UPDATE" : "")", [.int(number)]).first
@@ -186,8 +185,8 @@ public struct TrashRows: Sendable {
     ///   - without: Fields whose values are left out.
     ///   - wants: The parts of the change to return.
     /// - Returns: The object if `wants` isn't empty, and the fields with values that couldn't be restored.
-    /// - Throws: 103 if the class doesn't exist any more, or 137, 202, 203 or 208 if the id or another unique value is
-    ///   in use.
+    /// - Throws: 101 if the entry no longer exists, 103 if the class no longer exists, or 137, 202, 203 or 208 if the
+    ///   id or another unique value is in use.
     public func restore(
         _ entry: Entry, without: Set<String> = [], wants: ObjectStore.ChangeWants = []
     ) async throws -> (change: ObjectStore.ChangedObject?, dropped: [String]) {

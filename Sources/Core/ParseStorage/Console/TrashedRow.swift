@@ -13,10 +13,9 @@ struct TrashedRow {
         }
     }
 
-    /// All columns except the change number.
     private static let whole = "to_jsonb(_gone) - '_number'"
 
-    /// Numbers are stored as texts, because PostgreSQL's jsonb has no negative zero.
+    /// The SQL of the row as jsonb. Numbers are stored as texts, because jsonb has no negative zero.
     var content: String {
         let numbers = columns { $0 == .number }
         guard !numbers.isEmpty else { return Self.whole }
@@ -25,7 +24,7 @@ struct TrashedRow {
         return "\(Self.whole) || jsonb_object(ARRAY[\(names)]::text[], ARRAY[\(values)]::text[])"
     }
 
-    /// The names of columns that contain JSON null, as opposed to SQL NULL.
+    /// Returns the SQL for the names of columns that contain JSON null, as opposed to SQL NULL.
     func nulls(_ builder: inout SQLBuilder) -> String {
         let columns = columns { TableLayout.columnType($0) == "jsonb" }
         guard !columns.isEmpty else { return "NULL::text[]" }
@@ -35,8 +34,8 @@ struct TrashedRow {
             "ARRAY(SELECT _name FROM unnest(\(names), ARRAY[\(values)]) AS _column(_name, _type) WHERE _type = 'null')"
     }
 
-    /// A NULL row of a table. With `NULL::table` PostgreSQL wouldn't notice that the table was recreated, and would
-    /// reuse the old plan of a prepared statement.
+    /// Returns the SQL of a NULL row of a table. With `NULL::table` PostgreSQL wouldn't notice that the table was
+    /// recreated, and would reuse the old plan of a prepared statement.
     static func none(of table: String) -> String { "(SELECT _none FROM \(table) AS _none LIMIT 0)" }
 
     /// The jsonb columns, and the JSON type that each should have.
@@ -49,7 +48,7 @@ struct TrashedRow {
         schema.fields.compactMap { name, field in field.type.isRelation ? name : nil }
     }
 
-    /// The members of the relations that the object owns.
+    /// Returns the SQL for the members of the relations that the object owns.
     ///
     /// - Parameter id: The object's id as SQL. It must not be a column, because Citus can't run a subquery per changed
     ///   row.
@@ -68,7 +67,7 @@ struct TrashedRow {
             """
     }
 
-    /// The names of fields that the trashed object has and the class no longer has.
+    /// Returns the SQL for the names of fields that the trashed object has and the class no longer has.
     func lost(_ builder: inout SQLBuilder) -> String {
         let (table, relations) = (
             builder.bind(.text(SQLBuilder.quote(schema.name))), builder.bind(.textArray(relationFields.texts))
@@ -82,7 +81,7 @@ struct TrashedRow {
             """
     }
 
-    /// Statement parts that restore the members of the relations.
+    /// Returns the parts of a statement that restore the members of the relations.
     func restoredRelations(_ builder: inout SQLBuilder) -> [String] {
         var parts: [String] = []
         for (index, field) in relationFields.enumerated() {

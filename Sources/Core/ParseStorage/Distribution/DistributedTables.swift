@@ -35,8 +35,8 @@ struct DistributedTables {
 
     private var name: PostgresParameter { .text(SQL.identifier(schema.name)) }
 
-    /// The columns of a new table. The primary key includes the distribution column, since each shard checks uniqueness
-    /// only within itself.
+    /// Returns the columns of a new table. The primary key includes the distribution column, since each shard checks
+    /// uniqueness only within itself.
     static func columns(of schema: ClassSchema) -> [String] {
         let columns = TableLayout.columnDefinitions(of: schema)
         guard let field = schema.placingField else { return columns }
@@ -45,12 +45,12 @@ struct DistributedTables {
             + ["PRIMARY KEY (\"objectId\", \(SQL.identifier(field.text)))"]
     }
 
-    /// The type of ids in a join table. Citus colocates only columns of the same type.
+    /// Returns the type of ids in a join table. Citus colocates only columns of the same type.
     static func idType(of schema: ClassSchema) -> String { schema.distributedBy == nil ? "varchar(120)" : "text" }
 }
 
 extension Distribution {
-    /// Lists distributed and replicated tables with their distribution columns, sorted by name.
+    /// The query for distributed and replicated tables with their distribution columns, sorted by name.
     private static let listing = """
         SELECT c.relname::text, column_to_column_name(p.logicalrelid, p.partkey) FROM pg_dist_partition p \
         JOIN pg_class c ON c.oid = p.logicalrelid \

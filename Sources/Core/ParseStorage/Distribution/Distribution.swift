@@ -9,7 +9,7 @@ public struct Distribution: Sendable {
     public var shards: Int
     /// The placements of classes named in the configuration.
     public var classes: [Name: ClassPlacement]
-    /// The placement of all other classes of the app.
+    /// The placement of all other classes except system classes, which are local.
     public var others: ClassPlacement
 
     public init(
@@ -21,15 +21,15 @@ public struct Distribution: Sendable {
         self.others = others
     }
 
-    /// The configured placement of a new class.
+    /// Returns the configured placement of a new class.
     func placement(of className: String) -> ClassPlacement {
         classes[className] ?? (className.hasPrefix("_") ? .local : others)
     }
 }
 
 extension SchemaCatalog {
-    /// Whether changes to several objects of a class need an explicit transaction. Without one, Citus commits each
-    /// statement on its server at once.
+    /// Whether changes to several objects of a class need an explicit transaction. Without one, Citus immediately
+    /// commits each statement on its server.
     func changesInBlocks(_ schema: ClassSchema) -> Bool {
         guard let distribution else { return false }
         return distribution.isBySchema || schema.placement != .local
@@ -67,12 +67,12 @@ extension ClassSchema {
         ParseError(ParseError.operationForbidden, "\(field) can't be \(change): \(name) is distributed by it")
     }
 
-    /// The error for an object without its distribution field.
+    /// Returns the error for an object without its distribution field.
     static func missing(_ field: Name, of className: String) -> ParseError {
         ParseError(ParseError.validationError, "\(field) is required: \(className) is distributed by it")
     }
 
-    /// Checks that an update doesn't change the distribution field. Throws 119.
+    /// Checks that an update doesn't change the distribution field. Throws 119 if it does.
     func checkPlace(_ operations: some Sequence<Name>) throws(ParseError) {
         guard let field = placingField, operations.contains(field) else { return }
         throw kept(field, "changed")

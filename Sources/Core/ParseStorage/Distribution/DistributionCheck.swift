@@ -90,7 +90,7 @@ struct DistributionCheck {
 }
 
 extension Distribution {
-    /// Makes the sequence of change numbers available on all Citus servers. Has no effect if it already is.
+    /// The statement that makes the sequence of change numbers available on all Citus servers. It can be repeated.
     static let sharingNumbers = """
         SELECT create_reference_table(c.oid) FROM pg_class c WHERE c.oid = to_regclass('"_roost_change_number"') \
         AND NOT EXISTS (SELECT FROM pg_dist_partition p WHERE p.logicalrelid = c.oid)

@@ -17,7 +17,6 @@ struct DataChecks: Sendable {
     let facts: DatabaseFacts
     let limits: Limits
 
-    /// The number of examples per finding.
     private static let examples = 5
 
     /// A check of rows. Its statement returns the number of bad rows and some examples.
@@ -104,7 +103,7 @@ struct DataChecks: Sendable {
         }
     }
 
-    /// The condition that an object exists, or nil if its class has no table.
+    /// Returns the condition that an object exists, or nil if its class has no table.
     private func exists(_ className: String, _ id: String) -> String? {
         guard facts.tables[className]?.column("objectId") != nil else { return nil }
         return "EXISTS (SELECT FROM \(SQL.identifier(className)) t WHERE t.\"objectId\" = \(id))"

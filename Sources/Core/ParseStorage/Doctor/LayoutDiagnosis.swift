@@ -160,7 +160,7 @@ package struct LayoutDiagnosis {
         table.hasPrefix("_roost_") || table.hasPrefix("roost-")
     }
 
-    /// Class and field names that differ only in case or Unicode composition.
+    /// Finds class and field names that differ only in case or Unicode composition.
     private func lookAlikes(_ classes: [ClassSchema]) -> [Finding] {
         func groups(_ names: [String]) -> [[String]] {
             Dictionary(grouping: names) { $0.lowercased() }.values.filter { $0.count > 1 }

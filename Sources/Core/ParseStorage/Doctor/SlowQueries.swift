@@ -70,7 +70,7 @@ package struct SlowQueries: Sendable {
 
 /// The index for looking up the objects in one object's relation.
 enum RelationIndex {
-    /// The statement that builds the index without blocking writes.
+    /// Returns the statement that builds the index without blocking writes.
     static func statement(field: String, className: String) -> String {
         let name = IndexName.ofRoost("roost_owner:\(field):\(className)")
         let table = SQL.identifier(TableLayout.joinTable(field: field, className: className))

@@ -39,8 +39,8 @@ public struct StatementStatistics: Sendable {
         return Self.rows(try await client.slowQuery(statement, timeLimit: .seconds(10))).first
     }
 
-    /// The view to read, or nil if the extension isn't installed. For an app in a separate schema it includes all
-    /// statements of its role, because PostgreSQL doesn't record their tables.
+    /// Returns the beginning of a query for statements, or nil if the extension isn't installed. For an app in a
+    /// separate schema it includes all statements of its role, because PostgreSQL doesn't record their tables.
     private func source() async throws -> String? {
         // The extension's schema may not be on the search path.
         let place = try await client.query(

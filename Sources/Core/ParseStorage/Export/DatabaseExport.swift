@@ -17,9 +17,9 @@ public struct DatabaseExport: Sendable {
         public var form = Form.parse
         /// The classes to export, or nil for all.
         public var classes: [String]?
-        /// Exports only rows changed at or after this time, or all rows if nil.
+        /// The time from which rows must have changed to be exported, or nil to export all rows.
         public var since: ParseDate?
-        /// Builds the URLs of files.
+        /// The URLs to write for files.
         public var links: FileLinks
 
         public init(classes: [String]? = nil, since: ParseDate? = nil, links: FileLinks) {
@@ -34,7 +34,7 @@ public struct DatabaseExport: Sendable {
         /// The class name, or `_Join:field:Class` for a relation.
         public let name: String
         public let isRelation: Bool
-        /// The row count from PostgreSQL's statistics, or nil without statistics.
+        /// The row count from PostgreSQL's statistics, or nil if there are none.
         public let estimatedRows: Int?
         /// The source of the rows, or nil if the database has no such table.
         let source: Source?
@@ -42,9 +42,9 @@ public struct DatabaseExport: Sendable {
 
     struct Source: Sendable {
         let statement: Statement
-        /// Selects the approximate size of each row in bytes, in the same order. Nil if all rows are small.
+        /// The query for the approximate size of each row in bytes, in the same order, or nil if all rows are small.
         let sizes: Statement?
-        /// Formats the rows.
+        /// The formatter of the rows.
         let rows: any ExportRows
     }
 

@@ -44,7 +44,6 @@ struct ExportPlan: Sendable {
             selectList: selected.joined(separator: ", "))
     }
 
-    /// The encoding of a field's column, or nil if the column type doesn't match the field type.
     private static func encoding(_ column: StoredTable.Column, of type: FieldType) -> ReadPlan.Encoding? {
         let expected = TableLayout.parameterType(type)
         let isVariable = expected == .text && column.type == PostgresType.varchar.rawValue
@@ -63,7 +62,7 @@ struct ExportPlan: Sendable {
         }
     }
 
-    /// The Parse type for a column without a field, or nil if there is no matching type.
+    /// Returns the Parse type for a column without a field, or nil if there is no matching type.
     static func naturalType(_ column: StoredTable.Column) -> FieldType? {
         switch PostgresType(rawValue: column.type) {
         case .text, .varchar: .string

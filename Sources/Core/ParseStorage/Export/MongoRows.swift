@@ -111,7 +111,7 @@ struct MongoRows: ExportRows {
 
 /// Class definitions in the format of parse-server's MongoDB collection `_SCHEMA`.
 enum MongoSchema {
-    /// The document of a class, in canonical Extended JSON.
+    /// Returns the document of a class, in canonical Extended JSON.
     static func document(of schema: ClassSchema, indexes: JSONObject) -> [UInt8] {
         var document: JSONObject = ["_id": .string(schema.name)]
         var options: JSONObject = [:]

@@ -4,7 +4,7 @@ import Synchronization
 /// Reads any number of rows of any size in pieces of a few megabytes.
 package struct RowCursor: Sendable {
     let statement: Statement
-    /// Selects the approximate size of each row in bytes, in the same order. Nil if all rows are small.
+    /// The query for the approximate size of each row in bytes, in the same order, or nil if all rows are small.
     let sizes: Statement?
 
     package init(statement: Statement, sizes: Statement?) {
@@ -49,6 +49,7 @@ package struct RowCursor: Sendable {
     ///
     /// Fetches the next piece while `use` processes the current one. The sizes are storage sizes, and stored values may
     /// be compressed: if a piece exceeds the memory limit for results, it is read again row by row.
+    ///
     /// - Throws: `PostgresError`, or an error of `use`.
     package func visit(_ snapshot: DatabaseSnapshot, _ use: @Sendable (PostgresResult) async throws -> Void)
         async throws
@@ -63,8 +64,8 @@ package struct RowCursor: Sendable {
         }
     }
 
-    /// Passes the rows to `use` in pieces, within a transaction. A piece that exceeds the memory limit ends it with an
-    /// error.
+    /// Passes the rows to `use` in pieces, within a transaction. Throws `PostgresError` if a piece exceeds the memory
+    /// limit.
     func visit(_ session: PostgresSession, _ use: @Sendable (PostgresResult) async throws -> Void) async throws {
         try await visit(session, Place(), use)
     }

@@ -45,8 +45,8 @@ package struct StoredTable: Sendable {
 
     func column(_ name: String) -> Column? { columns.first { $0.name.hasSameBytes(as: name) } }
 
-    /// An SQL expression for the approximate size of a row in bytes, which doesn't read out-of-line values. Nil if no
-    /// column can be large.
+    /// An SQL expression for the approximate size of a row in bytes, or nil if no column can be large. It doesn't read
+    /// out-of-line values.
     var rowSize: String? {
         let lengths = columns.filter { !$0.isGenerated }.compactMap { column -> String? in
             let name = SQL.identifier(column.name)
@@ -59,10 +59,10 @@ package struct StoredTable: Sendable {
         return lengths.isEmpty ? nil : "(\(lengths.joined(separator: "::int8 + ")))::int8"
     }
 
-    /// Lists all tables on the search path except those of extensions.
+    /// The query for all tables on the search path except those of extensions.
     static let listing = Statement(listing(size: "pg_total_relation_size(c.oid)"))
 
-    /// Lists a single table without its size, because computing sizes waits for tables that are locked.
+    /// Returns the query for a single table without its size, because computing sizes waits for locked tables.
     static func listing(of name: String) -> Statement {
         Statement(listing(size: "0::int8", condition: "AND c.relname = $1"), [.text(name)])
     }

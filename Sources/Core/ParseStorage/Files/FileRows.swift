@@ -15,7 +15,7 @@ public struct FileRows: Sendable {
         public let tag: String
         /// The details that the client sent, as JSON.
         public let details: String
-        /// In milliseconds since 1970.
+        /// The time of the last change, in milliseconds since 1970.
         public let modified: Int64
     }
 
@@ -151,7 +151,7 @@ public struct FileRows: Sendable {
         return (0..<result.rowCount).map { row(result, $0) }
     }
 
-    /// The total size in bytes of all stored files, and of unfinished ones created before `id`.
+    /// Returns the total size in bytes of all stored files, and of unfinished ones created before `id`.
     public func total(before id: Int64 = .max) async throws -> Int64 {
         try await client.query(
             """

@@ -51,7 +51,7 @@ struct ColumnCondition {
         }
     }
 
-    /// The value as a parameter of the column's type, or nil if no value of the column can equal it.
+    /// Returns the value as a parameter of the column's type, or nil if no value of the column can equal it.
     static func parameter(_ value: JSONValue, _ type: FieldType) -> PostgresParameter? {
         switch type {
         case .string: return value.stringValue.flatMap(text)

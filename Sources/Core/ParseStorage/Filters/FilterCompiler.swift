@@ -45,7 +45,7 @@ package struct FilterCompiler {
         }
     }
 
-    /// The condition that one of the principals may read or write a row.
+    /// Returns the condition that one of the principals may read or write a row.
     mutating func permission(_ column: String, _ principals: [Name]) -> String {
         "(\"\(column)\" IS NULL OR \"\(column)\" && \(builder.bind(principals: principals)))"
     }
@@ -159,7 +159,6 @@ package struct FilterCompiler {
     /// The alias of an array element in its condition. No field has this name.
     private static let element = "_roost_element"
 
-    /// The condition that an array contains a matching element.
     private mutating func elements(of operand: Operand, _ condition: String) -> String {
         let arrays: String
         switch operand {

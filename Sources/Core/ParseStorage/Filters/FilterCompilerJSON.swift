@@ -76,7 +76,7 @@ extension FilterCompiler {
         return "(\(conditions.joined(separator: " OR ")))"
     }
 
-    /// The condition that there is an array and all arrays contain only these values.
+    /// Returns the condition that at least one value is an array, and that all arrays contain only `values`.
     private mutating func containment(_ values: [JSONValue], _ place: JSONPlace) -> String {
         let list = bindAll(values)
         func isContained(_ value: String) -> String {
@@ -120,7 +120,7 @@ extension FilterCompiler {
         builder.bind(.jsonbArray(values.compactMap(Self.bytes)))
     }
 
-    /// The JSON text of a value, or nil if it contains a NUL character, which jsonb can't store.
+    /// Returns the JSON text of a value, or nil if it contains a NUL character, which jsonb can't store.
     static func bytes(_ value: JSONValue) -> [UInt8]? {
         value.containsNUL ? nil : value.serialized()
     }

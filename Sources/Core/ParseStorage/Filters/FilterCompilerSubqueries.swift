@@ -49,8 +49,8 @@ extension FilterCompiler {
         }
     }
 
-    /// The part of a column not stored as JSON, such as `author.objectId`: as jsonb, and the column itself if it is
-    /// that part as text. Nil if the column has no such part.
+    /// Returns a part such as `author.objectId` of a column that isn't stored as JSON, or nil if there is no such part.
+    /// `value` is the part as jsonb. `text` is the column itself if it is the part as text.
     private mutating func part(at key: FieldPath, _ schema: ClassSchema) -> (value: String, text: String?)? {
         let field = SystemClass.field(queriedAs: key.root)
         guard !key.steps.isEmpty, let type = schema.type(of: field),
@@ -123,7 +123,7 @@ extension FilterCompiler {
         return text
     }
 
-    /// A column's value as jsonb, in Parse's JSON format.
+    /// Returns a column's value as jsonb, in Parse's JSON format.
     static func jsonValue(_ column: String, _ type: FieldType) -> String {
         switch type {
         case .pointer(let target):

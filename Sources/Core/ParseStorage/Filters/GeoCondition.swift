@@ -41,8 +41,8 @@ struct GeoCondition {
         }
     }
 
-    /// Bounding boxes of a circle, for which PostgreSQL can use an index before it computes distances. Empty if the
-    /// circle is too large to benefit.
+    /// Returns conditions for the bounding boxes of a circle, for which PostgreSQL can use an index before it computes
+    /// distances. The text is empty if the circle is too large to benefit.
     private func around(_ center: GeoPoint, _ radians: Double, _ builder: inout SQLBuilder) -> String {
         guard radians < .pi / 2, center.isOnEarth else { return "" }
         // A small margin, so that rounding doesn't exclude points on the edge.
@@ -64,14 +64,13 @@ struct GeoCondition {
         return "\(box) AND "
     }
 
-    /// The great-circle distance in radians.
     private func arc(to center: GeoPoint, _ builder: inout SQLBuilder) -> String {
         let longitude = builder.bind(.double(center.longitude))
         let latitude = builder.bind(.double(center.latitude))
         return "roost_distance(\(column), \(longitude), \(latitude))"
     }
 
-    /// The condition for a box with two opposite corners, in either order.
+    /// Returns the condition for a box with two opposite corners, in either order.
     ///
     /// If the first corner is more than 180° east of the second, the box crosses the antimeridian.
     private func box(between first: GeoPoint, and second: GeoPoint, _ builder: inout SQLBuilder) -> String {
@@ -82,7 +81,7 @@ struct GeoCondition {
             south: min(first.latitude, second.latitude), north: max(first.latitude, second.latitude), &builder)
     }
 
-    /// The condition for a box, including its edges. If its west edge is east of its east edge, it crosses the
+    /// Returns the condition for a box, including its edges. If its west edge is east of its east edge, it crosses the
     /// antimeridian.
     private func box(west: Double, east: Double, south: Double, north: Double, _ builder: inout SQLBuilder) -> String {
         guard south <= north else { return "FALSE" }

@@ -33,13 +33,13 @@ struct JSONPath {
 }
 
 extension FilterCompiler {
-    /// The condition that the value, or one of its elements if it is an array, matches. The condition refers to it as
-    /// `v`.
+    /// Returns the condition that the value, or one of its elements if it is an array, meets `condition`, which refers
+    /// to it as `v`.
     mutating func candidates(_ place: JSONPlace, _ condition: String) -> String {
         "EXISTS (SELECT 1 FROM \(elements(of: place)) WHERE \(condition))"
     }
 
-    /// The values of ``candidates(_:_:)`` as a FROM clause. They come from a single SQL function, which PostgreSQL
+    /// Returns the FROM clause for ``candidates(_:_:)``. The values come from a single SQL function, which PostgreSQL
     /// inlines and Citus sends to its servers. Citus supports only one function here, although two would be faster.
     private mutating func elements(of place: JSONPlace) -> String {
         switch place {
@@ -61,7 +61,7 @@ extension FilterCompiler {
             + "LATERAL \(elements(of: place)) WHERE \(condition))"
     }
 
-    /// The values at a path as a FROM clause, each named `leaf`.
+    /// Returns a FROM clause for the values at a path, each named `leaf`.
     mutating func leaves(_ path: JSONPath) -> String {
         if path.hasPlace { return allLeaves(path) }
         return "jsonb_path_query(\(path.container), \(bind(path))) AS l(leaf)"
@@ -72,7 +72,7 @@ extension FilterCompiler {
         "roost_leaves(\(path.container), \(builder.bind(.textArray(path.steps)))) AS l"
     }
 
-    /// The condition that the value is null or missing. Arrays are never null.
+    /// Returns the condition that the value is null or missing. Arrays are never null.
     mutating func isNull(_ place: JSONPlace) -> String {
         switch place {
         case .list(let column): "\(column) IS NULL"
@@ -82,7 +82,7 @@ extension FilterCompiler {
         }
     }
 
-    /// The condition that a value exists, including null.
+    /// Returns the condition that a value exists, including null.
     mutating func isPresent(_ place: JSONPlace) -> String {
         switch place {
         case .list(let value), .value(let value): "(\(value) IS NOT NULL)"
@@ -92,7 +92,7 @@ extension FilterCompiler {
         }
     }
 
-    /// The value to sort by, or to return from an inner query.
+    /// Returns the value to sort by, or to return from an inner query.
     mutating func value(at path: JSONPath) -> String {
         if path.entersElements { return "jsonb_path_query_array(\(path.container), \(bind(path)))" }
         return "(\(path.container) #> \(builder.bind(.textArray(path.steps))))"
@@ -100,7 +100,7 @@ extension FilterCompiler {
 
     private mutating func bind(_ path: JSONPath) -> String { "\(builder.bind(.text(path.query)))::text::jsonpath" }
 
-    /// The value if it is an array, otherwise NULL, so that expanding it never fails.
+    /// Returns the SQL of the value if it is an array, otherwise NULL, which can be expanded without an error.
     static func array(_ expression: String) -> String {
         "CASE WHEN jsonb_typeof(\(expression)) = 'array' THEN \(expression) END"
     }

@@ -15,7 +15,6 @@ package struct NearestSearch {
 
     /// The radius of the first circle: 10 km, in radians.
     private static let firstRadius = 10 / 6371.0
-    /// The ratio of each circle's radius to the previous one's.
     private static let growth = 4.0
     /// The time after which a search without circles counts as slow.
     static let patience = Duration.milliseconds(200)
@@ -123,14 +122,14 @@ package final class NearestHistory: Sendable {
 
     /// The maximum size of the remembered statements, in bytes.
     private static let capacity = 256 * 1024
-    /// The time after which a class that was small is measured again, since it may have grown.
+    /// The lifetime of a `.plain` entry. The class may have grown since, so the search is timed again.
     private static let memoryOfPlain = Duration.seconds(60)
 
     private let entries = Mutex(BoundedTable<String, Entry>(capacity: capacity))
 
     package init() {}
 
-    /// The method for a statement, or nil if it must be measured.
+    /// Returns the method for a statement, or nil if it must be measured.
     func manner(of statement: String) -> Manner? {
         guard let entry = entries.withLock({ $0.value(of: statement) }) else { return nil }
         if entry.manner == .plain, entry.notedAt.duration(to: .now) > Self.memoryOfPlain { return nil }

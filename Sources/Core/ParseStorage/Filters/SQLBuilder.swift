@@ -30,7 +30,7 @@ package struct SQLBuilder {
         return text
     }
 
-    /// A value as SQL, or nil for types that are always bound.
+    /// Returns a value as SQL, or nil for types that are always bound.
     private static func text(_ parameter: PostgresParameter) -> String? {
         switch parameter {
         case .text(let text): SQL.literal(text)
@@ -44,6 +44,5 @@ package struct SQLBuilder {
 
     mutating func bind(json bytes: [UInt8]) -> String { bind(.jsonb(bytes)) }
 
-    /// Quotes an identifier.
     static func quote(_ name: String) -> String { SQL.identifier(name) }
 }

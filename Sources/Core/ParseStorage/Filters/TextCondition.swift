@@ -55,7 +55,7 @@ struct TextCondition {
     /// The maximum length in bytes. Longer texts never match a text search.
     private static let longestText = 131_072
 
-    /// The text vector of a search. An index on the same expression serves it.
+    /// Returns the text vector of a search. An index on the same expression serves it.
     static func vector(_ text: String, language: String?) -> String {
         "to_tsvector('\(TextLanguage.configuration(language))', \(text))"
     }
@@ -89,7 +89,7 @@ enum TextLanguage {
         "ru": "russian", "es": "spanish", "sv": "swedish", "tr": "turkish", "none": "simple",
     ]
 
-    /// The text-search configuration for a language name or code, or `english` for an unknown one.
+    /// Returns the text-search configuration for a language name or code, or `english` for an unknown one.
     static func configuration(_ language: String?) -> String {
         guard let language = language?.lowercased() else { return "english" }
         if let name = names[language] { return name }

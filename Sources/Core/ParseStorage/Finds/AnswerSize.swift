@@ -6,7 +6,7 @@ public enum AnswerSize {
     /// The default limit: 64 MB.
     public static let standard = 64 * 1024 * 1024
 
-    /// The error for a response that would exceed the limit.
+    /// Returns the error for a response that would exceed the limit.
     public static func tooLarge(_ limit: Int) -> ParseError {
         ParseError(
             ParseError.objectTooLarge,

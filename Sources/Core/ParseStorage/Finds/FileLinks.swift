@@ -4,7 +4,6 @@ import JSON
 /// Builds the URLs of files in responses.
 public struct FileLinks: Sendable {
     private var mountURL: String
-    /// The path between the mount URL and the file name, with slashes.
     private let path: [UInt8]
     private let hostedKey: String?
     private let location: (@Sendable (String) -> String?)?
@@ -15,7 +14,7 @@ public struct FileLinks: Sendable {
     ///   - mountURL: The URL of the mount path, as the client sees it.
     ///   - applicationID: The id of the app.
     ///   - hostedKey: The key of files stored by hosted Parse (`fileKey`), or nil if there are none.
-    ///   - location: Returns a file's URL at its store. Nil if the server serves all files.
+    ///   - location: A function that returns a file's URL at its store, or nil if the server serves all files.
     public init(
         mountURL: String, applicationID: String, hostedKey: String? = nil,
         location: (@Sendable (String) -> String?)? = nil
@@ -65,7 +64,8 @@ public struct FileLinks: Sendable {
         return String(writer.text.dropFirst().dropLast())
     }
 
-    /// Updates the URLs of files inside a field's value. Returns nil if it contains no files or URLs never change.
+    /// Updates the URLs of files inside a field's value. Returns nil if the value contains no files, or if URLs never
+    /// change.
     func renewed(_ json: UnsafeRawBufferPointer) -> [UInt8]? {
         guard location != nil, json.contains(Self.mark), let value = try? JSONValue(parsing: Array(json)) else {
             return nil

@@ -12,7 +12,7 @@ extension ObjectStore {
         public var limit: Int?
         /// The number of objects to skip.
         public var skip = 0
-        /// Whether to count all matching objects too.
+        /// Whether to also count all matching objects.
         public var wantsCount = false
         /// The access filter for counting, or nil if it is the same as for finding.
         public var countedBy: Filter?
@@ -32,10 +32,10 @@ extension ObjectStore {
         public var place = ReadPlace.primary
         /// The database server to read included objects from.
         public var placeOfIncluded = ReadPlace.primary
-        /// Returns the caller's access to an included class.
+        /// A function that returns the caller's access to an included class.
         public var accessToIncluded: @Sendable (String) async throws -> ReadAccess = { _ in ReadAccess() }
-        /// For a find by id, the last known size of the row in bytes, or 0 if it is unknown and may be large. Nil for
-        /// small objects, as most are.
+        /// For a find by id, the last known size of the row in bytes, 0 if it is unknown and may be large, or nil if
+        /// the row is small.
         public var expectedBytes: Int?
         /// The size in bytes above which values are shortened, including those of included objects, or nil for never.
         public var shorten: Int?
@@ -43,7 +43,7 @@ extension ObjectStore {
         public var isApart = false
         /// The maximum size of the response in bytes.
         public var sizeLimit = AnswerSize.standard
-        /// Builds the URLs of files.
+        /// The URLs to write for files.
         public var links = FileLinks.none
 
         public init(className: String) { self.className = className }

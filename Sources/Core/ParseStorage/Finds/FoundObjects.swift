@@ -99,7 +99,6 @@ extension ObjectStore {
             }
         }
 
-        /// Returns the object id of a row.
         public func objectId(_ row: Int) -> String? {
             guard let result, let index = plan?.index(of: "objectId") else { return nil }
             return result.string(row, index)

@@ -87,7 +87,7 @@ struct IncludedObjects: Sendable {
         let hidden: Set<Name>
     }
 
-    /// Nil for a requested object that wasn't found.
+    /// The requested objects. An object that wasn't found has the value nil.
     private var objects: [Pointer: Found?] = [:]
     /// The number of requested objects that haven't been found.
     private(set) var missing = 0
@@ -98,7 +98,6 @@ struct IncludedObjects: Sendable {
 
     func find(_ pointer: Pointer) -> Found? { objects[pointer] ?? nil }
 
-    /// Reserves capacity for additional objects.
     mutating func reserve(_ count: Int) { objects.reserveCapacity(objects.count + count) }
 
     /// Records that an object is needed. Returns false if it was already recorded.

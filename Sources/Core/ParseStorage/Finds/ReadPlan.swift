@@ -92,7 +92,7 @@ public final class ReadPlan: Sendable {
 
     /// Plans reading objects of a class.
     ///
-    /// - Parameter shortening: Shortens long values, or nil to read all values whole.
+    /// - Parameter shortening: The rule for shortening long values, or nil to read all values whole.
     convenience init(
         _ schema: ClassSchema, keys: Set<Name>? = nil, excluded: Set<Name> = [], hidden: Set<Name> = [],
         shortening: Shortening?
@@ -189,7 +189,7 @@ public final class ReadPlan: Sendable {
         }
     }
 
-    /// The index of a column in the SELECT list.
+    /// Returns the index of a column in the SELECT list, or nil if the plan doesn't select it.
     func index(of column: String) -> Int? { columns.firstIndex { $0.name.hasSameBytes(as: column) } }
 
     /// Returns the plan with the search score as an additional field `score`. As in parse-server, it replaces a field

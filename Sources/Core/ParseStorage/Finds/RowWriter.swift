@@ -10,7 +10,7 @@ struct RowWriter {
     /// The size in bytes from which included objects are no longer written, because the response will be rejected
     /// anyway.
     var sizeLimit = Int.max
-    /// Transforms `authData` for the caller, or nil to write it unchanged.
+    /// A function that transforms `authData` for the caller, or nil to write it unchanged.
     var loginData: (@Sendable (JSONObject) -> JSONObject)?
 
     /// Writes one row as an object.

@@ -41,7 +41,7 @@ extension ImportStorage {
     ///
     /// - Parameter fill: Appends rows. Returns true if the source has no more.
     /// - Returns: The updated record.
-    /// - Throws: `PostgresError`, and the errors of `fill`.
+    /// - Throws: `PostgresError`, or an error of `fill`.
     public func load(
         _ record: ImportRecord, _ table: ImportTable, _ fill: (inout Batch) throws -> Bool
     ) throws -> ImportRecord {

@@ -13,10 +13,10 @@ extension ImportStorage {
 
     /// Publishes the loaded rows in the class, in one transaction.
     ///
-    /// - Parameter conflictLine: Returns the reject line for an object that can't be merged because of a unique index.
-    ///   It gets the object's id.
+    /// - Parameter conflictLine: A function that returns the reject line for an object that can't be merged because of
+    ///   a unique index. It receives the object's id.
     /// - Returns: The updated record.
-    /// - Throws: `PostgresError`; ``NotEmpty``.
+    /// - Throws: ``NotEmpty`` or `PostgresError`.
     public func publish(_ record: ImportRecord, _ table: ImportTable, conflictLine: (String) -> String) throws
         -> ImportRecord
     {
@@ -105,7 +105,7 @@ extension ImportStorage {
                 + "SELECT \(columns) FROM \(SQL.identifier(record.staging))")
     }
 
-    /// Returns the ids of rows that violate a unique index.
+    /// Merges the staged rows, and returns the ids of those that violate a unique index.
     private func merge(_ record: ImportRecord, _ table: ImportTable) throws -> [String] {
         let (target, staging) = (SQL.identifier(record.name), SQL.identifier(record.staging))
         let columns = table.columnList

@@ -123,7 +123,7 @@ public final class ImportStorage {
 
     /// Calls `body` with each reject line of a source, fetched in pages of 500.
     ///
-    /// - Throws: `PostgresError`, and the errors of `body`.
+    /// - Throws: `PostgresError`, or an error of `body`.
     public func eachReject(of source: String, _ body: (String) throws -> Void) throws {
         var last: (number: Int64, place: Int64) = (0, 0)
         while true {
@@ -153,12 +153,12 @@ public final class ImportStorage {
     }
 
     /// Waits until the imported rows are on disk. A complete import is also marked as such, and its reject lines are
-    /// deleted, since a file holds them by now.
+    /// deleted, since they are in a file by then.
     ///
     /// - Throws: `PostgresError`.
     public func finish(_ source: String, isWhole: Bool) throws {
         try connection.transaction {
-            // A synchronous commit flushes all earlier commits to disk too, but only if it writes something.
+            // A synchronous commit also flushes all earlier commits to disk, but only if it writes something.
             try connection.query("SET LOCAL synchronous_commit = on")
             try connection.query(
                 "UPDATE \"roost-import\" SET \"state\" = \"state\" WHERE \"source\" = $1", [.text(source)])

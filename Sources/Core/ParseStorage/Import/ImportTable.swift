@@ -43,7 +43,7 @@ public struct ImportTable: Sendable {
         key = columns.contains { $0.name == "objectId" } ? ["objectId"] : []
     }
 
-    /// The table of a relation, named `_Join:field:Class`.
+    /// Describes the table of a relation, named `_Join:field:Class`.
     public init(join name: String) {
         self.name = name
         columns = [Column("owningId", .string), Column("relatedId", .string)]

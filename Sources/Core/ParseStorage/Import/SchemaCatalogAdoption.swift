@@ -7,7 +7,7 @@ extension SchemaCatalog {
     ///
     /// - Parameter outweighs: Whether the source's permissions and field options replace those of the class.
     /// - Returns: The class after the change.
-    /// - Throws: 111 if a field exists with another type, and the errors of ``change(_:listingHandmade:_:)``.
+    /// - Throws: 111 if a field exists with a different type, or an error of ``change(_:listingHandmade:_:)``.
     @discardableResult
     public func adopt(_ source: ClassSchema, outweighs: Bool) async throws -> ClassSchema {
         try await change(source.name) { current in

@@ -7,7 +7,7 @@ struct ClassIndexes {
     let schema: ClassSchema
     let session: PostgresSession
 
-    /// In bytes. Larger tables get their indexes outside the transaction of the schema change.
+    /// The size in bytes above which a table gets its indexes outside the transaction of the schema change.
     private static let largeTable: Int64 = 4 * 1024 * 1024
 
     private var tables: [String] {
@@ -42,7 +42,6 @@ struct ClassIndexes {
         }
     }
 
-    /// A table's partition key, or nil if not partitioned.
     private func partitioning(of table: String) async throws -> String? {
         let rows = try await session.query(
             "SELECT pg_get_partkeydef(oid) FROM pg_class WHERE oid = to_regclass($1) AND relkind = 'p'",
@@ -96,8 +95,8 @@ struct ClassIndexes {
         '^(_(User|Role|Idempotency)_unique_.*|case_insensitive_(username|email)|_email_verify_token|_perishable_token|ttl)$')
         """
 
-    /// Lists indexes that were created by hand: class, name, field, and the field's direction or kind. Parameter 1 is
-    /// the list of classes.
+    /// The query for indexes that were created by hand: class, name, field, and the field's direction or kind.
+    /// Parameter 1 is the list of classes.
     static let handmade = """
         SELECT t.relname::text, i.relname::text, \
         coalesce(a.attname::text, substring(k.text from '^to_tsvector[(]''[a-z]+''::regconfig, "?([A-Za-z0-9_]+)"?[)]$'), k.text), \

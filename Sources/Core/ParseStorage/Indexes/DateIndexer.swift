@@ -66,7 +66,8 @@ public struct DateIndexer: Sendable {
 
     private static let classes = Statement("SELECT \"className\"::text FROM \"_SCHEMA\"")
 
-    /// Takes class names as a parameter: a statement can't read distributed tables and the catalogue together.
+    /// Returns the query for classes without the index. It takes the class names as a parameter, because with Citus a
+    /// statement can't read distributed tables and the catalog together.
     private static func search(_ classes: PostgresResult) -> Statement {
         Statement(search, [.textArray((0..<classes.rowCount).compactMap { classes.string($0, 0) })])
     }
@@ -94,7 +95,7 @@ public struct DateIndexer: Sendable {
         }
     }
 
-    /// - Returns: Whether this process got the lock to build.
+    /// Builds all missing indexes. Returns false if another process holds the lock.
     private func build() async throws -> Bool {
         try await PostgresClient.opened(configuration.forBuilding, logger: logger) { builder in
             let built: Void? = try await ProcessLock.dateIndexes.attempt(builder) { session in

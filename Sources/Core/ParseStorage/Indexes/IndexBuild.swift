@@ -13,9 +13,11 @@ struct IndexBuild {
 
     /// Builds indexes of a class, then runs `record`, which renames them and stores their entry.
     ///
+    /// If that fails, the new indexes are dropped, at the latest after the next start.
+    ///
     /// - Parameter record: Runs in a transaction of the building session, and again if a conflict rolls it back. A
     ///   separate connection might not be free, which would waste hours of work.
-    /// - Throws: `PostgresError` if an index can't be built. All of them are dropped then.
+    /// - Throws: `PostgresError` if an index can't be built, or an error of `record`.
     func build(
         _ indexes: JSONObject, of schema: ClassSchema,
         _ record: @Sendable (PostgresSession) async throws -> ClassSchema
@@ -112,7 +114,7 @@ struct IndexBuild {
         }
     }
 
-    /// Uses a separate task, so that cancelling the caller doesn't interrupt it.
+    /// Drops indexes in a separate task, which survives the cancellation of the caller.
     private func remove(_ names: [String], _ session: PostgresSession) async {
         await Task {
             for name in names {

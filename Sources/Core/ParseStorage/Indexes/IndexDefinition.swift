@@ -23,12 +23,12 @@ struct IndexDefinition {
         }
     }
 
-    /// The indexes. Empty if no field of the definition has a column.
+    /// The indexes, or an empty list if no field of the definition has a column.
     private(set) var parts: [Part] = []
 
     /// Parses options and fields with their directions or kinds, as in `{"a": 1, "b": -1}` and `{"text": "text"}`.
     ///
-    /// - Throws: The errors of ``IndexOptions``.
+    /// - Throws: An error of ``IndexOptions``.
     init(_ fields: JSONObject, of schema: ClassSchema) throws(ParseError) {
         let options = try IndexOptions(fields, of: schema)
         var leadingText: String?

@@ -29,7 +29,7 @@ struct IndexName {
 
     func made(part: Int) -> String { "\(prefix)\(part)" }
 
-    /// The temporary name of a part during its build.
+    /// Returns the temporary name of a part during its build.
     func building(part: Int) -> String { "\(Self.buildingPrefix)\(digest):\(part)" }
 
     /// A hash of class and name, the same in every process and version.

@@ -18,13 +18,13 @@ public struct DatabaseInstaller: Sendable {
         self.logger = logger
     }
 
-    /// A start waits longer for a table lock than a request.
+    /// The transactions of a start, which wait longer for a table lock than those of requests.
     private var patient: SchemaTransaction { SchemaTransaction(client: client, retryDuration: .seconds(30)) }
 
     /// Installs what is missing and loads the schema.
     ///
     /// - Parameter onlyLoads: Whether the caller only imports rows afterwards.
-    /// - Throws: `UnsupportedEncoding`, `PostgresError`, and an error if classes can't be distributed as configured.
+    /// - Throws: ``UnsupportedEncoding``, `PostgresError`, or an error if classes can't be distributed as configured.
     public func install(onlyLoads: Bool = false) async throws {
         let hasCitus = try await checkEncoding()
         try await DistributionCheck(distribution: catalog.distribution, client: client, onlyLoads: onlyLoads)
@@ -57,7 +57,7 @@ public struct DatabaseInstaller: Sendable {
 
     /// Requires UTF-8, because other encodings can't store all texts.
     ///
-    /// - Returns: Whether the database has the catalogue of Citus.
+    /// - Returns: Whether the database has Citus's catalog.
     private func checkEncoding() async throws -> Bool {
         let facts = try await client.query(
             "SELECT current_setting('server_encoding'), to_regclass('pg_catalog.pg_dist_partition') IS NOT NULL")
@@ -66,7 +66,7 @@ public struct DatabaseInstaller: Sendable {
         return facts.bool(0, 1) == true
     }
 
-    /// Creates the connection's schema. An existing one needs no right to create schemas.
+    /// Creates the connection's schema if it is missing. If it exists, no right to create schemas is needed.
     private func makeSchema() async throws {
         guard let schema = client.schema else { return }
         let name = SQL.identifier(schema)
@@ -185,7 +185,8 @@ public struct DatabaseInstaller: Sendable {
         "CREATE INDEX IF NOT EXISTS \"roost_owner:roles:_Role\" ON \"_Join:roles:_Role\" (\"owningId\")",
     ]
 
-    /// The index that makes a provider's login id unique and finds its user, as in parse-server 9.
+    /// Returns the statement for the index that makes a provider's login id unique and finds its user, as in
+    /// parse-server 9.
     private static func loginIndex(of provider: Name) -> String {
         let id = "\"authData\"->\(SQL.literal(provider.text))->>'id'"
         return "CREATE UNIQUE INDEX IF NOT EXISTS "

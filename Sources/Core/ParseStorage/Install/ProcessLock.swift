@@ -22,16 +22,16 @@ public enum ProcessLock: Int64, Sendable {
     /// PostgreSQL's key of the lock, as an SQL expression.
     var key: String { Self.number(rawValue) }
 
-    /// An SQL expression for an advisory lock key: the number itself in the schema `public`, a hash of it in any other.
-    /// PostgreSQL shares advisory locks across all schemas of a database.
+    /// Returns an SQL expression for an advisory lock key: the number itself in the schema `public`, a hash of it in
+    /// any other. PostgreSQL shares advisory locks across all schemas of a database.
     static func number(_ number: Int64) -> String {
         "COALESCE(hashtextextended(NULLIF(current_schema()::text, 'public'), \(number)), \(number))"
     }
 
     /// Waits for the lock and runs `body` while holding it.
     ///
-    /// - Parameter body: Gets the session that holds the lock.
-    /// - Throws: `PostgresError`, and the errors of `body`.
+    /// - Parameter body: Receives the session that holds the lock.
+    /// - Throws: `PostgresError`, or an error of `body`.
     public func hold<R: Sendable>(
         _ client: PostgresClient, _ body: @Sendable (PostgresSession) async throws -> R
     ) async throws -> R {
@@ -60,8 +60,9 @@ public enum ProcessLock: Int64, Sendable {
         }
     }
 
-    /// Ends the session soon after its process, even within a statement (PostgreSQL 15 and later). Otherwise the index
-    /// build of a killed process would keep the lock for hours.
+    /// The statement that tries to acquire the lock. It also makes PostgreSQL end the session soon after its process,
+    /// even within a statement (PostgreSQL 15 and later). Otherwise the index build of a killed process would keep the
+    /// lock for hours.
     private var attempt: String {
         """
         SELECT pg_try_advisory_lock(\(key)), CASE WHEN current_setting('server_version_num')::int >= 150000 \
@@ -81,7 +82,8 @@ public enum ProcessLock: Int64, Sendable {
         }
     }
 
-    /// Uses a separate task, so that cancelling the caller doesn't interrupt it. A lost session has no lock to release.
+    /// Releases the lock in a separate task, which survives the cancellation of the caller. A lost session has no lock
+    /// to release.
     private func release(_ session: PostgresSession) async {
         await Task { _ = try? await session.query("SELECT pg_advisory_unlock(\(key))") }.value
     }

@@ -23,7 +23,7 @@ package enum DatabaseFailure {
 
     static func isMissingTable(_ error: PostgresError) -> Bool { error.sqlState == "42P01" }
 
-    /// Whether a catalogue function failed because its table or index was dropped since the statement began. PostgreSQL
+    /// Whether a catalog function failed because its table or index was dropped since the statement began. PostgreSQL
     /// reports that as an internal error.
     static func isVanishedRelation(_ error: PostgresError) -> Bool { error.sqlState == "XX000" }
 
@@ -61,7 +61,8 @@ package enum DatabaseFailure {
         }
     }
 
-    /// The error for a violated unique index, by its name. On Citus the name ends with a shard number.
+    /// Returns the error for a violated unique index, by the name of the index. On Citus the name ends with a shard
+    /// number.
     private static func duplicate(_ constraint: String) -> ParseError {
         func isIndex(_ name: String) -> Bool {
             constraint.hasPrefix(name) && constraint.utf8.dropFirst(name.utf8.count).allSatisfy(shardNumber.contains)

@@ -14,7 +14,7 @@ public struct ObjectStore: Sendable {
     /// The read replicas, or nil if none are configured.
     let replicas: ReplicaSet?
     public let catalog: SchemaCatalog
-    /// PostgreSQL's last failed write.
+    /// PostgreSQL's message about the last failed write.
     public let trouble: DatabaseTrouble
     let logger: Logger
 
@@ -77,14 +77,14 @@ public struct ObjectStore: Sendable {
 
     var isInTransaction: Bool { session != nil }
 
-    /// Runs calls in one transaction, all or none.
+    /// Runs calls in one transaction. Either all or none of them take effect.
     ///
     /// - Parameters:
     ///   - purpose: The kind of transaction, which decides its time limit.
-    ///   - conflictKey: A name for the rows that it locks first, if known. Transactions with the same name wait without
-    ///     occupying a connection.
-    ///   - body: Gets a store whose calls are all part of the transaction. It may run twice, and an error rolls back
-    ///     the transaction.
+    ///   - conflictKey: A name for the rows that `body` locks first, or nil if unknown. Transactions with the same name
+    ///     wait without occupying a connection.
+    ///   - body: Receives a store whose calls are all part of the transaction. It may run several times, and an error
+    ///     rolls back the transaction.
     public func transaction<R: Sendable>(
         _ purpose: TransactionPurpose = .request, conflictKey: String? = nil,
         _ body: @escaping @Sendable (ObjectStore) async throws -> R
@@ -122,7 +122,7 @@ public struct ObjectStore: Sendable {
         }
     }
 
-    /// Runs one statement.
+    /// Runs one statement, within the current transaction if there is one.
     ///
     /// - Throws: `PostgresError`.
     public func query(_ sql: String, _ parameters: [PostgresParameter] = [], readOnly: Bool = false) async throws
@@ -134,7 +134,7 @@ public struct ObjectStore: Sendable {
         }
     }
 
-    /// Runs one statement.
+    /// Runs one statement, within the current transaction if there is one.
     ///
     /// - Throws: `PostgresError`.
     public func query(_ statement: Statement, readOnly: Bool = false) async throws -> PostgresResult {
@@ -144,7 +144,7 @@ public struct ObjectStore: Sendable {
         }
     }
 
-    /// Runs statements in one round trip, all or none.
+    /// Runs statements in one round trip. Either all or none of them take effect.
     func group(_ statements: [Statement], readOnly: Bool = false) async throws -> [PostgresResult] {
         try await noting(statements.first?.sql) {
             if let session { return try await session.group(statements) }
@@ -153,8 +153,8 @@ public struct ObjectStore: Sendable {
         }
     }
 
-    /// Runs the statements that add or change one object, all or none. They may share a transaction with other changes,
-    /// unless the class has unique fields or is distributed.
+    /// Runs the statements that add or change one object. Either all or none of them take effect. They may share a
+    /// transaction with other changes, unless the class has unique fields or is distributed.
     ///
     /// - Parameter alone: Whether the statements may take long, so that no other change should wait for them.
     func change(_ schema: ClassSchema, _ objectId: String, _ statements: [Statement], alone: Bool = false) async throws
@@ -195,7 +195,7 @@ public struct ObjectStore: Sendable {
     /// Runs `body` and records a slow statement for the log and, if it has a query shape, for index advice.
     ///
     /// - Parameters:
-    ///   - shape: Evaluated only for slow statements.
+    ///   - shape: The query shape, evaluated only for slow statements.
     ///   - isTrial: Whether a failure isn't recorded, because the query is retried in another form.
     func noting<R>(
         _ sql: String?, _ shape: @autoclosure () -> QueryShape? = nil, isTrial: Bool = false,
@@ -253,7 +253,7 @@ struct StatementClock {
     private let sql: String?
     private let start = ContinuousClock.now
 
-    /// Statements are slow from this duration on.
+    /// The duration from which a statement counts as slow.
     private static let notable = Duration.milliseconds(20)
 
     init(_ sql: String?) { self.sql = sql }

@@ -6,7 +6,7 @@ extension ObjectStore {
     ///
     /// Returns `nothing` if the class or its table doesn't exist. Columns missing in the table are created.
     ///
-    /// - Throws: The errors of `read`, and `StaleTransaction` in a transaction.
+    /// - Throws: An error of `read`, or ``StaleTransaction`` in a transaction.
     func fresh<R>(_ className: String, otherwise nothing: @autoclosure () -> R, _ read: (ClassSchema) async throws -> R)
         async throws -> R
     {
@@ -29,7 +29,8 @@ extension ObjectStore {
     }
 }
 
-/// Ends a transaction whose schema was stale or whose value an advised index rejected. It must be run again.
+/// The error that aborts a transaction because its schema was stale, or because a value doesn't fit an index built by
+/// `indexAdvice`. ``ObjectStore/transaction(_:conflictKey:_:)`` removes the cause and retries once.
 struct StaleTransaction: Error {
     let cause: PostgresError
 }

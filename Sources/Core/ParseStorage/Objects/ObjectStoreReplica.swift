@@ -19,8 +19,9 @@ extension ObjectStore {
     ///
     /// Falls back to the primary if a replica doesn't have a new table or the caller's own write yet, or if it cancels
     /// the read in favor of replication.
-    /// - Parameter body: Reads with the store that it gets. It runs again on another server after some errors.
-    /// - Throws: `PostgresError` if only replicas are allowed and none is reachable, and the errors of `body`.
+    ///
+    /// - Parameter body: Reads with the store that it receives. It runs again on another server after some errors.
+    /// - Throws: `PostgresError` if only replicas are allowed and none is reachable, or an error of `body`.
     func reading<R>(
         _ className: String, _ place: ReadPlace, _ body: (ObjectStore) async throws -> R
     ) async throws -> R {

@@ -4,7 +4,7 @@ import Postgres
 
 /// A requested push, before its rows are stored.
 public struct NewPush: Sendable {
-    /// The object id of its `_PushStatus` row.
+    /// The object id of the push's `_PushStatus` row.
     public var id: String
     /// The parameters of the request.
     public var body: JSONObject
@@ -20,7 +20,7 @@ public struct NewPush: Sendable {
     public var due: ParseDate?
     /// Whether the push is sent at its time in each device's time zone.
     public var isLocal = false
-    /// The time at which push services stop trying to deliver it, or nil for never.
+    /// The time at which push services stop trying to deliver the push, or nil to use their defaults.
     public var expiry: ParseDate?
     /// Whether the row includes the expiry.
     public var showsExpiry = true
@@ -87,7 +87,7 @@ extension PushRows {
         }
     }
 
-    /// Returns devices that the push didn't reach, with reasons. They are kept for one day.
+    /// Returns devices that the push didn't reach, with reasons. Failures are kept for one day.
     public func failures(_ id: String, most: Int) async throws -> [JSONObject] {
         let rows = try await store.query(
             """

@@ -11,7 +11,8 @@ public struct PushPart: Sendable {
     public let zones: [String]?
     /// The parameters of the request.
     public let body: JSONObject
-    /// The time at which push services stop trying to deliver, in milliseconds since 1970, or nil for never.
+    /// The time at which push services stop trying to deliver, in milliseconds since 1970, or nil to use their
+    /// defaults.
     public let expiry: Int64?
     /// The send time as stored in the row.
     public let pushTime: String
@@ -23,7 +24,8 @@ public struct PushPart: Sendable {
 
 /// Scheduling of push parts.
 extension PushRows {
-    /// Claims a due part until the transaction ends. Other processes skip it meanwhile.
+    /// Claims a due part until the transaction ends, or returns nil if none is due. Other processes skip a claimed
+    /// part.
     public func takePart() async throws -> PushPart? {
         let rows = try await store.query(
             Statement(
@@ -186,7 +188,8 @@ extension PushRows {
                 """, [.text(part.pushId), .text(part.offset), .double(seconds)]))
     }
 
-    /// Ends a push that has no parts or ranges left. It fails if nothing was sent and an error is recorded.
+    /// Ends a push that has no parts or ranges left. The push counts as failed if nothing was sent and an error is
+    /// recorded.
     func end(_ id: String) async throws {
         _ = try await store.query(
             Statement(
@@ -202,7 +205,7 @@ extension PushRows {
                 """, [.text(id)]))
     }
 
-    /// Cancels the rest of a push and records the error, unless its row was deleted.
+    /// Cancels the rest of a push, and records the error in its row unless the push has already ended.
     public func fail(_ id: String, code: Int, message: String) async throws {
         let reason = JSONValue.object(["code": .number(Double(code)), "message": .string(message)])
         _ = try await store.group([

@@ -24,7 +24,8 @@ public struct PushRange: Sendable {
     public let isInterrupted: Bool
     /// The parameters of the request.
     public let body: JSONObject
-    /// The time at which push services stop trying to deliver, in milliseconds since 1970, or nil for never.
+    /// The time at which push services stop trying to deliver, in milliseconds since 1970, or nil to use their
+    /// defaults.
     public let expiry: Int64?
     /// The remaining devices that still have a token.
     public let devices: [Device]
@@ -71,13 +72,14 @@ extension PushRows {
     /// Byte limit of tokens, which clients write. No service has longer tokens, so a longer one is read as empty, which
     /// every service rejects.
     private static let longestToken = 8_192
-    /// In characters. No app or locale that a push can name is longer.
+    /// The maximum length of app and locale names in characters. A push can't contain longer ones.
     private static let longestName = 1_000
 
     /// The maximum time that badge updates wait for locked rows.
     private static let lockPatience = "250ms"
 
-    /// Claims a free range, updates the badges of its devices at the first claim, and reads the devices.
+    /// Claims a free range, updates the badges of its devices at the first claim, and reads the devices. Returns nil if
+    /// no range is free.
     ///
     /// - Parameters:
     ///   - route: The device type of the push service.

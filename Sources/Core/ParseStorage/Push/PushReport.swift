@@ -29,7 +29,7 @@ public struct PushReport: Sendable {
         counts[key, default: [:]][kind, default: 0] += count
     }
 
-    /// Records the size of a payload in bytes.
+    /// Records a payload size in bytes. Only the largest is kept.
     public mutating func noteSize(_ bytes: Int) { payloadBytes = max(payloadBytes, bytes) }
 
     /// Adds the counts of another report.

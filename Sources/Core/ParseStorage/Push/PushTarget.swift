@@ -2,11 +2,11 @@ public import Postgres
 
 /// A device for a manually sent push.
 public struct PushTarget: Sendable {
-    /// Its `pushType` and `deviceType`, as far as they are set.
+    /// The device's `pushType`, if set, and its `deviceType`, which is empty if it isn't set.
     public let types: [String]
-    /// Its device token, or nil if it has none.
+    /// The device token, or nil if the device has none.
     public let token: String?
-    /// Its `appIdentifier`, or nil if it has none.
+    /// The `appIdentifier`, or nil if the device has none.
     public let app: String?
 
     /// Reads an installation. Returns nil if it doesn't exist.

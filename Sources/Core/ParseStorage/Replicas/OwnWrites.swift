@@ -3,15 +3,14 @@ import Tasks
 
 /// The times of callers' last writes, so that they never read from a replica without their own changes.
 final class OwnWrites: Sendable {
-    /// Maximum remembered callers.
     private static let capacity = 100_000
     /// Milliseconds for which a write counts. A replica further behind is of little use.
     private static let memory: Int64 = 60_000
-    /// The same if the lag of replicas is unknown.
+    /// Milliseconds for which a write counts if the lag of replicas is unknown.
     private static let shortMemory: Int64 = 5_000
 
-    /// By hashes of the callers, because installations choose their own names. A collision only causes some reads on
-    /// the primary.
+    /// The times of the last writes, by hash of the caller, because installations choose their own names. A collision
+    /// only causes some reads on the primary.
     private let instants = Mutex(BoundedTable<Int, Int64>(capacity: capacity))
 
     /// Records a committed write of the current task's caller.

@@ -57,7 +57,7 @@ final class Replica: Sendable {
     }
 }
 
-/// A monotonic clock in milliseconds since its first use; at least 1.
+/// A monotonic clock in milliseconds since its first use. It starts at 1.
 enum ReplicaClock {
     private static let start = ContinuousClock.now
 

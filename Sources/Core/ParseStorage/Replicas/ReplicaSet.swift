@@ -18,7 +18,6 @@ public final class ReplicaSet: Sendable {
     private let marks = Mutex<[Mark]>([])
     let ownWrites = OwnWrites()
 
-    /// The maximum number of recorded WAL positions.
     private static let mostMarks = 600
 
     /// Creates a set of replicas without connecting to them.
@@ -135,7 +134,7 @@ public final class ReplicaSet: Sendable {
         }
     }
 
-    /// A server's WAL position, and its timeline if it writes.
+    /// Returns a server's WAL position, and its timeline if the server accepts writes.
     private func readPosition(_ sql: String, on client: PostgresClient) async -> (Int64, timeline: String?)? {
         do {
             let result = try await client.query(sql, readOnly: true)

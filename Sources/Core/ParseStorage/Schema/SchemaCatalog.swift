@@ -15,7 +15,7 @@ public final class SchemaCatalog: Sendable {
         var snapshot: SchemaSnapshot
         /// Read plans for the snapshot, by class and fields.
         var plans = BoundedTable<ReadPlanKey, ReadPlan>(capacity: 4 * 1024 * 1024)
-        /// Incremented by every change, so that a result read before a change never overwrites it.
+        /// A counter that every change increments, so that a result read before a change never overwrites it.
         var version = 0
 
         mutating func set(_ className: String, _ schema: ClassSchema?) {
@@ -31,14 +31,14 @@ public final class SchemaCatalog: Sendable {
     private let gate = SchemaChangeGate()
     /// The fastest strategies for nearest-object queries.
     let nearestHistory = NearestHistory()
-    /// Slow finds, for index advice, or nil if it is off.
+    /// Slow finds, for index advice, or nil if index advice is off.
     public let findNotes: FindNotes?
-    /// Distinguishes this process's notifications from those of others.
+    /// The id that distinguishes this process's notifications from those of others.
     public let senderId: String
     /// The distribution of classes over servers, or nil with a single server.
     let distribution: Distribution?
 
-    /// Creates an empty catalogue. Call ``reload()`` before using it.
+    /// Creates an empty catalog. Call ``reload()`` before using it.
     public init(
         client: PostgresClient, senderId: String, refusesMixedMembership: Bool, findNotes: FindNotes? = nil,
         distribution: Distribution? = nil, logger: Logger
@@ -60,7 +60,7 @@ public final class SchemaCatalog: Sendable {
     /// Returns a class, or nil if it doesn't exist.
     public func schema(_ name: String) -> ClassSchema? { state.withLock { $0.snapshot.classes[name] } }
 
-    /// Incremented by every schema change that this process learns of.
+    /// A counter that is incremented by every schema change that this process learns of.
     public var version: Int { state.withLock { $0.version } }
 
     /// Returns the plan for reading a class, cached for each set of requested and hidden fields.
@@ -124,7 +124,7 @@ public final class SchemaCatalog: Sendable {
     /// Sends nothing if the class is known to have them. Two writers adding the same field at once both succeed.
     ///
     /// - Parameter most: The maximum number of fields afterwards, not counting default fields, or nil for no limit.
-    /// - Throws: 111 if a field exists with another type, 119 if there are too many fields.
+    /// - Throws: 111 if a field exists with a different type, 119 if there are too many fields.
     public func ensure(
         _ className: String, _ fields: OrderedDictionary<Name, Field>, atMost most: Int? = nil
     ) async throws -> ClassSchema {
@@ -197,7 +197,6 @@ public final class SchemaCatalog: Sendable {
         return later.isEmpty ? changed : try await build(later, of: changed)
     }
 
-    /// Builds indexes of a large table, then adds them to the schema.
     private func build(_ indexes: JSONObject, of schema: ClassSchema) async throws -> ClassSchema {
         let version = self.version
         let changed = try await IndexBuild(client: client, logger: logger).build(indexes, of: schema) { session in
@@ -261,7 +260,7 @@ public final class SchemaCatalog: Sendable {
 
     /// Deletes a class with its table and join tables.
     ///
-    /// - Parameter onlyIfEmpty: Whether to keep a class that has objects. The check locks out writers, so that no
+    /// - Parameter onlyIfEmpty: Whether to keep a class that has objects. The check locks out writers, so no
     ///   acknowledged object is lost.
     /// - Returns: Whether the class was deleted.
     @discardableResult

@@ -99,7 +99,7 @@ struct SchemaChange {
             [.text(wanted.name), .jsonb(TableLayout.schemaRow(of: wanted).serialized())])
     }
 
-    /// Whether the field needs a new column or join table. A changed type does, too.
+    /// Whether the field needs a new column or join table, because the field is new or its type changed.
     private func isNew(_ name: String, _ field: Field) -> Bool { current?.type(of: name) != field.type }
 
     private func createTable(_ table: String) async throws {
@@ -117,7 +117,7 @@ struct SchemaChange {
         DistributedTables(schema: wanted, shards: shards, session: session)
     }
 
-    /// Tables and indexes share a namespace: renames an index of another class that has this class's name.
+    /// Renames an index of another class that has this class's name, because tables and indexes share a namespace.
     private func clearName() async throws {
         let rows = try await session.query(
             """
@@ -161,7 +161,7 @@ struct SchemaChange {
         }
     }
 
-    /// Includes an index by owner, which parse-server doesn't create.
+    /// Returns the statements for a relation's table, with an index by owner, which parse-server doesn't create.
     private func joinTableStatements(field: String) -> [String] {
         let table = TableLayout.joinTable(field: field, className: wanted.name)
         let type = DistributedTables.idType(of: wanted)

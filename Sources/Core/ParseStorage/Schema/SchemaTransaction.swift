@@ -4,11 +4,11 @@ import Synchronization
 /// A transaction that changes tables without blocking their users for long.
 ///
 /// Changing a table waits for all statements that use it, and later statements queue behind the change. During a
-/// backup, reads of the class would block until the backup ends. So an attempt waits for a moment only, lets the other
-/// statements pass, and is repeated until its time is up.
+/// backup, reads of the class would block until the backup ends. So each attempt waits only briefly and then lets the
+/// other statements pass. Attempts are repeated until the time is up.
 package struct SchemaTransaction {
     let client: PostgresClient
-    /// Serializes the schema changes of this process, or nil if nothing has to be serialized.
+    /// The gate that serializes the schema changes of this process, or nil if they needn't be serialized.
     let gate: SchemaChangeGate?
     /// The time for which an attempt is repeated while a table is in use.
     let retryDuration: Duration
@@ -27,7 +27,7 @@ package struct SchemaTransaction {
     /// Runs `body` in a transaction under the schema-change lock.
     ///
     /// - Parameter body: Runs again if a table was in use, so it must not have effects outside the transaction.
-    /// - Throws: `PostgresError` 55P03 if a table stayed in use, and the errors of `body`.
+    /// - Throws: `PostgresError` 55P03 if a table stayed in use, or an error of `body`.
     func run<R: Sendable>(_ body: @Sendable (PostgresSession) async throws -> R) async throws -> R {
         try await retrying {
             try await client.transaction(purpose: .administration) { session in
@@ -37,9 +37,9 @@ package struct SchemaTransaction {
         }
     }
 
-    /// Repeats `attempt`, with growing random pauses, while it finds something locked.
+    /// Repeats `attempt`, with growing random pauses, while it fails because a table is locked.
     ///
-    /// - Throws: `PostgresError` 55P03 if the time is up, and the errors of `attempt`.
+    /// - Throws: `PostgresError` 55P03 if the time is up, or an error of `attempt`.
     func retrying<R>(_ attempt: () async throws -> R) async throws -> R {
         let end = ContinuousClock.now + retryDuration
         var longest = 20
@@ -89,8 +89,8 @@ package struct SchemaTransaction {
 
 /// Admits one schema change at a time, and none for a while after one that found a table in use.
 ///
-/// Waiting changes hold no connection. However many there are, statements that use a table are blocked for a small part
-/// of the time only.
+/// Waiting changes hold no connection. Regardless of their number, they block the statements that use a table for only
+/// a small part of the time.
 package final class SchemaChangeGate: Sendable {
     private struct State {
         var isBusy = false

@@ -3,7 +3,8 @@ import JSON
 import ParseModel
 import Postgres
 
-/// parse-server's table layout of classes. Each server must be able to run on tables that the other created.
+/// parse-server's table layout of classes. Roost and parse-server must each be able to run on tables that the other
+/// created.
 package enum TableLayout {
     static let classesWithoutACL: Set<Name> = ["_Hooks", "_GlobalConfig", "_GraphQLConfig"]
 
@@ -80,7 +81,7 @@ package enum TableLayout {
         "_GraphQLConfig": ["createdAt", "updatedAt"],
     ]
 
-    /// The JSON of a class's row in `_SCHEMA`.
+    /// Returns the JSON of a class's row in `_SCHEMA`.
     package static func schemaRow(of schema: ClassSchema) -> JSONObject {
         var fields: JSONObject = [:]
         for (name, field) in schema.fields where field.type != .acl {
@@ -96,7 +97,8 @@ package enum TableLayout {
         return row
     }
 
-    /// Parses a row of `_SCHEMA` in either of parse-server's formats. Deleting a field leaves a format of its own.
+    /// Parses a row of `_SCHEMA`. parse-server writes a different format after it deletes a field, which is also
+    /// supported.
     static func schema(name: String, row: JSONValue) -> ClassSchema {
         var schema = ClassSchema(name: name)
         for (field, json) in row["fields"]?.objectValue ?? [:] where !field.hasPrefix("_") {

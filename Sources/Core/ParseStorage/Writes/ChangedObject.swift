@@ -18,14 +18,14 @@ extension ObjectStore {
         public static let number = ChangeWants(rawValue: 4)
     }
 
-    /// An object before and after one statement. Nothing else changed it in between.
+    /// An object before and after one statement. No other statement changed it in between.
     public struct ChangedObject: Sendable {
         public let className: String
         public let objectId: String
         /// The sequence number of the change, or nil if it wasn't requested. It is assigned while the row is locked, so
         /// a later change of the same object has a greater number.
         public let number: Int64?
-        /// Whether the object after the change was fully read. True for deleted objects, too.
+        /// Whether the object after the change was fully read. Always true for deleted objects.
         public let isWhole: Bool
         let result: PostgresResult
         let plan: ReadPlan
@@ -38,8 +38,8 @@ extension ObjectStore {
         /// Returns the object before the change, or nil if it is new.
         ///
         /// - Parameters:
-        ///   - access: Only its hidden fields are applied.
-        ///   - links: Builds the URLs of files.
+        ///   - access: The caller's access, of which only the hidden fields apply.
+        ///   - links: The URLs to write for files.
         /// - Throws: 116 if the object is nested too deeply.
         public func former(_ access: ReadAccess = ReadAccess(), _ links: FileLinks) async throws -> JSONObject? {
             guard let formerRow else { return nil }

@@ -27,10 +27,10 @@ public struct ImportRows: Sendable {
         }
     }
 
-    /// Writes rows in order and in one round trip, all or none.
+    /// Writes rows in order and in one round trip. Either all or none are written.
     ///
     /// - Returns: Whether each row was written. Updates of missing objects write nothing.
-    /// - Throws: `ParseError` if nothing was written.
+    /// - Throws: `ParseError`. Nothing was written, unless the connection was lost or the task was cancelled.
     public func write(_ rows: [RowWrite], to className: String) async throws -> [Bool] {
         try await store.retryingStaleSchema {
             guard let schema = store.catalog.schema(className) else { throw ParseError.notFound }
@@ -60,7 +60,7 @@ public struct ImportRows: Sendable {
     /// Adds objects to a relation of their owners without changing the owners.
     ///
     /// - Returns: Whether the owner of each pair exists. Pairs with missing owners are skipped.
-    /// - Throws: `ParseError` if nothing was written.
+    /// - Throws: `ParseError`. Nothing was written, unless the connection was lost or the task was cancelled.
     public func relate(_ pairs: [(owner: String, related: String)], by field: String, of className: String) async throws
         -> [Bool]
     {

@@ -10,7 +10,7 @@ package struct InsertRow {
     private(set) var parameters: [PostgresParameter] = []
     /// The SQL list of a RETURNING clause, or empty for none.
     var returning = ""
-    /// Inserts the rows of the object's relations.
+    /// The statements that insert the rows of the object's relations.
     package var joins: [Statement] = []
 
     /// - Parameter capacity: The approximate number of columns with a value.
@@ -65,8 +65,8 @@ package struct InsertRow {
 
 /// A cache of INSERT statements.
 ///
-/// Clients create objects of few shapes, and building the SQL takes longer than everything else about an insert. It has
-/// only names and numbers in it, so it never becomes stale.
+/// Clients create objects of few shapes, and building the SQL takes longer than everything else about an insert. The
+/// statements contain only names and numbers, so the cache never becomes stale.
 package final class InsertTexts: Sendable {
     /// Identifies a statement.
     package struct Shape: Hashable {
@@ -84,9 +84,9 @@ package final class InsertTexts: Sendable {
         }
     }
 
-    /// Equals the number of prepared statements per connection.
+    /// The same as the default number of prepared statements per connection.
     private static let capacity = 512
-    /// In bytes. Longer statements are rare and would use much memory.
+    /// The maximum size of a cached statement in bytes. Longer ones are rare and waste memory.
     private static let longest = 16_384
 
     private let texts = Mutex(BoundedTable<Shape, String>(capacity: capacity))

@@ -22,7 +22,7 @@ enum ObjectSize {
         guard values.reduce(size, { $0 + spelledOut($1) }) <= limit else { throw tooLarge(limit) }
     }
 
-    /// The extra bytes of numbers with an exponent, which PostgreSQL writes out in full.
+    /// Returns the extra bytes of numbers with an exponent, which PostgreSQL writes out in full.
     private static func spelledOut(_ value: JSONValue) -> Int {
         switch value {
         case .number(let number):
@@ -34,7 +34,7 @@ enum ObjectSize {
         }
     }
 
-    /// Upper bound of the digits of a number.
+    /// The maximum length of a number that PostgreSQL writes without an exponent.
     private static let digits = 330
 
     /// Returns an SQL expression for RETURNING that fails if the row exceeds the limit, or nil if no check is needed.

@@ -4,7 +4,7 @@ import ParseModel
 import Postgres
 
 extension ObjectStore {
-    /// Decides whether a caller may change an object.
+    /// The access that decides whether a caller may change an object.
     public struct WriteAccess: Sendable {
         /// The caller's principals, any of which must be among an object's writers, or nil to allow every object.
         public var writers: [Name]?
@@ -21,7 +21,7 @@ extension ObjectStore {
     /// Ensures that a class exists and has the given fields, and returns it.
     ///
     /// - Parameter most: The maximum number of fields afterwards, not counting default fields, or nil for no limit.
-    /// - Throws: 111 if a field exists with another type, 119 if there are too many fields.
+    /// - Throws: 111 if a field exists with a different type, 119 if there are too many fields.
     public func ensure(
         _ className: String, _ fields: OrderedDictionary<Name, Field>, atMost most: Int? = nil
     ) async throws -> ClassSchema {
@@ -60,7 +60,7 @@ extension ObjectStore {
 
     /// Creates objects of any classes, all or none, and returns those that are requested.
     ///
-    /// - Parameter wants: Returns the details requested for a class.
+    /// - Parameter wants: A function that returns the details requested for a class.
     public func insert(
         _ objects: [(className: String, objectId: String, write: ObjectWrite)], wants: (String) -> ChangeWants
     ) async throws -> [ChangedObject] {
@@ -114,7 +114,7 @@ extension ObjectStore {
     /// Updates an object.
     ///
     /// - Parameter echo: The fields whose new values are returned.
-    /// - Returns: Those values, or nil if the object doesn't exist or the caller may not change it.
+    /// - Returns: The new values, or nil if the object doesn't exist or the caller may not change it.
     public func update(
         _ className: String, objectId: String, _ write: ObjectWrite, access: WriteAccess = WriteAccess(),
         echo: [String] = [], links: FileLinks = FileLinks.none
@@ -128,7 +128,7 @@ extension ObjectStore {
     /// - Parameters:
     ///   - echo: The fields whose new values are returned.
     ///   - wants: Further details to return.
-    /// - Returns: Nil if the object doesn't exist or the caller may not change it.
+    /// - Returns: The new values and details, or nil if the object doesn't exist or the caller may not change it.
     public func update(
         _ className: String, objectId: String, _ write: ObjectWrite, access: WriteAccess, echo: [String],
         links: FileLinks, wants: ChangeWants
@@ -205,7 +205,7 @@ extension ObjectStore {
 
     /// Deletes an object and returns its last state.
     ///
-    /// - Returns: Nil if the object doesn't exist or the caller may not delete it.
+    /// - Returns: The deleted object, or nil if it doesn't exist or the caller may not delete it.
     public func delete(
         _ className: String, objectId: String, access: WriteAccess = WriteAccess(), wants: ChangeWants
     ) async throws -> ChangedObject? {
@@ -256,8 +256,8 @@ extension ObjectStore {
         return conditions.joined(separator: " AND ")
     }
 
-    /// Runs a write. If the class turns out to be stale, reloads the schema and runs it again. In a transaction, which
-    /// the error ends, ``transaction(_:)`` does that.
+    /// Runs a write. If the schema turns out to be stale, reloads it and runs the write again. In a transaction, which
+    /// the error ends, ``transaction(_:conflictKey:_:)`` does that.
     func retryingStaleSchema<R: Sendable>(_ body: () async throws -> R) async throws -> R {
         do {
             do {
@@ -274,8 +274,8 @@ extension ObjectStore {
 }
 
 extension ObjectStore.ChangeWants {
-    /// The SQL expression for the number of the change, in a statement that returns the changed row; NULL if the number
-    /// isn't requested.
+    /// The SQL expression for the number of the change, in a statement that returns the changed row, or NULL if the
+    /// number isn't requested.
     var numberSQL: String {
         contains(.number) ? "roost_change_number(\"objectId\", '\"_roost_change\"')" : "NULL::bigint"
     }

@@ -27,7 +27,7 @@ struct RelationChange {
 
     private init(table: String) { self.table = table }
 
-    /// The last operation on an object wins.
+    /// Applies an operation. The last operation on an object wins.
     private mutating func add(_ operation: FieldOperation) {
         switch operation {
         case .addRelation(let pointers):

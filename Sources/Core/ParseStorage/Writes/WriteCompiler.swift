@@ -60,7 +60,8 @@ struct WriteCompiler {
     /// Returns the statement that updates an object. It yields one row with the columns in `returning`, or none if
     /// nothing matched.
     ///
-    /// - Parameter observation: Makes the statement return the object before and after the change instead.
+    /// - Parameter observation: The columns to return of the object before and after the change, instead of
+    ///   `returning`.
     mutating func update(
         objectId: String, _ write: ObjectWrite, condition: String, returning: [String], observation: Observation? = nil
     ) throws(ParseError) -> Statement {
@@ -157,7 +158,6 @@ struct WriteCompiler {
         return Statement("WITH \(parts.joined(separator: ", ")) \(selected)", builder.parameters)
     }
 
-    /// The new value of a field's column, or nil if it stays unchanged.
     private mutating func expression(
         _ operation: FieldOperation, _ column: String, _ type: FieldType, field: String
     ) throws(ParseError) -> String? {
@@ -175,7 +175,7 @@ struct WriteCompiler {
         }
     }
 
-    /// The new value of a jsonb column with a change at one path. Missing parents are created.
+    /// Returns the new value of a jsonb column with a change at one path. Missing parents are created.
     private mutating func nestedExpression(
         _ operation: FieldOperation, _ current: String, _ type: FieldType, _ path: FieldPath
     ) throws(ParseError) -> String? {
@@ -278,7 +278,7 @@ struct WriteCompiler {
         return (.textArray(acl.readers.texts), .textArray(acl.writers.texts))
     }
 
-    /// Accepts dates as texts or as Date objects.
+    /// Encodes the value of a hidden column. Dates may be texts or Date objects.
     private func hiddenParameter(_ value: JSONValue, _ column: String) throws(ParseError) -> PostgresParameter {
         let type = SystemClass.internalUserFields[column] ?? .string
         let isDateText = type == .date && value.stringValue != nil

@@ -11,7 +11,6 @@ import Tasks
 
 /// Commands from callers to the I/O thread, with a way to wake it.
 package final class CommandQueue: Sendable {
-    /// A command for the I/O thread.
     package enum Command: Sendable {
         /// Report when the first connection is ready.
         case start(WaitRequest)
@@ -64,7 +63,7 @@ package final class CommandQueue: Sendable {
         return isOpen
     }
 
-    /// The statistics of the time when the I/O thread last went to sleep, plus the commands enqueued since then.
+    /// The statistics from when the I/O thread last went to sleep, plus the commands enqueued since then.
     var statistics: PostgresStatistics {
         state.withLock { state in
             var statistics = state.statistics
@@ -92,7 +91,7 @@ package final class CommandQueue: Sendable {
         state.withLock { swap(&$0.commands, &commands) }
     }
 
-    /// Marks the thread as asleep. Returns false if commands are waiting, so that it must not sleep.
+    /// Marks the thread as asleep. Returns false if commands are waiting and the thread must stay awake.
     package func fallAsleep(_ statistics: PostgresStatistics, _ wakeCondition: WakeCondition) -> Bool {
         state.withLock { state in
             state.statistics = statistics
@@ -144,16 +143,16 @@ package final class LeaseRequest: @unchecked Sendable {
     /// A statement to send together with the caller's first one.
     let prelude: EncodedStatement?
     let purpose: PoolPurpose
-    /// Identifies the row that the caller locks first, or nil if unknown. One request per key gets a connection at a
+    /// A key for the row that the caller locks first, or nil if unknown. One request per key gets a connection at a
     /// time.
     let conflictKey: ConflictKey?
     /// The time at which the lease expires, or nil if it doesn't.
     let end: MonotonicInstant?
     /// The sender, for fair queueing.
     let sender = Sender.current
-    /// When the request was enqueued.
+    /// The time at which the request was enqueued.
     var arrival: MonotonicInstant?
-    /// When the request fails if it got no connection.
+    /// The time at which the request fails if it has no connection by then.
     var deadline: MonotonicInstant?
     /// The position in the queue, or nil if the request isn't in it.
     var ticket: SenderQueue<LeaseRequest>.Ticket?

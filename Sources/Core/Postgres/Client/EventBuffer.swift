@@ -74,7 +74,7 @@ package final class EventBuffer: Sendable {
     }
 }
 
-/// Owned by a consumer of events. Listening ends when it is freed.
+/// The handle that an event consumer owns. Listening ends when it is freed.
 final class Listening: Sendable {
     let events = EventBuffer()
     private let end: @Sendable () -> Void
@@ -85,7 +85,7 @@ final class Listening: Sendable {
 }
 
 extension PostgresEvent {
-    /// Approximate memory in bytes.
+    /// The approximate memory use in bytes.
     fileprivate var size: Int {
         guard case .notification(let channel, let payload) = self else { return 64 }
         return 64 + channel.utf8.count + payload.utf8.count
@@ -98,6 +98,6 @@ public enum PostgresEvent: Sendable {
     /// notifications may be lost, so caches must be dropped.
     case connected
     case notification(channel: String, payload: String)
-    /// The connection broke and is being reopened.
+    /// The connection broke and is being reopened, or a slow consumer's buffer overflowed.
     case disconnected
 }

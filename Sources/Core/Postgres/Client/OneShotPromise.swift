@@ -13,7 +13,7 @@ package struct OneShotPromise<Value: Sendable>: ~Copyable, Sendable {
 
     private let state = Mutex(State.open)
 
-    /// Whether the promise has its value, so that no task waits for it any more.
+    /// Whether the value is set. If so, no task waits for it any longer.
     package var isFulfilled: Bool {
         state.withLock {
             switch $0 {

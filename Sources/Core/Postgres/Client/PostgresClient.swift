@@ -89,7 +89,7 @@ public final class PostgresClient: Sendable {
     ///
     /// - Parameters:
     ///   - sql: The statement, with `$1`, `$2`… for the parameters.
-    ///   - readOnly: Whether the statement changes nothing, so that it can be resent if its response was lost.
+    ///   - readOnly: Whether the statement changes nothing and can be resent if its response is lost.
     /// - Throws: `PostgresError`.
     public func query(_ sql: String, _ parameters: [PostgresParameter] = [], readOnly: Bool = false) async throws
         -> PostgresResult
@@ -99,7 +99,7 @@ public final class PostgresClient: Sendable {
 
     /// Runs one statement in its own transaction, and returns after the commit.
     ///
-    /// - Parameter readOnly: Whether the statement changes nothing, so that it can be resent if its response was lost.
+    /// - Parameter readOnly: Whether the statement changes nothing and can be resent if its response is lost.
     /// - Throws: `PostgresError`.
     public func query(_ statement: Statement, readOnly: Bool = false) async throws -> PostgresResult {
         let results = try await perform(Request(Self.content([statement]), isReadOnly: readOnly), [statement])
@@ -109,8 +109,8 @@ public final class PostgresClient: Sendable {
 
     /// Runs statements in one transaction and one round trip. Either all of them take effect or none.
     ///
-    /// - Parameter conflictKey: A name for the row if they change only one. If another transaction has locked that row,
-    ///   the request waits on a separate connection.
+    /// - Parameter conflictKey: A name for the row if the statements change only one. If another transaction has locked
+    ///   that row, the request waits on a separate connection.
     /// - Returns: One result per statement.
     /// - Throws: The first `PostgresError`.
     public func group(
@@ -126,12 +126,13 @@ public final class PostgresClient: Sendable {
 
     /// Runs statements that add or change one row, in a transaction that may include changes of other callers.
     ///
-    /// For rows that must be unique in more than their key, prefer ``group(_:readOnly:conflictKey:)``, so that changes
-    /// of several callers don't block each other.
+    /// For tables with further unique columns, prefer ``group(_:readOnly:conflictKey:)``, so that changes of several
+    /// callers don't block each other.
     ///
     /// - Parameter conflictKey: A name for the row.
     /// - Returns: One result per statement.
-    /// - Throws: The first `PostgresError`. No statement takes effect then.
+    /// - Throws: The first `PostgresError`. No statement takes effect, unless the connection was lost or the task was
+    ///   cancelled.
     public func change(conflictKey: String, _ statements: [Statement]) async throws -> [PostgresResult] {
         guard !statements.isEmpty else { return [] }
         return try await perform(
@@ -153,9 +154,9 @@ public final class PostgresClient: Sendable {
         _ = try await query("SELECT pg_notify($1, $2)", [.text(channels.stored(channel)), .text(payload)])
     }
 
-    /// Sends several notifications, in order and in one round trip.
+    /// Sends several notifications, in order and in one round trip. Either all are sent or none.
     ///
-    /// - Throws: `PostgresError`. No notification is sent then.
+    /// - Throws: `PostgresError`. After a lost connection or a cancellation, they may have been sent.
     public func notify(channel: String, payloads: [String]) async throws {
         _ = try await query(
             "SELECT pg_notify($1, payload) FROM unnest($2::text[]) WITH ORDINALITY AS list(payload, place) ORDER BY place",
@@ -163,7 +164,8 @@ public final class PostgresClient: Sendable {
     }
 
     /// Runs a request on a shared connection. If it waits for a lock there or takes too long, it runs again on a
-    /// separate connection. Large writes use a separate connection from the start.
+    /// separate connection. Large writes, and statements that leave parts behind when stopped, use a separate
+    /// connection from the start.
     ///
     /// - Parameter statements: The statements of the request, evaluated only for a separate connection.
     func perform(_ request: Request, _ statements: @autoclosure () -> [Statement]) async throws -> [PostgresResult] {
@@ -257,7 +259,7 @@ public struct PostgresStatistics: Sendable {
     public var preparedStatements = 0
     /// Connections that broke or could not be opened since the client started.
     public var reconnects = 0
-    /// Counts per pool. SIMD vectors avoid an allocation whenever the I/O thread sleeps.
+    /// SIMD vectors instead of arrays, which would be allocated whenever the I/O thread sleeps.
     private var openByPool = SIMD16<Int32>()
     private var idleByPool = SIMD16<Int32>()
     private var waitingByPool = SIMD16<Int32>()
@@ -279,7 +281,7 @@ public struct PostgresStatistics: Sendable {
         public var timeouts: Int
     }
 
-    /// In the order of the I/O thread's pools.
+    /// The pool names, in the order of the I/O thread's pools.
     private static let names = ["shared"] + PoolPurpose.allCases.map { "\($0)" } + ["listeners"]
 
     public var pools: [Pool] {

@@ -7,7 +7,8 @@ extension PostgresClient {
         _ = try await query("SELECT 1", readOnly: true)
     }
 
-    /// Returns a replica's lag in seconds. 0 for a primary, and for a connected replica that has replayed everything.
+    /// Returns a replica's lag in seconds, or 0 for a primary and for a connected replica that has replayed everything
+    /// it received.
     ///
     /// - Throws: `PostgresError`.
     public func replayLag() async throws -> Double {

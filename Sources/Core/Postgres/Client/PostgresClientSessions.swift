@@ -20,7 +20,7 @@ extension PostgresClient {
         }
     }
 
-    /// Lends a connection that no other caller uses meanwhile.
+    /// Lends `body` a connection that no other caller can use until `body` returns.
     ///
     /// Afterwards, an open transaction is rolled back and a broken connection is closed. `body` must undo its SET
     /// commands and release its session locks.
@@ -31,9 +31,10 @@ extension PostgresClient {
         try await exclusively(in: .administration, body)
     }
 
-    /// Lends a connection of a pool.
+    /// Lends `body` a connection from the pool for `purpose`.
     ///
-    /// - Parameter conflictKey: The row that the caller waits for. One caller per key gets a connection at a time.
+    /// - Parameter conflictKey: A key for the row that the caller waits for, or nil if unknown. One caller per key gets
+    ///   a connection at a time.
     func exclusively<R: Sendable>(
         in purpose: PoolPurpose, conflictKey: ConflictKey? = nil, _ body: @Sendable (PostgresSession) async throws -> R
     ) async throws -> R {
@@ -56,17 +57,17 @@ extension PostgresClient {
     ///
     /// - Parameter conflictKey: A name for the row.
     /// - Returns: One result per statement.
-    /// - Throws: The first `PostgresError`. No statement takes effect then.
+    /// - Throws: The first `PostgresError`. No statement takes effect, unless the connection was lost.
     public func changeAside(conflictKey: String, _ statements: [Statement]) async throws -> [PostgresResult] {
         try await exclusively(in: .slowWrites, conflictKey: ConflictKey(conflictKey)) { try await $0.group(statements) }
     }
 
-    /// Runs statements in an explicit transaction. Citus needs it to begin and end transactions on its worker servers,
-    /// which it doesn't do for statements that are merely sent together, or stopped and resent.
+    /// Runs statements in an explicit transaction. For statements that are merely sent together, or stopped and resent,
+    /// Citus doesn't begin and end transactions on its worker servers.
     ///
-    /// - Parameter conflictKey: A name for the row if they change only one.
+    /// - Parameter conflictKey: A name for the row if the statements change only one.
     /// - Returns: One result per statement.
-    /// - Throws: The first `PostgresError`. No statement takes effect then.
+    /// - Throws: The first `PostgresError`. No statement takes effect, unless the connection was lost.
     public func block(conflictKey: String? = nil, _ statements: [Statement]) async throws -> [PostgresResult] {
         try await transaction(conflictKey: conflictKey) { try await $0.group(statements) }
     }
@@ -80,13 +81,13 @@ extension PostgresClient {
     /// again after a short random pause. It must not have other side effects.
     ///
     /// - Parameters:
-    ///   - retries: The maximum number of further attempts.
+    ///   - retries: The maximum number of attempts after the first.
     ///   - purpose: The kind of work. Except for administration and exports,
     ///     ``PostgresConfiguration/transactionTimeout`` limits the total time of all attempts.
-    ///   - conflictKey: A name for the row that it locks first, or nil if unknown. One transaction per key gets a
+    ///   - conflictKey: A name for the row that `body` locks first, or nil if unknown. One transaction per key gets a
     ///     connection at a time.
     /// - Throws: The error of `body`, or `PostgresError`. The kind `connectionLost` means that the transaction may have
-    ///   been committed. SQLSTATE 57014 means that it took too long.
+    ///   been committed. SQLSTATE 57014 means that the transaction took too long.
     public func transaction<R: Sendable>(
         isolation: Isolation = .readCommitted, retries: Int = 5, purpose: TransactionPurpose = .request,
         conflictKey: String? = nil,
@@ -123,8 +124,8 @@ extension PostgresClient {
     /// Runs a read that can take long, on a separate connection. The server stops it if the task is cancelled or the
     /// task's ``CallerPresence`` leaves.
     ///
-    /// - Parameter timeLimit: A time limit shorter than ``PostgresConfiguration/statementTimeout``. Reads with such a
-    ///   limit have separate connections.
+    /// - Parameter timeLimit: A time limit shorter than ``PostgresConfiguration/statementTimeout``, or nil to use that.
+    ///   Reads with a time limit have a separate pool.
     /// - Throws: `PostgresError`.
     public func slowQuery(_ statement: Statement, timeLimit: Duration? = nil) async throws -> PostgresResult {
         guard let timeLimit else { return try await last(of: [statement], in: .slowReads) }
@@ -133,7 +134,7 @@ extension PostgresClient {
 
     /// Runs a read that may keep one CPU of the server busy until it is done. At most
     /// ``PostgresConfiguration/heavyConnections`` run at a time and the others wait, so that CPUs are left for other
-    /// callers. The server stops it like ``slowQuery(_:timeLimit:)``.
+    /// callers. Like ``slowQuery(_:timeLimit:)``, it is stopped when its caller leaves.
     ///
     /// - Throws: `PostgresError`.
     public func heavyQuery(_ statement: Statement) async throws -> PostgresResult {
@@ -146,7 +147,7 @@ extension PostgresClient {
 
     /// Runs reads in one round trip, and repeats them once if the connection is lost.
     ///
-    /// - Parameter sizeLimit: The size in bytes at which a result is stopped as a detour.
+    /// - Parameter sizeLimit: The result size in bytes above which the reads are stopped with ``PostgresError/detour``.
     /// - Returns: The results, and whether the server took so long that others should not wait behind such a read.
     func read(_ statements: [Statement], in purpose: PoolPurpose, sizeLimit: Int = .max) async throws
         -> (results: [PostgresResult], isSlow: Bool)
@@ -208,13 +209,13 @@ extension PostgresClient {
 
 /// The purpose of a transaction. Each has its own connections, so that none starves another.
 public enum TransactionPurpose: Sendable {
-    /// A request that does several things at once.
+    /// A request that needs several statements.
     case request
     /// Several requests of a caller that must take effect together.
     case batch
-    /// Class changes. Not limited in time.
+    /// Class changes, without a time limit.
     case administration
-    /// A read of a whole data set, as slow as the client. Not limited in time.
+    /// A read of a whole data set, which lasts as long as its client reads. It has no time limit.
     case export
 
     /// Whether the transaction is not limited in time.

@@ -4,31 +4,33 @@ public struct PostgresConfiguration: Sendable {
     public var connectionString: String
     /// The number of connections shared by the short statements of all callers.
     public var sharedConnections = 4
-    /// The number from which the sizes of the other pools are derived: half of it each for transactions, batches, slow
-    /// reads, slow writes and lock waits, a quarter each for time-limited reads and administration, and two connections
-    /// for exports. They are opened on demand and closed after a minute without use.
+    /// The base size of the other pools: half of it each for transactions, batches, slow reads, slow writes and lock
+    /// waits, a quarter for time-limited reads, a quarter but at least two for administration, and two for exports.
+    /// Connections are opened on demand and closed after a minute without use.
     public var exclusiveConnections = 8
     /// The maximum number of concurrent calls of ``PostgresClient/heavyQuery(_:)``, each on an additional connection.
     public var heavyConnections = 1
     /// The time after which the server stops a statement (SQLSTATE 57014), or zero for no limit. If the server stays
     /// silent for 5 more seconds, the connection counts as lost.
     public var statementTimeout: Duration = .seconds(30)
-    /// How long a statement on a shared connection waits for a lock, while others wait behind it.
+    /// The time that a statement on a shared connection may wait for a lock, while others wait behind it.
     public var sharedLockTimeout: Duration = .milliseconds(20)
-    /// The time after which a statement on a shared connection is stopped and run again on a separate one. Reads that
-    /// may take long are stopped sooner. Doesn't apply if ``statementTimeout`` is zero.
+    /// The time after which a statement on a shared connection is stopped and run again on a separate one. Reads of
+    /// unknown cost are stopped sooner. Doesn't apply if ``statementTimeout`` is zero.
     public var sharedStatementTimeout: Duration = .milliseconds(200)
-    /// How long a statement on a separate connection waits for a lock (SQLSTATE 55P03).
+    /// The time that a statement on a separate connection may wait for a lock before it fails (SQLSTATE 55P03). Doesn't
+    /// apply to administration and exports.
     public var lockTimeout: Duration = .seconds(5)
     /// The total time limit of ``PostgresClient/transaction(isolation:retries:purpose:conflictKey:_:)``, with all
-    /// attempts.
+    /// attempts. Doesn't apply to administration and exports.
     public var transactionTimeout: Duration = .seconds(10)
     /// The number of bytes by which the process may grow while a result arrives, before its statement is stopped.
     /// Checked at intervals, so a result can take slightly more.
     public var resultLimit = 256 * 1024 * 1024
-    /// How long a request waits for connections that are in use before it fails as `busy`.
+    /// The time that a request waits for connections in use before it fails as `busy`. Administration, heavy reads and
+    /// exports wait longer.
     public var connectionWait: Duration = .seconds(3)
-    /// How long a request waits for a new connection before it fails as `unavailable`.
+    /// The time that a request waits for a new connection before it fails as `unavailable`.
     public var connectTimeout: Duration = .seconds(10)
     /// Whether requests fail as `unavailable` as soon as the server refuses a connection, because the caller has
     /// another server to try.
@@ -40,13 +42,13 @@ public struct PostgresConfiguration: Sendable {
     /// Whether the connections lead to a transaction pooler. It keeps no session state: statements are not prepared,
     /// notifications don't arrive, and the role's statement and lock timeouts apply.
     public var isBehindTransactionPooler = false
-    /// Whether that pooler supports prepared statements across sessions.
+    /// Whether the transaction pooler supports prepared statements across sessions.
     public var poolerKeepsStatements = false
     /// The server's own address if ``connectionString`` leads to a pooler. Used for notifications and administration,
     /// which need a session.
     public var directConnectionString: String?
 
-    /// Whether the server may be a read-only standby. It sends no notifications.
+    /// Whether the server may be a read-only standby. Standbys send no notifications.
     public var onlyReads = false
     /// Whether to reject servers on an older timeline than one seen before, which are former primaries that came back.
     public var checksTimeline = false
@@ -57,7 +59,7 @@ public struct PostgresConfiguration: Sendable {
     /// Whether administration connections keep their server session.
     public var hasSessions: Bool { !isBehindTransactionPooler || directConnectionString != nil }
 
-    /// The same settings for the server itself, if its address is known.
+    /// The same settings with the server's own address, or unchanged if that is unknown.
     public var direct: PostgresConfiguration {
         guard let directConnectionString else { return self }
         var configuration = self

@@ -13,7 +13,7 @@ public struct PostgresError: Error, Sendable {
         case busy
         /// The result exceeded the memory limit. The statement was stopped.
         case tooLarge
-        /// The calling task was cancelled.
+        /// The calling task was cancelled. A statement that was already sent may have taken effect.
         case cancelled
         /// The client is shutting down or has ended.
         case shutdown
@@ -34,8 +34,8 @@ public struct PostgresError: Error, Sendable {
     public var column: String?
     /// Whether a prepared statement is outdated, so that preparing it again helps.
     package var isStaleStatement = false
-    /// Whether a read was stopped or not sent, because it must not use that connection. It is repeated on another kind
-    /// of connection.
+    /// Whether a read was stopped or not sent, because it must not use that connection. The caller repeats it on
+    /// another kind of connection.
     package var isDetour = false
 
     public init(_ kind: Kind, _ message: String, sqlState: String = "") {
@@ -66,9 +66,7 @@ public struct PostgresError: Error, Sendable {
     package static let cancelled = PostgresError(.cancelled, "the task was cancelled")
     /// The error for a change of a row for which other requests already wait.
     static let rowIsLocked = PostgresError(.server, "another request is already waiting for the row", sqlState: "55P03")
-    /// The error for a transaction that exceeded its time limit.
     static let tookTooLong = PostgresError(.server, "the transaction took too long", sqlState: "57014")
-    /// The error for a result that exceeded the memory limit.
     static let tooLarge = PostgresError(.tooLarge, "the result takes too much memory")
     /// The error for a read that must not use its connection.
     package static let detour: PostgresError = {
@@ -96,7 +94,7 @@ public struct PostgresError: Error, Sendable {
 }
 
 extension PostgresError: CustomStringConvertible {
-    /// The error in one line, without row values.
+    /// The kind, SQLSTATE and message. The detail is left out, because it may contain row values.
     public var description: String {
         sqlState.isEmpty ? "PostgreSQL, \(kind): \(message)" : "PostgreSQL, \(kind), \(sqlState): \(message)"
     }

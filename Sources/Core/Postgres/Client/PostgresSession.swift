@@ -1,13 +1,12 @@
 import Synchronization
 
-/// A connection that one caller has exclusively, as long as the closure runs that received it.
+/// A connection lent to one caller until the closure that received it returns.
 public final class PostgresSession: Sendable {
     private struct Failures {
         /// The error that aborted the transaction, if the cause was another transaction or an outdated prepared
         /// statement.
         var conflict: PostgresError?
         var first: PostgresError?
-        /// Whether the server is read-only.
         var isReadOnly = false
     }
 

@@ -14,17 +14,18 @@ package final class Request: @unchecked Sendable {
     }
 
     let content: Content
-    /// Whether the request changes nothing, so that it can be resent if its response was lost.
+    /// Whether the request changes nothing and can be resent if its response is lost.
     let isReadOnly: Bool
-    /// The shape of a read that may be slow or large, which is stopped if it delays others. Nil for other requests.
+    /// The shape of a read that may be slow or large, or nil for other requests. The pool stops such a read if it
+    /// delays others.
     let shape: ReadShape?
     /// Whether the request is a read that may take long.
     let isSearch: Bool
-    /// Whether the request is such a read and its cost is unknown.
+    /// Whether the request is a read that may take long and whose cost is unknown.
     let isUnknown: Bool
-    /// The size in bytes at which the result is stopped.
+    /// The result size in bytes above which the request is stopped.
     let sizeLimit: Int
-    /// Identifies the row of a single-row change, or nil for other requests. Requests with the same key conflict.
+    /// A key for the row that the request changes, or nil for other requests. Requests with the same key conflict.
     package let conflictKey: ConflictKey?
     /// Whether the request is a single-row change, or a group of them, that can share a transaction.
     let sharesTransaction: Bool
@@ -37,25 +38,25 @@ package final class Request: @unchecked Sendable {
     // MARK: Used only on the I/O thread
 
     package var attempts = 0
-    /// How often the response was lost.
+    /// The number of lost responses.
     var losses = 0
-    /// When the request fails if no connection is available.
+    /// The time at which the request fails if no connection is available.
     var deadline: MonotonicInstant?
-    /// Whether the caller has left, so that the server must stop.
+    /// Whether the server must stop the request, for example because its caller has left.
     var isCancelled = false
     /// The state of the latest attempt.
     package var sending = Sending()
     var results: [PostgresResult] = []
-    /// How often the request was rolled back because of another one in its transaction.
+    /// The number of rollbacks caused by other requests in the same transaction.
     package var undoings = 0
     /// Whether the latest attempt took more than 50 ms, the limit for reads of unknown cost.
     package var wasSlow = false
-    /// How often the cancellation of another request stopped this one.
+    /// The number of times that the cancellation of another request stopped this one.
     package var strikes = 0
-    /// Whether the request prepares its statements itself, because those of the connection were missing or outdated. It
-    /// then also gets the error if preparing fails.
+    /// Whether the request prepares its statements itself, because those of the connection were missing or outdated. A
+    /// failure to prepare them is then reported for this request.
     package var preparesAnew = false
-    /// Whether the request gets its own sync, because it failed to share one.
+    /// Whether the request gets its own sync, for example because the server skipped it after another request's error.
     package var travelsAlone = false
     /// Whether no time limit applies. Always true for scripts, whose number of statements is unknown.
     let isUnlimited: Bool
@@ -87,14 +88,14 @@ package final class Request: @unchecked Sendable {
         if case .statements(let statements) = content { statements } else { [] }
     }
 
-    /// Clears the results of an earlier attempt.
+    /// Begins a new attempt, and clears the results of the previous one.
     func prepareToSend(sequence: UInt64, end: Sending.End) {
         sending = Sending(sequence: sequence, end: end)
         attempts += 1
         if !results.isEmpty { results.removeAll(keepingCapacity: true) }
     }
 
-    /// Whether the request is a change in a transaction that is or could be shared, so that later changes wait for it.
+    /// Whether the request is a change in a transaction that is or could be shared. Later changes wait for it.
     var isGrouped: Bool { sharesTransaction && !travelsAlone }
 
     /// Fulfills the promises with the results or the error.

@@ -7,7 +7,7 @@ public struct Statement: Sendable {
     /// The values of `$1`, `$2`…, in order.
     public var parameters: [PostgresParameter]
 
-    /// The same SQL with the same parameter types reuses its prepared statement.
+    /// Creates a statement. Statements with the same SQL and parameter types share a prepared statement.
     public init(_ sql: String, _ parameters: [PostgresParameter] = []) {
         self.sql = sql
         self.parameters = parameters

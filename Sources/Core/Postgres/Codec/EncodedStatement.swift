@@ -7,7 +7,7 @@ package struct EncodedStatement: Sendable {
     /// The position of a parameter in the buffer, and its type.
     package struct Slot: Sendable {
         let type: UInt32
-        /// -1 for NULL.
+        /// The offset of the value in the buffer, or -1 for NULL.
         let offset: Int32
         let length: Int32
     }
@@ -18,7 +18,7 @@ package struct EncodedStatement: Sendable {
     var sql: String { key.sql }
     var slots: [Slot] { key.slots }
 
-    /// Texts and lists from this size in bytes get their own plan.
+    /// SQL texts and arrays above this size in bytes get their own plan.
     private static let longSize = 16 * 1024
 
     /// Whether to plan the statement for its parameter values and not cache it. Texts this long rarely repeat, and if

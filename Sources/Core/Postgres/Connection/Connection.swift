@@ -42,19 +42,20 @@ package final class Connection {
     var isSwollen = false
     /// Whether the connection was closed because the server stopped responding.
     private(set) var wasSilent = false
-    /// The time of the last cancel request. It can arrive late and hit a later statement.
+    /// The time of the last cancel request, or nil if there was none. A cancel request can arrive late and hit a later
+    /// statement.
     package var stoppedAt: MonotonicInstant?
     /// Whether the connection was opened without the server options, because a pooler rejects or ignores them.
     var isWithoutOptions = false
-    /// Whether the transaction began with a statement that must come first, so that the next request sets the search
+    /// Whether the transaction began with a statement that must come first. If so, the next request sets the search
     /// path.
     var owesPath = false
     /// The remaining statements before the first request, in order.
     var greetings: Deque<Greeting> = []
-    /// The error that broke the connection. It is cleaned up later, when no function is using the connection.
+    /// The error that broke the connection. The I/O loop cleans the connection up later, when no function is using it.
     var failure: PostgresError?
     var openedAt = MonotonicInstant.now
-    /// When the pool reopens the connection, or nil if that isn't planned.
+    /// The time at which the pool reopens the connection, or nil if that isn't planned.
     package var reopening: MonotonicInstant?
     var backOff = BackOff()
     // Arrays that libpq reads from, reused for each statement.
@@ -75,7 +76,7 @@ package final class Connection {
     var isReady: Bool { if case .ready = state { failure == nil } else { false } }
     /// Whether the server has become read-only, so that the connection must be reopened.
     var isOutdated: Bool { context.renewal.concerns(openedAt: openedAt) }
-    /// Whether any kind of request can be sent.
+    /// Whether the connection can take new requests.
     var takesRequests: Bool { isReady && !isOutdated }
     /// Whether one more read can join the batch that was just sent.
     func takesRead(isSearch: Bool) -> Bool { failure == nil && inFlight.takesRead(isSearch: isSearch) }
@@ -180,8 +181,8 @@ package final class Connection {
                 : PostgresError(.unavailable, "PostgreSQL did not respond in time"))
     }
 
-    /// Checks whether a request failed because the server is read-only. Then connections are reopened, to find one that
-    /// isn't.
+    /// Checks whether a request failed because the server is read-only. If so, the pools reopen their connections to
+    /// find a server that accepts writes.
     func noteError(_ error: PostgresError) {
         guard error.isFromReadOnlyServer, !context.configuration.onlyReads,
             context.renewal.noteRefusal(openedAt: openedAt, at: context.now)
@@ -198,7 +199,6 @@ package final class Connection {
         context.hasBroken = true
     }
 
-    /// Marks the connection as broken with libpq's error message.
     func failWithLibpqMessage() {
         fail(PostgresError(.connectionLost, "the connection was lost: \(libpqMessage)"))
     }

@@ -36,7 +36,7 @@ extension Connection {
         for greeting in greetings { begin(own: greeting.statement(settings)) }
     }
 
-    /// Handles the response to such a statement.
+    /// Handles the response to a statement that ran before the first request.
     func didGreet(_ request: Request) {
         let greeting = greetings.popFirst()
         let answer = request.results.first?.string(0, 0)

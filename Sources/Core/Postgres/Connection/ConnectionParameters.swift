@@ -9,7 +9,7 @@ import CLibpq
 #endif
 
 package struct ConnectionParameters {
-    /// How repeated statements are sent.
+    /// The ways to send repeated statements.
     package enum Statements {
         /// With their text each time.
         case unprepared
@@ -29,13 +29,13 @@ package struct ConnectionParameters {
     private var statementTimeout: Duration?
     /// Extra time for the server to report a timed-out statement.
     private static let grace = Duration.seconds(5)
-    /// Statements of a grouped commit that may use the full statement timeout. It is rare that more are slow.
+    /// The number of statements in a grouped commit that may each use the full statement timeout. More are rarely slow.
     private static let slowMembers = 3
     /// The server options, or nil behind a transaction pooler.
     private let options: String?
-    /// The search path in the connection string.
+    /// The search path in the connection string, or nil if it sets none.
     let path: SearchPath?
-    /// Sets the search path for one transaction.
+    /// The statement that sets the search path for one transaction, or nil if the connection string sets none.
     let pathStatement: EncodedStatement?
     /// Whether the search path is set in each transaction, because the pooler keeps no session state.
     let isPathTransient: Bool
@@ -91,15 +91,15 @@ package struct ConnectionParameters {
         statementTimeout = configuration.statementTimeout > .zero ? configuration.statementTimeout : nil
     }
 
-    /// The same parameters, but the server may stay silent for any time.
+    /// The same parameters, without a limit on how long the server may stay silent.
     var unwatched: ConnectionParameters {
         var parameters = self
         parameters.statementTimeout = nil
         return parameters
     }
 
-    /// Returns how long the server may take to respond to a request, or nil for no limit. It sends the results of
-    /// statements that were sent together when the last one is done.
+    /// Returns how long the server may take to respond to a request, or nil for no limit. For statements that were sent
+    /// together, the server responds when the last one is done.
     func longestSilence(before request: Request) -> Duration? {
         guard let statementTimeout, !request.isUnlimited else { return nil }
         // Changes that share a transaction are rarely slow.
@@ -123,7 +123,7 @@ package struct ConnectionParameters {
         connecting(withoutOptions: withoutOptions, []) { PQconnectdbParams($0, $1, 1) }
     }
 
-    /// A statement that sets what the server options would have set, or nil without such options.
+    /// A statement that sets what the server options would have set, or nil if there are no options.
     package var settings: String? { options.flatMap { SessionSettings($0).statement } }
 
     private func connecting(
@@ -132,7 +132,7 @@ package struct ConnectionParameters {
     ) -> OpaquePointer? {
         var pairs = Array(zip(keywords, values))
         if withoutOptions {
-            // Options in the connection string would be sent, too.
+            // Options in the connection string would also be sent.
             let parts = Self.parts(of: address)
             pairs.removeAll { $0.0 == "options" }
             if !parts.isEmpty, let place = pairs.firstIndex(where: { $0.0 == "dbname" }) {

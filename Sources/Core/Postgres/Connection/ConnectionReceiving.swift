@@ -19,7 +19,7 @@ extension Connection {
         if !isOpen || PQstatus(handle) == CONNECTION_BAD { failWithLibpqMessage() }
     }
 
-    /// Aborts a result that uses too much memory, so that no query can exhaust the process.
+    /// Aborts a result before it uses up the memory of the process.
     private func watchResult(hasCome: Bool) {
         guard !hasCome, let head = inFlight.first, failure == nil else {
             watch = ResultWatch()

@@ -17,7 +17,6 @@ extension Connection {
         return true
     }
 
-    /// Ends the transaction shared by a batch of reads.
     private func sync() {
         guard inFlight.endBatch() else { return }
         guard CLibpqPipelineSync(handle) == 1 else { return failWithLibpqMessage() }
@@ -82,7 +81,7 @@ extension Connection {
         }
     }
 
-    /// Writes as much as the socket accepts.
+    /// Ends the current batch of reads, and writes as much as the socket accepts.
     func flush() {
         sync()
         guard failure == nil else { return }

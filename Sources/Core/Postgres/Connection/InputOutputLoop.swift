@@ -24,7 +24,6 @@ final class InputOutputLoop {
     private var polled: [Connection] = []
     private var stopDeadline: MonotonicInstant?
 
-    /// The time that a shutdown waits for running work.
     private static let grace: Duration = .seconds(10)
 
     /// Runs until the client is shut down.

@@ -6,7 +6,7 @@
     import Glibc
 #endif
 
-/// An instant of the system's monotonic clock. Cheaper to read than `ContinuousClock`, which counts with every request.
+/// An instant of the system's monotonic clock. Cheaper to read than `ContinuousClock`, which matters for every request.
 package struct MonotonicInstant: Comparable, Sendable {
     private var nanoseconds: Int64
 

@@ -3,7 +3,7 @@ import DequeModule
 /// The requests in flight on a connection, in order, with the counts that decide whether more can follow.
 package struct Pipeline {
     package private(set) var requests: Deque<Request> = []
-    /// When the wait for the first request's response began.
+    /// The time at which the wait for the first request's response began.
     private(set) var headSince = MonotonicInstant.now
     /// Reads sent since the last sync. They share the next one.
     private(set) var unsynced = 0
@@ -18,7 +18,7 @@ package struct Pipeline {
 
     package init() {}
 
-    /// The maximum number of reads in a batch. The first ones get their results when all are done.
+    /// The maximum number of reads in a batch. Limited because the first ones get their results only when all are done.
     static let largestBatch = 16
     /// A request that takes longer, in milliseconds, marks its connection as stalled. Others then avoid it.
     private static let stallThreshold: Int64 = 20
@@ -36,7 +36,6 @@ package struct Pipeline {
         unsynced > 0 && unsynced < Self.largestBatch && requests.last?.isSearch == isSearch
     }
 
-    /// Whether the first request is slow, perhaps waiting for a lock.
     private func isSlow(at now: MonotonicInstant) -> Bool {
         !isEmpty && headSince.isOlder(than: Self.stallThreshold, at: now)
     }
@@ -44,7 +43,7 @@ package struct Pipeline {
     /// Whether changes are in flight that aren't slow, so that the next ones can wait for them.
     package func isBusyWithChanges(at now: MonotonicInstant) -> Bool { changes > 0 && !isSlow(at: now) }
 
-    /// When requests stop waiting for the changes in flight, or nil if none wait.
+    /// Returns the time at which requests stop waiting for the changes in flight, or nil if none wait.
     package func stallDeadline(at now: MonotonicInstant) -> MonotonicInstant? {
         isBusyWithChanges(at: now) ? headSince.after(.milliseconds(Self.stallThreshold)) : nil
     }
@@ -79,7 +78,7 @@ package struct Pipeline {
         if !request.isReadOnly { writes += change }
     }
 
-    /// Ends the current batch. Returns false if there isn't any.
+    /// Ends the current batch. Returns false if no batch was open.
     package mutating func endBatch() -> Bool {
         guard unsynced > 0 else { return false }
         unsynced = 0

@@ -33,7 +33,8 @@ struct ResultWatch {
         offered += count
     }
 
-    /// Records how many bytes the libpq call read. Bytes that arrive during the call hide all but one piece of them.
+    /// Records a lower bound of the bytes that the libpq call read. Bytes that arrive during the call hide some of
+    /// them, but at least one piece is counted if it was ready.
     mutating func didReceive(from socket: Int32) {
         guard let before = ready else { return }
         ready = nil
@@ -46,7 +47,8 @@ struct ResultWatch {
         return ioctl(socket, UInt(FIONREAD), &count) == 0 ? Int(count) : nil
     }
 
-    /// Returns whether a result exceeds an expected size. Large rows can take several times as many bytes before that.
+    /// Returns whether a result exceeds an expected size. Large rows may exceed it several times before they are
+    /// noticed.
     func isBeyond(expected: Int) -> Bool { taken > expected }
 
     /// Records that another part of an incomplete result arrived.

@@ -5,14 +5,15 @@ struct SearchPath {
     /// The value of PostgreSQL's setting `search_path`.
     let text: String
 
-    /// Returns nil if the connection string sets no search path, so that the role's default applies.
+    /// Reads the search path of a connection string. Returns nil if the string sets none, so the role's default
+    /// applies.
     init?(in connectionString: String) {
         let settings = SessionSettings(ConnectionParameters.options(in: connectionString))
         guard let setting = settings.values.first(where: { $0.name == "search_path" }) else { return nil }
         text = setting.value
     }
 
-    /// The first schema, in which tables are created, or nil if it is `$user`.
+    /// The first schema, in which tables are created, or nil if it is empty or `$user`.
     var schema: String? {
         let name: String
         if text.utf8.first == Self.quote {
@@ -35,24 +36,26 @@ struct SearchPath {
 
     private static let quote = UInt8(ascii: "\"")
 
-    /// A statement that sets the search path until the end of the transaction. The next one may use another session.
+    /// A statement that sets the search path until the end of the transaction. The next transaction may use another
+    /// session.
     var statement: EncodedStatement? {
         try? EncodedStatement(Statement("SELECT pg_catalog.set_config('search_path', \(SQL.literal(text)), true)"))
     }
 
-    /// Whether PostgreSQL accepts a statement only as the first of its transaction. It then relies on the session's
-    /// search path.
+    /// Whether PostgreSQL accepts a statement only as the first of its transaction. Such a statement relies on the
+    /// session's search path.
     static func goesFirst(_ sql: String) -> Bool {
         if sql.hasPrefix("SET TRANSACTION SNAPSHOT ") { return true }
         return ["CREATE ", "DROP ", "REINDEX "].contains { sql.hasPrefix($0) } && sql.contains(" CONCURRENTLY ")
     }
 
-    /// Queries a session's search path, because some poolers silently ignore the server options.
+    /// The query for a session's search path. Some poolers silently ignore the server options.
     static let question = "SELECT pg_catalog.current_setting('search_path')"
 }
 
 extension PostgresConfiguration {
-    /// The schema of all tables: the first in the connection string's search path, or nil if it sets none.
+    /// The schema of all tables: the first in the connection string's search path, or nil if the role's default
+    /// applies.
     public var schema: String? { SearchPath(in: connectionString)?.schema }
 
     /// Returns a connection string whose sessions see the tables of only one schema.

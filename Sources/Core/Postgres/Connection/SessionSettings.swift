@@ -48,7 +48,7 @@ package struct SessionSettings {
         return words
     }
 
-    /// The statement that applies the settings, or nil if empty.
+    /// The statement that applies the settings, or nil if there are none.
     package var statement: String? {
         guard !values.isEmpty else { return nil }
         let calls = values.map { "pg_catalog.set_config(\(SQL.literal($0.name)), \(SQL.literal($0.value)), false)" }

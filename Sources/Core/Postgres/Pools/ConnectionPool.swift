@@ -21,8 +21,8 @@ package protocol ConnectionPool: AnyObject {
     func didBreak(_ connection: Connection, losing requests: [Request], because reason: PostgresError)
     /// Called when a notification arrives on a listening connection.
     func didNotify(_ connection: Connection, channel: String, payload: String)
-    /// Called when an incoming result uses too much memory. The pool fails its request and asks the server to cancel
-    /// it.
+    /// Called when an incoming result uses too much memory. The pool stops the result and fails its request, unless the
+    /// request may be a write that has already committed.
     func didOutgrow(_ connection: Connection, _ handle: OpaquePointer)
     /// Performs all due work.
     func tick()
@@ -46,21 +46,20 @@ package final class LoopContext {
     let rows: RowBudget
     /// The time at which the thread last read the clock.
     package var now = MonotonicInstant.now
-    /// Whether the client is shutting down. No connection is opened then, and no request waits.
+    /// Whether the client is shutting down. If so, no connection is opened and no request waits.
     package var isStopping = false
     /// Whether a broken connection has not been cleaned up yet.
     var hasBroken = false
-    /// How often connections broke or could not be opened.
+    /// The number of connections that broke or could not be opened.
     var breaks = 0
     /// The connection strings of poolers that reject the server options.
     var refusingOptions: Set<String> = []
     /// Whether test notifications don't arrive, most likely because of a transaction pooler.
     var isWithoutNotifications = false
-    /// Appended to the text of prepared statements, so that a pooler doesn't reuse outdated plans. 0 appends nothing.
+    /// The number appended to the text of prepared statements, so that a pooler doesn't reuse outdated plans, or 0 to
+    /// append nothing.
     var planGeneration: UInt64 = 0
-    /// Detects old primaries.
     var timelines = TimelineWatch()
-    /// Detects connections to a server that has become read-only.
     var renewal = ConnectionRenewal()
     let cancellations = ServerCancellations()
 
@@ -108,7 +107,7 @@ package struct ConnectionRenewal {
 
     /// Records that the server of a connection rejected a write.
     ///
-    /// - Returns: Whether older connections must be reopened from now on that were usable before.
+    /// - Returns: Whether connections that were usable before must now be reopened.
     package mutating func noteRefusal(openedAt: MonotonicInstant, at now: MonotonicInstant) -> Bool {
         guard !concerns(openedAt: openedAt) else { return false }
         if let latest {

@@ -104,7 +104,6 @@ package final class ExclusivePool: ConnectionPool {
         if !lend(connection) { idle.append((connection, context.now)) }
     }
 
-    /// Lends a connection to the next request. Returns false if none is eligible.
     private func lend(_ connection: Connection) -> Bool {
         let rank = { self.order.time(of: $0, among: self.leases.values, at: self.context.now) }
         while let waiter = queue.next(by: rank, where: mayLend) {
@@ -197,7 +196,6 @@ package final class ExclusivePool: ConnectionPool {
         offer(connection)
     }
 
-    /// Records the time of an ending lease, and unblocks the next request for its row.
     private func settle(_ lease: Lease) {
         order.end(lease, at: context.now)
         queue.leave(lease.request.conflictKey)

@@ -97,7 +97,7 @@ extension ExclusivePool {
         proceed(lease)
     }
 
-    /// Cancels the running statement if its request was cancelled.
+    /// Asks the server to cancel the running statement if its request was cancelled.
     func cancelHead(_ lease: Lease) {
         lease.cancelAgain = nil
         guard let head = lease.connection.inFlight.first, head.isCancelled, !lease.isCancelling,
@@ -107,8 +107,8 @@ extension ExclusivePool {
         if !lease.isCancelling { lease.cancelAgain = context.now.after(lease.cancelPause.next()) }
     }
 
-    /// Handles a delivered cancel request. If the statement hadn't started, the server ignored the request and must be
-    /// asked again.
+    /// Handles a sent cancel request. If the statement hadn't started yet, the server ignored the cancel request and
+    /// must be asked again.
     func didSendCancel(lease number: Int) {
         guard let lease = leases[number] else { return }
         lease.isCancelling = false

@@ -5,7 +5,7 @@ import Tasks
 ///
 /// Each group is one transaction: one packet, one commit and one disk flush.
 package struct GroupCommitQueue {
-    /// Bounded because the first members wait for the last.
+    /// The maximum number of members in a group. Limited because the first ones wait for the last.
     private static let mostMembers = 32
 
     private var requests: Deque<Request> = []

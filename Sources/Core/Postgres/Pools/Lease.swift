@@ -27,7 +27,7 @@ final class Lease {
     var isReleased = false
     /// Whether a transaction that was left open is being rolled back.
     var isRollingBack = false
-    /// Resumes the caller once the connection is clean.
+    /// The request to fulfill once the connection is clean, or nil if no caller waits for that.
     var releaseRequest: WaitRequest?
 
     init(number: Int, connection: Connection, for request: LeaseRequest, at begin: MonotonicInstant) {

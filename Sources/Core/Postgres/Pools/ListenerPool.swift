@@ -104,7 +104,6 @@ final class ListenerPool: ConnectionPool {
         context.logger.notice("receiving PostgreSQL notifications")
     }
 
-    /// Logs that the connection works but the test notification didn't arrive.
     private func noteSilence() {
         guard !context.isWithoutNotifications else { return }
         context.isWithoutNotifications = true

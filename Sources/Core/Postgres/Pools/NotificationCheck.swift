@@ -14,7 +14,6 @@ struct NotificationCheck {
     }
 
     private static let patience = Duration.seconds(1)
-    /// Delay before the next check after a failed one.
     private static let pause = Duration.seconds(5)
 
     let channel = "roost.check." + String(UInt64.random(in: 0 ... .max), radix: 16)

@@ -17,7 +17,7 @@ package enum PoolPurpose: Int, CaseIterable, Sendable {
     /// Reads that last as long as the client keeps reading.
     case exports
 
-    /// Whether a write commits on its own. False for pools that serve only transactions or reads.
+    /// Whether writes in this pool commit on their own. False for pools that serve only transactions or reads.
     var keepsWrites: Bool {
         switch self {
         case .administration, .lockWaits, .slowWrites: true
@@ -50,8 +50,8 @@ extension PostgresConfiguration {
         }
     }
 
-    /// The maximum number of a pool's connections that one sender can hold. If each can be held for a whole statement
-    /// or transaction, a quarter is left to other senders.
+    /// Returns the maximum number of a pool's connections that one sender can hold. If each can be held for a whole
+    /// statement or transaction, a quarter is left to other senders.
     package func share(of purpose: PoolPurpose) -> Int {
         let limit = limit(of: purpose)
         return switch purpose {
@@ -60,7 +60,7 @@ extension PostgresConfiguration {
         }
     }
 
-    /// The time that a request waits for a connection before it fails.
+    /// Returns how long a request waits for a connection before it fails.
     func waitLimit(of purpose: PoolPurpose) -> Duration {
         switch purpose {
         case .administration, .exports: connectTimeout

@@ -13,9 +13,9 @@ import DequeModule
 ///
 /// Lock waits and run times are limited here (``PostgresConfiguration/sharedLockTimeout``,
 /// ``PostgresConfiguration/sharedStatementTimeout``). The server stops statements that exceed the limits, and their
-/// callers repeat them on separate connections. So do all requests with the same conflict key within the next second.
-/// The limits don't apply to the commit itself, so that nothing runs twice, and nothing is confirmed before a standby
-/// has it.
+/// callers repeat them on separate connections. For the next second, requests with the same conflict key also use
+/// separate connections. The limits don't apply to the commit itself: nothing runs twice, and nothing is confirmed
+/// before a synchronous standby has it.
 ///
 /// Reads that may take long use all connections but the first, so that others never wait behind them. If such a read
 /// keeps a connection too long, it is stopped, and its caller repeats it on a separate connection. Of the reads with
@@ -27,7 +27,6 @@ import DequeModule
 package final class SharedPool: ConnectionPool {
     let context: LoopContext
     package private(set) var connections: [Connection] = []
-    /// Reads that wait for the batches in flight.
     private var reads: Deque<Request> = []
     /// Reads that may take long and wait for a connection.
     var searches: Deque<Request> = []
@@ -95,7 +94,8 @@ package final class SharedPool: ConnectionPool {
         }
     }
 
-    /// Sends a request on the connection with the lowest load, or queues it.
+    /// Sends a request on the connection with the lowest load, or queues it. Fails a request that must not use a shared
+    /// connection.
     package func submit(_ request: Request) {
         guard !request.promise.isFulfilled else { return }
         if lockedKeys.include(request.conflictKey, at: context.now) { return request.fail(.rowIsLocked) }
@@ -133,7 +133,6 @@ package final class SharedPool: ConnectionPool {
         }
     }
 
-    /// Sends single-row changes once earlier ones are done or unusually slow.
     private func sendChanges() {
         while !changes.isEmpty, !isBusyWithChanges,
             let connection = leastBusyForWrites(where: { $0.inFlight.changes == 0 })

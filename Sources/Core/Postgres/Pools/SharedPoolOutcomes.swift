@@ -2,7 +2,7 @@ import Tasks
 
 /// Handles the server's response to a request: returns it to the caller, resends the request or redirects it.
 extension SharedPool {
-    /// Rollbacks caused by other changes after which a change is sent alone.
+    /// The number of rollbacks caused by other changes after which a change is sent alone.
     private static let mostUndoings = 3
 
     package func didFinish(_ request: Request, on connection: Connection) {

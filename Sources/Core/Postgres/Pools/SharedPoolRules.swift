@@ -27,7 +27,7 @@ package enum SharedPoolRules {
     private static let vacuum = word("VACUUM")
     private static let builders: Set<UInt64> = Set(["CREATE", "DROP", "REINDEX"].map { word($0) })
 
-    /// The first eight letters of the first word in upper case, packed into an integer. Cheap enough for every
+    /// Returns the first eight letters of the first word in upper case, packed into an integer. Cheap enough for every
     /// statement.
     private static func word(_ sql: String) -> UInt64 {
         var word: UInt64 = 0

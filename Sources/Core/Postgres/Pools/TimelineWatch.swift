@@ -9,10 +9,10 @@ package struct TimelineWatch {
 
     package init() {}
 
-    /// How long a server is avoided. It may follow the new primary by then.
+    /// The time for which a server is avoided. Afterwards it may follow the new primary.
     private static let pause = Duration.seconds(10)
 
-    /// Returns the timeline as in WAL file names, or NULL on a standby.
+    /// The query for a server's timeline as in WAL file names. Returns NULL on a standby.
     static let question = """
         SELECT CASE WHEN pg_is_in_recovery() THEN NULL ELSE substr(pg_walfile_name(pg_current_wal_lsn()), 1, 8) END
         """
@@ -29,7 +29,7 @@ package struct TimelineWatch {
         return true
     }
 
-    /// The servers to avoid.
+    /// Returns the servers to avoid, and removes expired entries.
     package mutating func avoided(at now: MonotonicInstant) -> Set<ServerAddress> {
         if outdated.isEmpty { return [] }
         outdated = outdated.filter { $0.value > now }

@@ -5,7 +5,7 @@ import CLibpq
 /// `@unchecked Sendable`: a `PGresult` never changes once received, and libpq's accessors only read it.
 public final class PostgresResult: @unchecked Sendable {
     @usableFromInline let result: OpaquePointer
-    /// Receives libpq's warnings about indices out of range. Must outlive the result.
+    /// The log for libpq's warnings about indices out of range. It must outlive the result.
     private let notices: NoticeLog
     // Set once, before the reader gets the result.
     private var reservation: RowReservation?
@@ -24,7 +24,7 @@ public final class PostgresResult: @unchecked Sendable {
     /// The memory that libpq uses for the result, in bytes.
     public var size: Int { Int(PQresultMemorySize(result)) }
 
-    /// Attaches the memory reserved for the result. Must be called before the reader gets it.
+    /// Attaches the memory reserved for the result. Must be called before the reader gets the result.
     func own(_ reservation: RowReservation, noteSize: @escaping @Sendable (Int) -> Void) {
         self.reservation = reservation
         self.noteSize = noteSize

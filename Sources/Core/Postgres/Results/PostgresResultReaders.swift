@@ -56,7 +56,7 @@ extension PostgresResult {
         isNull(row, column) ? nil : withBytes(row, column) { BinaryValue($0).point }
     }
 
-    /// Returns the corners of a polygon, or nil for NULL.
+    /// Returns the corners of a polygon, or nil for NULL or malformed bytes.
     public func polygon(_ row: Int, _ column: Int) -> [(x: Double, y: Double)]? {
         guard !isNull(row, column) else { return nil }
         return withBytes(row, column) { bytes in

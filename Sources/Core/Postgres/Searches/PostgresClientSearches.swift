@@ -37,9 +37,9 @@ extension PostgresClient {
 
     /// The maximum size of a result on a shared connection, in bytes.
     public static let mostShared = 1024 * 1024
-    /// Rows larger than this many bytes are remembered.
+    /// The row size in bytes above which later reads by key look up their history.
     private static let largeRow = 256 * 1024
-    /// Detours after which a read reserves the whole memory budget.
+    /// The number of detours after which a read reserves the whole memory budget.
     private static let mostDetours = 3
 
     /// Runs a read whose duration and result size are unknown in advance.
@@ -190,8 +190,9 @@ extension PostgresClient {
         }
     }
 
-    /// The size at which a result on a separate connection is stopped, so that it stays in its ``RowBudget`` lane.
-    /// Twice the expected size, because the measured process memory grows by more than the rows (``ResultWatch``).
+    /// Returns the size at which a result on a separate connection is stopped, so that it stays in its ``RowBudget``
+    /// lane. Twice the expected size, because the measured process memory grows by more than the rows
+    /// (``ResultWatch``).
     private static func sizeLimit(_ expected: Int) -> Int {
         expected >= RowBudget.capacity ? .max : 2 * max(expected, RowBudget.mostSmall)
     }

@@ -16,7 +16,7 @@ package final class ReadHistory: Sendable {
     }
 
     private struct Entry {
-        /// Nil if no read has finished.
+        /// The expected size in bytes, or nil if no read has finished.
         var bytes: Int?
         /// The sender whose read had this size.
         var sender = Sender.server

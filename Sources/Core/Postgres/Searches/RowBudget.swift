@@ -7,7 +7,7 @@ import Tasks
 /// never wait for large ones. In each lane, the sender that has used the least time goes first. Results of up to 64 KB
 /// neither wait nor count.
 package final class RowBudget: Sendable {
-    /// The total size of all large results in bytes. A larger one is read alone.
+    /// The maximum total size of the large results held at a time, in bytes. A larger result is read alone.
     package static let capacity = 32 * 1024 * 1024
     /// The maximum size of a result in the small lane, in bytes.
     package static let mostSmall = 2 * 1024 * 1024
@@ -28,7 +28,7 @@ package final class RowBudget: Sendable {
 
     /// - Parameters:
     ///   - shortestRead: The minimum time of a large read before it is stopped for others.
-    ///   - patience: The time that others wait before that.
+    ///   - patience: The time that others wait before a large read is stopped.
     package init(shortestRead: Duration = .seconds(3), patience: Duration = .seconds(1)) {
         self.shortestRead = shortestRead
         self.patience = patience
@@ -99,7 +99,6 @@ package final class RowReservation: Sendable {
     private let budget: RowBudget
     fileprivate let sender: Sender
     fileprivate let begin = MonotonicInstant.now
-    /// Cancels the read.
     fileprivate let presence = CallerPresence()
     /// The reserved bytes, or nil once released.
     private let weight: Mutex<Int?>
