@@ -15,7 +15,7 @@ package struct AppProxy: Sendable {
     private let maximumBodySize: Int
     private let fields: AppFields
     private let limits: Limits
-    /// Leaves a quarter of the slots to other networks. Cloud code has separate slots.
+    /// One network gets at most three quarters of the slots. Cloud code has separate slots.
     private let gate: Gate
 
     /// Time and concurrency limits for requests to an app.
@@ -44,7 +44,8 @@ package struct AppProxy: Sendable {
         gate = Gate(capacity: limits.open * max(1, configuration.cloudMain.workers), leavesRoom: true, mostWaiting: 0)
     }
 
-    /// Forwards a request to the app and returns its response, or 503 if the app isn't running.
+    /// Forwards a request to the app and returns its response, or 503 if the app isn't running or too many requests are
+    /// open.
     ///
     /// - Parameters:
     ///   - client: The client's address, as reported by trusted proxies.
@@ -101,7 +102,6 @@ package struct AppProxy: Sendable {
             body: .text(reason, contentType: "text/plain; charset=utf-8"))
     }
 
-    /// Sends the head and the body until the app responds. Returns the response head.
     private func exchangeHeads(
         _ request: IncomingRequest, _ exchange: AppExchange, client: String, scheme: String, host: String
     ) async throws -> HTTPResponseHead {
@@ -196,7 +196,6 @@ package struct AppProxy: Sendable {
         if isUploaded { exchange.close() } else { exchange.endAnswer() }
     }
 
-    /// Returns the response head after skipping informational (1xx) heads.
     private static func head(of exchange: AppExchange, within limit: Duration?) async throws -> HTTPResponseHead {
         let deadline = limit.map { ContinuousClock.now + $0 }
         while true {

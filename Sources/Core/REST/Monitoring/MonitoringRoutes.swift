@@ -99,7 +99,7 @@ package final class MonitoringRoutes: Sendable {
 
     /// Reports whether the process should receive requests.
     ///
-    /// - Parameter showsReasons: Whether the response includes the reasons of failed checks.
+    /// - Parameter showsReasons: Whether the response includes the reasons for failed checks.
     package func ready(_ request: IncomingRequest, showsReasons: Bool) async -> Reply {
         request.record.keepQuiet()
         let answer = await findings(showsReasons: showsReasons)
