@@ -21,7 +21,7 @@ public struct SecurityReport: Sendable, BackendPart {
             return .object(object)
         }
 
-        /// A check that passes with every configuration.
+        /// Returns a check that passes with every configuration.
         static func met(_ title: String) -> Check { Check(title: title, isPassed: true, warning: "", solution: "") }
     }
 

@@ -12,7 +12,7 @@ public final class SignInAttempts: Sendable {
     public static let most = 10
     /// The maximum failed attempts per user name within ``window``.
     static let mostOfName = 100
-    /// In milliseconds.
+    /// The length of the counting window in milliseconds.
     public static let window = 300_000
     private static let capacity = 10_000
 
@@ -46,7 +46,7 @@ public final class SignInAttempts: Sendable {
 
     private static func seconds(_ milliseconds: Int) -> Int { max(1, (milliseconds + 999) / 1000) }
 
-    /// Subtracts a successful attempt.
+    /// Takes back a successful attempt.
     public func succeed(name: String?, from address: String) async throws {
         _ = try await count([key(ofAddress: address), key(ofName: name)].compactMap { $0 }, by: -1)
     }

@@ -32,7 +32,7 @@ public struct Trash: Sendable {
     private static let mostBytes: Int64 = 1 << 30
     /// The maximum objects in a list.
     private static let most = 200
-    /// Values longer than this many bytes are truncated.
+    /// The length in bytes above which values are truncated.
     private static let shorten = 256
 
     /// Lists the trash, most recently deleted first.

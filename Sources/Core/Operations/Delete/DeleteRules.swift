@@ -7,7 +7,9 @@ protocol DeleteRules: Sendable, BackendPart {
     /// The backend to use. Within a transaction, the transaction's backend.
     var backend: Backend { get set }
 
-    /// Checks whether a caller without full rights may delete the object, and throws `ParseError` if not.
+    /// Checks whether a caller without full rights may delete the object.
+    ///
+    /// - Throws: `ParseError` if the caller may not.
     func authorize(_ objectId: String, _ caller: Caller) async throws
 
     /// Reads data that later steps need after the object is deleted.

@@ -6,7 +6,7 @@ import ParseStorage
 struct FindOptions: Sendable {
     var condition: JSONObject = [:]
     var order: [SortKey] = []
-    /// Nil if the request sets no limit.
+    /// The maximum number of results, or nil if the request sets none.
     var limit: Int?
     var skip = 0
     var wantsCount = false

@@ -53,7 +53,7 @@ struct FindPipeline {
             try await objects(found, members, find), isHeavy: found.isHeavy, count: found.count, find)
     }
 
-    /// Checks rights before the class is read, so that no code runs for unauthorized callers.
+    /// Checks rights before the class is read, so no code runs for unauthorized callers.
     private func authorize(_ find: Find) throws(ParseError) {
         try find.caller.check(find.objectId == nil ? "find" : "get", of: find.className)
     }
@@ -92,7 +92,6 @@ struct FindPipeline {
         try await HeldMemory.reading(size: \.valueSize) { try await search(find) }
     }
 
-    /// Queries the database. Throws 101 if the object of a get doesn't exist or isn't visible.
     private func search(_ find: Find) async throws -> ObjectStore.Found {
         let request = try await request(find)
         let operation: DatabaseMeters.Operation =
@@ -186,7 +185,6 @@ struct FindPipeline {
         return writer.take()
     }
 
-    /// Additional members for each object: its class, if the request was redirected to another one.
     private static func extra(_ members: [[[UInt8]]], _ find: Find) -> @Sendable (Int) -> [[UInt8]] {
         let redirected =
             find.options.redirectKey == nil ? [] : [JSONValue.member("className", .string(find.target))]
@@ -195,7 +193,7 @@ struct FindPipeline {
 }
 
 extension JSONValue {
-    /// An object member as JSON: `"key":value`.
+    /// Returns an object member as JSON: `"key":value`.
     static func member(_ key: Name, _ value: JSONValue) -> [UInt8] {
         JSONValue.string(key.text).serialized() + [UInt8(ascii: ":")] + value.serialized()
     }
@@ -208,8 +206,8 @@ public struct Finding: Sendable, BackendPart {
     /// Runs a find and returns `{"results":[…]}`, with the count or the class name if requested.
     ///
     /// - Parameters:
-    ///   - shorten: Values longer than this many bytes are truncated, or nil to return whole values.
-    ///   - isApart: Whether the query runs on its own connection, so that no other request waits for it.
+    ///   - shorten: The length in bytes above which values are truncated, or nil to return whole values.
+    ///   - isApart: Whether the query runs on its own connection, so other requests don't wait for it.
     /// - Throws: `ParseError` if the query is invalid or not allowed.
     public func find(
         _ className: String, _ parameters: JSONObject, _ context: RequestContext, shorten: Int? = nil,
@@ -223,7 +221,7 @@ public struct Finding: Sendable, BackendPart {
 
     /// Runs a get and returns the object.
     ///
-    /// - Parameter shorten: Values longer than this many bytes are truncated, or nil to return whole values.
+    /// - Parameter shorten: The length in bytes above which values are truncated, or nil to return whole values.
     /// - Throws: 101 if the object doesn't exist or the caller may not read it.
     public func get(
         _ className: String, _ objectId: String, _ parameters: JSONObject, _ context: RequestContext,

@@ -74,7 +74,7 @@ extension FindPipeline {
         request.filter = try await checkRelations(request.filter, find.context)
     }
 
-    /// The maximum number of results. Included objects have only their own limit.
+    /// Included objects aren't subject to the configured limits.
     private func limit(of find: Find) -> Int {
         let (limit, configuration) = (find.options.limit, backend.configuration)
         if case .included(let count) = find.kind { return limit ?? count }

@@ -15,7 +15,7 @@ extension FindTriggers {
             }
     }
 
-    /// The include paths that may contain objects of classes with find triggers.
+    /// Returns the include paths that may contain objects of classes with find triggers.
     func triggeredIncludes(_ className: String, _ options: FindOptions) -> [[Name]] {
         guard let schema = catalog.schema(className) else { return [] }
         let all = options.includesAll ? schema.fields.keys.map { [$0] } : []

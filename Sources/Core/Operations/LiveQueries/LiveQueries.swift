@@ -15,7 +15,7 @@ public struct LiveQueries: Sendable, BackendPart {
 
     /// Parses a subscription and checks the caller's permissions.
     ///
-    /// - Parameter query: The client's subscription: `className`, `where`, `keys`, `watch`, `include`.
+    /// - Parameter query: The client's subscription, such as its `className` and `where`.
     /// - Throws: 119 or 101 if the caller may not find the objects or get the included ones, 102 and others if the
     ///   condition is invalid or needs the database.
     public func subscribe(_ query: JSONObject, _ context: RequestContext) throws(ParseError) -> LiveQuery {

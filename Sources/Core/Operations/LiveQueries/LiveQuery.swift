@@ -42,8 +42,7 @@ public struct LiveQuery: Sendable {
     /// The maximum number of include paths, and the maximum depth of each.
     private static let (mostIncludes, includeDepth) = (10, 3)
 
-    /// Parses a subscription: `className`, `where`, `keys` (older clients: `fields`), `watch`, `include`. Ignores other
-    /// members.
+    /// Parses a subscription. Unknown members are ignored, and older clients send `fields` instead of `keys`.
     ///
     /// - Throws: 103 or 102 if a member is invalid.
     package init(_ query: JSONObject) throws(ParseError) {

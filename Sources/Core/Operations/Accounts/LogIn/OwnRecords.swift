@@ -53,7 +53,7 @@ public struct OwnRecords: Sendable, BackendPart {
 
     private static let firstReads = Gate(capacity: .max, share: 1)
 
-    /// In bytes. Larger records are not cached, since there may be many sessions.
+    /// The maximum size of a cached record in bytes. There may be many sessions.
     private static let largestRecord = 16 * 1024
 
     /// Returns a user's record as visible to the user, as JSON written directly from the row.
@@ -80,9 +80,8 @@ public struct OwnRecords: Sendable, BackendPart {
         try await row(id, user, context)?.objects.first ?? ["objectId": .string(id)]
     }
 
-    /// The user's own row, or nil if the user may not see it.
-    ///
-    /// From preset 9 on it is read with the user's own rights: class permissions and protected fields apply.
+    /// From preset 9, the row is read with the user's own rights, so class permissions and protected fields apply.
+    /// Returns nil if they deny it.
     private func row(_ id: String, _ user: SessionUser, _ context: RequestContext) async throws
         -> ObjectStore.Found?
     {

@@ -88,7 +88,6 @@ package final class HashingPool<Input: Sendable, Output: Sendable>: Sendable {
         while let job = next() { job.continuation.resume(returning: compute(job.input)) }
     }
 
-    /// The job that has waited longest, or nil, which ends a worker thread.
     private func next() -> Job? {
         state.withLock { state in
             let job = state.queue.popFirst()
