@@ -40,7 +40,7 @@ package final class RequestRecord: Sendable {
         isKnown.store(true, ordering: .releasing)
     }
 
-    /// Returns the caller as far as it is known, and resets it.
+    /// Returns the recorded caller, empty if none was recorded, and resets it.
     @inline(never)
     func takeCaller() -> Caller {
         guard isKnown.exchange(false, ordering: .acquiring) else { return Caller() }

@@ -22,7 +22,7 @@ struct ConnectionHandler: Sendable {
 
     /// - Parameters:
     ///   - eventLoops: The event loops of the connections.
-    ///   - meters: Records request metrics, or nil to record none.
+    ///   - meters: The request meters, or nil to record none.
     init(
         responder: Responder, connections: OpenConnections, transferTimeout: TransferTimeout,
         limits: HTTPServer.Limits, certificate: ServerCertificate?, eventLoops: any EventLoopGroup,
@@ -77,7 +77,7 @@ struct ConnectionHandler: Sendable {
         return connection
     }
 
-    /// Bounded because the parser keeps room for the connection's largest head.
+    /// The maximum number of header fields. The parser keeps room for the connection's largest head.
     private static let mostHeaderFields = 256
 
     /// The limit of unparsed input, as a multiple of the largest request head.

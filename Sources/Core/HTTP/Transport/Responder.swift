@@ -267,8 +267,6 @@ struct Responder: Sendable {
     private static let pieceSize = 128 * 1024
     private static let streamedPiece = 64 * 1024
 
-    /// Logs one request.
-    ///
     /// - Parameter status: The response status, or nil if the client left before the response.
     @inline(never)
     private func log(
@@ -288,7 +286,7 @@ struct Responder: Sendable {
         logger.log(level: level, "request", metadata: ["request": .fields { [fields] in fields.fields }])
     }
 
-    /// The request id from a trusted proxy, or a new one.
+    /// Only a trusted proxy's id is used.
     private func id(of headers: RequestHeaders, from peer: String) -> RequestID {
         guard let given = headers[.requestID], handler.believes(peer: peer) else { return requestIDs.next() }
         return RequestID(given: given) ?? requestIDs.next()

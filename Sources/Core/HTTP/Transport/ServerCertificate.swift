@@ -19,7 +19,7 @@ public final class ServerCertificate: Sendable {
 
         fileprivate init(description: String) { self.description = description }
 
-        /// A file that can't be opened, or doesn't hold what it should.
+        /// The error for a file that can't be opened or has the wrong content.
         fileprivate init(_ name: String, _ file: String, _ content: String) {
             let reason = access(file, R_OK) == 0 ? "it contains \(content)" : String(cString: strerror(errno))
             description = "the \(name) \(file) can't be read: \(reason)"
@@ -32,7 +32,7 @@ public final class ServerCertificate: Sendable {
 
     private struct Loaded {
         let context: NIOSSLContext
-        /// When the certificate expires, in seconds since 1970.
+        /// The expiry time of the certificate, in seconds since 1970.
         let end: Int
     }
 
@@ -59,7 +59,7 @@ public final class ServerCertificate: Sendable {
     /// The TLS context for new connections.
     var context: NIOSSLContext { current.withLock { $0.context } }
 
-    /// When the certificate expires, in seconds since 1970.
+    /// The expiry time of the certificate, in seconds since 1970.
     public var end: Int { current.withLock { $0.end } }
 
     /// A warning that the certificate has expired, or nil if it hasn't.

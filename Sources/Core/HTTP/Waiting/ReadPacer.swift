@@ -40,7 +40,8 @@ package final class ReadPacer: ChannelDuplexHandler {
 
     /// The size of a slice in bytes, except for bodies of known length. Most requests fit into one.
     package static let sliceSize = 4096
-    /// The maximum number of empty lines in a slice of a body of unknown length, since heads may follow the body.
+    /// The maximum number of empty lines in a slice of a chunked body. Each could end the head of a pipelined request
+    /// after the body.
     package static let mostBlocks = 8
     /// The time after which other connections get a turn.
     static let mostTime = Duration.milliseconds(1)

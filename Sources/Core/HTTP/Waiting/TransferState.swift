@@ -10,7 +10,7 @@ package struct TransferState {
         var kind: TransferTimeout.Kind
         /// The maximum time without progress.
         var stallThreshold: Duration
-        /// When the connection is closed unless the transfer makes progress.
+        /// The time at which the connection is closed unless the transfer makes progress.
         var deadline: ContinuousClock.Instant
         /// The slowest pace that counts as progress, in bytes per second.
         var slowestPace = 512
@@ -24,9 +24,10 @@ package struct TransferState {
         var isExcused = false
         /// The sender and lane that the memory is reserved for, or nil without a reservation.
         var reserver: (sender: Sender, lane: Lane)?
-        /// The position of its wait for memory.
+        /// The transfer's position in a queue for memory, or nil if it doesn't wait.
         var wait: (ticket: SenderQueue<Waiter>.Ticket, lane: Lane)?
-        /// When the client began to wait for the server. That time doesn't count against the client.
+        /// The time when the client began to wait for the server, or nil if it doesn't. The wait doesn't count against
+        /// the client.
         var pausedSince: ContinuousClock.Instant?
 
         /// Whether the total time is limited.

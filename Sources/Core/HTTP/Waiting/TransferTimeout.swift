@@ -52,7 +52,7 @@ package final class TransferTimeout: Sendable {
 
     package var waiting: Int { state.withLock { $0.waiting } }
 
-    /// How long a client may read nothing.
+    /// The maximum time that a client may read nothing.
     var stall: Duration { limits.stall }
 
     /// Starts to watch a transfer.
@@ -102,7 +102,6 @@ package final class TransferTimeout: Sendable {
         return hasRoom
     }
 
-    /// Whether a network has used its share for incomplete messages.
     private func hasShare(_ kind: Kind, _ transfer: TransferState.Transfer, _ bytes: Int, _ state: TransferState)
         -> Bool
     {
