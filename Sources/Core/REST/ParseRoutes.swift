@@ -148,7 +148,7 @@ public struct ParseRoutes: RequestHandler {
         return reply
     }
 
-    /// Claims a request's id, so the request isn't served twice. Throws 159 if the id was used before.
+    /// A request id is served only once. Throws 159 if it was used before.
     private func claim(_ envelope: Envelope, _ context: RequestContext) async throws {
         guard !envelope.isBatchElement, let id = envelope.credentials.requestID, !id.isEmpty else { return }
         // The Objective-C SDKs send the same id for the whole lifetime of a process, so it doesn't identify a request.

@@ -29,7 +29,7 @@ package enum RouteTable {
         return routes.first { ($0.method == method || $0.traits.contains(.anyMethod)) && $0.fits(components) }
     }
 
-    /// Returns a path with its route names in parse-server's spelling, so that no other spelling evades a list.
+    /// Returns a path with its route names in parse-server's spelling, so other spellings can't evade a list.
     package static func canonical(_ components: [String]) -> [String] {
         let candidates = candidates(components)
         if let route = candidates.first(where: { $0.fits(components) }) {
@@ -200,7 +200,7 @@ package struct Route: Sendable {
         }.joined()
     }
 
-    /// Whether the route matches a path. Skips the first component, by which routes are found.
+    /// Skips the first component, by which routes are found.
     fileprivate func fits(_ components: [some StringProtocol]) -> Bool {
         guard components.count == path.count || endsWithRest && components.count > path.count else { return false }
         return (1..<path.count).allSatisfy { index in

@@ -222,7 +222,7 @@ package struct AppProxy: Sendable {
             && zip(components, wanted).allSatisfy { String($0).asciiLowercased == String($1).asciiLowercased }
     }
 
-    /// Percent-decodes a path. Keeps invalid escapes, so that they can't hide valid ones.
+    /// Keeps invalid percent escapes, which could otherwise hide valid ones.
     private static func decoded(_ path: String) -> String {
         var bytes: [UInt8] = []
         var rest = Substring(path).utf8

@@ -18,8 +18,7 @@ extension ParseRoutes {
     /// The default maximum number of calls in a batch. SDKs send at most 50.
     private static let mostElements = 1000
 
-    /// The maximum number of calls in a batch that check or set a password. Each costs as much as thousands of other
-    /// calls.
+    /// The maximum number of calls in a batch that check or set a password. Each costs as much as thousands of others.
     private static let mostPasswords = 10
 
     func batch(_ envelope: Envelope, _ context: RequestContext) async throws -> Reply {

@@ -150,7 +150,8 @@ struct UnreadRequest {
     let files: FileRoutes?
     var monitoring: MonitoringRoutes?
 
-    /// The decoded components after `files`. Keeps NUL characters, because invalid file names have their own error.
+    /// Returns the decoded components after `files`. Keeps NUL characters, because invalid file names have their own
+    /// error.
     func decodedComponents() throws(HTTPError) -> [String] {
         var result: [String] = []
         for component in target.components.dropFirst() {

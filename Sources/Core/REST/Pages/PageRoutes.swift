@@ -162,7 +162,7 @@ struct PageRequest {
         localeField = request.headers[.pageLocale]
     }
 
-    /// A field of the form or the query, or nil if it is missing, empty, repeated or contains NUL.
+    /// Returns a field of the form or the query, or nil if it is missing, empty, repeated or contains NUL.
     func field(_ name: Name) -> String? {
         for fields in [form, query] {
             if let value = fields[name] { return value.stringValue.flatMap { Self.isUsable($0) ? $0 : nil } }
