@@ -66,7 +66,6 @@ public struct SecurityReport: Sendable, BackendPart {
         return configuration.preset >= 9 ? checks + laterChecks : checks
     }
 
-    /// Checks that exist from preset 9 on.
     private var laterChecks: [Check] {
         let limits = configuration.requestComplexity
         let depths = [limits.includeDepth, limits.includeCount, limits.subqueryDepth]
@@ -130,7 +129,6 @@ public struct SecurityReport: Sendable, BackendPart {
         ]
     }
 
-    /// Requires at least 14 characters of three of the four kinds.
     private static func isStrong(_ secret: String) -> Bool {
         let kinds = [
             secret.contains(where: \.isLowercase), secret.contains(where: \.isUppercase),

@@ -47,7 +47,6 @@ extension ClassRules {
     }
 }
 
-/// Users delete only themselves.
 private struct UserDeleteRules: DeleteRules {
     var backend: Backend
 
@@ -63,7 +62,6 @@ private struct UserDeleteRules: DeleteRules {
     func finish(_ objectId: String) async { await backend.caches.invalidate(user: objectId) }
 }
 
-/// Users delete only their own sessions. The session owner's cache entries are invalidated.
 private struct SessionDeleteRules: DeleteRules {
     var backend: Backend
 

@@ -65,8 +65,7 @@ public struct Files: Sendable, BackendPart {
         refusal(error, ParseError.fileDeleteError, "Could not delete file.")
     }
 
-    /// Returns the file that a path names. A leading application id is dropped unless a file has the whole path as its
-    /// name.
+    /// Drops a leading application id, unless a file has the whole path as its name.
     private func nameToDelete(_ path: ArraySlice<String>) async throws -> String {
         let name = path.joined(separator: "/")
         guard path.count > 1, path.first.hasSameBytes(as: configuration.appId), try await !storage.exists(name: name)

@@ -103,7 +103,7 @@ struct FindOptions: Sendable {
         }
     }
 
-    /// Finishes reading `keys`, `excludeKeys` and `include`. A dotted key implies an include of its object.
+    /// A dotted key implies an include of its object.
     private mutating func finishProjection() {
         for path in (keys ?? []) + excluded where path.count > 1 { includes.append(Array(path.dropLast())) }
         // `*` replaces all other includes, while `includeAll` adds to them.

@@ -70,9 +70,6 @@ struct FindPipeline {
         find.triggered = triggered
     }
 
-    /// Determines the class of the results.
-    ///
-    /// - Throws: 102 or 119 if the caller may not run this query.
     private func aim(_ find: inout Find) throws(ParseError) {
         try backend.permissions.checkClassCreation(find.className, find.caller)
         if find.options.explain != nil, !find.caller.readsEverything,
@@ -87,7 +84,7 @@ struct FindPipeline {
         find.target = target.text
     }
 
-    /// Queries for triggers. The decoded objects count as held memory until the response is written.
+    /// The decoded objects count as held memory until the response is written.
     private func searchForTriggers(_ find: Find) async throws -> ObjectStore.Found {
         try await HeldMemory.reading(size: \.valueSize) { try await search(find) }
     }
@@ -122,9 +119,7 @@ struct FindPipeline {
             find.context)
     }
 
-    /// Calls the after-trigger and writes the objects.
-    ///
-    /// - Parameter isHeavy: Whether writing may take long, so that it runs outside the event loop.
+    /// - Parameter isHeavy: Whether writing may take long and must run outside the event loop.
     private func present(_ objects: [JSONObject], isHeavy: Bool, count: Int?, _ find: Find) async throws -> [UInt8] {
         var objects = objects
         if let triggered = find.triggered {

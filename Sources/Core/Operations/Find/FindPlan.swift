@@ -108,10 +108,8 @@ extension FindPipeline {
         return query
     }
 
-    /// Makes conditions on a relation match nothing if the caller can't read its owner.
-    ///
-    /// Servers before 9 don't check this, so presets below 9 skip it.
-    /// - Throws: 119 if the field is hidden from the caller.
+    /// Makes conditions on a relation match nothing if the caller can't read its owner. Servers before 9 don't check
+    /// this, so presets below 9 skip it. Throws 119 if the field is hidden from the caller.
     private func checkRelations(_ filter: Filter, _ context: RequestContext) async throws -> Filter {
         guard backend.configuration.preset >= 9, !context.caller.readsEverything else { return filter }
         var relations: Set<Relation> = []

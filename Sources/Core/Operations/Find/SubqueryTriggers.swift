@@ -68,7 +68,6 @@ extension FindTriggers {
         }
     }
 
-    /// Whether a query reads a class with find triggers, its own or the one it redirects to.
     private func readsTriggered(_ query: JSONObject, _ className: String) -> Bool {
         if hasFindTrigger(className) { return true }
         guard let key = query["redirectClassNameForKey"]?.stringValue,

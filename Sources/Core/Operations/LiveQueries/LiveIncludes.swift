@@ -69,14 +69,12 @@ enum IncludeFailure: Error {
     case tooLarge, unreadable
 }
 
-/// The objects that one subscriber includes in one event.
 private struct IncludedFrame {
     /// The maximum number of distinct objects and of their classes.
     private static let (mostObjects, mostClasses) = (100, 10)
     /// The maximum number of values scanned for pointers, and the cost of each.
     private static let (mostVisits, visitCost) = (50_000, 16)
 
-    /// An object at a node of the include tree.
     private struct Place: Hashable {
         let pointer: Pointer
         let node: ObjectIdentifier

@@ -82,7 +82,7 @@ public struct LiveQueries: Sendable, BackendPart {
         }
     }
 
-    /// Chooses the event. An object that a subscriber may not read counts as missing.
+    /// An object that a subscriber may not read counts as missing.
     private static func event(
         of change: Change, for query: LiveQuery, _ prepared: LiveQuery.Prepared, _ links: FileLinks,
         _ budget: inout MatchBudget
@@ -129,7 +129,7 @@ public struct LiveQueries: Sendable, BackendPart {
         }
     }
 
-    /// Prepares a subscription with the caller's current rights. Nothing is sent until the class exists.
+    /// Applies the caller's current rights. Nothing is sent until the class exists.
     private func prepare(_ query: inout LiveQuery, _ context: RequestContext) throws(ParseError) {
         query.prepared = nil
         let caller = context.caller

@@ -129,7 +129,6 @@ public struct LiveQuery: Sendable {
         return selected
     }
 
-    /// Returns the value at a dotted key, which may contain list indices.
     private static func value(at path: FieldPath, in object: JSONObject) -> JSONValue? {
         path.steps.reduce(object[Name(path.root)]) { value, step in
             if let list = value?.arrayValue {

@@ -90,7 +90,7 @@ public struct SavePipeline {
         }
     }
 
-    /// Stores the save. The statement that changes the object also returns its previous state.
+    /// The statement that changes the object also returns its previous state.
     private func storeNoting(_ planned: PlannedSave) async throws -> StoredSave {
         var stored = StoredSave(planned: planned, result: try await write(planned))
         stored.change = stored.result.change

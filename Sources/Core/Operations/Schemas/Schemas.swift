@@ -179,7 +179,7 @@ public struct Schemas: Sendable, BackendPart {
         }
     }
 
-    /// Rejects changes if the configuration defines the classes. Classes can still be deleted.
+    /// Classes can still be deleted if the configuration locks the schemas.
     private func checkUnlocked() throws(ParseError) {
         guard configuration.schema?.lockSchemas != true else {
             throw ParseError(
@@ -205,8 +205,6 @@ public struct Schemas: Sendable, BackendPart {
                 + "with an alpha character ")
     }
 
-    /// Returns a class in the format of the schemas API.
-    ///
     /// - Parameter handmade: Indexes of the table that the stored schema doesn't list, or nil if all are listed.
     private func description(_ schema: ClassSchema, _ handmade: JSONObject? = nil) -> JSONObject {
         var fields: JSONObject = [:]

@@ -81,7 +81,7 @@ public struct OwnRecords: Sendable, BackendPart {
     }
 
     /// From preset 9, the row is read with the user's own rights, so class permissions and protected fields apply.
-    /// Returns nil if they deny it.
+    /// Returns nil if they deny it or the user doesn't exist.
     private func row(_ id: String, _ user: SessionUser, _ context: RequestContext) async throws
         -> ObjectStore.Found?
     {

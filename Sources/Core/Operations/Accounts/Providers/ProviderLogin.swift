@@ -80,9 +80,7 @@ public struct Providers: Sendable, BackendPart {
         return change
     }
 
-    /// Checks additional factors. Wrong codes count like wrong passwords, since codes are short.
-    ///
-    /// - Throws: 101 after too many wrong codes.
+    /// Wrong codes of additional factors count like wrong passwords, since codes are short. Throws 101 after too many.
     private func checkFactors(
         _ claims: ProviderClaims, of id: String, stored: JSONObject, counts: Bool, _ context: RequestContext
     ) async throws -> LoginDataChange {

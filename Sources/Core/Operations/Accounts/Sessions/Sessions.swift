@@ -46,7 +46,7 @@ public struct Sessions: Sendable, BackendPart {
             let end = context.now.milliseconds + Int64(configuration.sessionLength) * 1000
             body["expiresAt"] = ParseDate(milliseconds: end).json
         }
-        // Read first, so that no session is created if the roles can't be read.
+        // Read first, so an error doesn't leave a session behind.
         let roles = try await roles(of: userId)
         if let installationId = context.caller.installationId, !context.caller.isCloudCode {
             body["installationId"] = .string(installationId)
