@@ -104,7 +104,7 @@ struct ConnectionHandler: Sendable {
         }
     }
 
-    /// Answers requests until the connection rests or ends. Returns whether it rests.
+    /// Returns whether the connection rests, as opposed to having ended.
     private func answerRequests(on connection: HTTPConnection) async throws -> Bool {
         var turn = AnswerTurn(at: .now)
         do {
@@ -148,7 +148,6 @@ final class ConnectionReader: ChannelDuplexHandler {
 
     private let connection: HTTPConnection
     private let connections: OpenConnections
-    /// The head of an incomplete request, and the number of body bytes received.
     private var open: (head: HTTPRequestHead, received: Int)?
 
     init(_ connection: HTTPConnection, connections: OpenConnections) {

@@ -17,11 +17,9 @@ package final class HTTPConnection: Sendable {
 
     let activity = Mutex(ConnectionActivity(at: .now))
     private let speaksWebSocket = Atomic(false)
-    /// Whether reads are paused because too much is queued.
     private let holdsReads = Atomic(false)
     private let waitsForMemory = Atomic(false)
     private let flushCoalescer: FlushCoalescer
-    /// The event loop's queue, or nil if the loop serves no connections.
     private let loopQueue: LoopQueue?
 
     /// - Parameters:

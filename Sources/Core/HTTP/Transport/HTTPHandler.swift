@@ -52,7 +52,6 @@ package struct IncomingRequest {
 /// A short request id for the log. Its text is created only when it is logged.
 public struct RequestID: Sendable, CustomStringConvertible {
     private let number: UInt64
-    /// A proxy's request id, or nil if the server assigns one.
     private let given: String?
 
     /// Creates the id that a proxy sent. Returns nil unless it has 1 to 64 characters: letters, digits, full stops,

@@ -29,7 +29,7 @@ package struct RequestFields: Sendable {
         path = Self.isShortPath(target) ? target : Self.path(target)
     }
 
-    /// The common case: the target is kept unchanged.
+    /// Most targets can be kept without a copy.
     private static func isShortPath(_ target: String) -> Bool {
         let isShort = target.utf8.withContiguousStorageIfAvailable { bytes in
             bytes.count <= longestPath && bytes.first == UInt8(ascii: "/") && !bytes.contains(UInt8(ascii: "?"))

@@ -9,7 +9,6 @@ import Synchronization
 ///
 /// One task consumes the parts. It waits on the event loop that adds them, so taking a part needs no thread switch.
 package final class RequestParts: Sendable {
-    /// A part and its wire size in bytes.
     private struct Entry {
         var part: HTTPServerRequestPart
         var bytes: Int

@@ -153,7 +153,6 @@ struct Responder: Sendable {
         return nil
     }
 
-    /// Sends a response while its producer receives the rest of the request body.
     private func send(
         _ response: ResponseHead, on connection: HTTPConnection, _ ticket: TransferTimeout.Ticket?, isChunked: Bool,
         _ body: IncomingBody, _ takeRest: @escaping @Sendable (ByteBuffer?) async -> Bool
@@ -176,7 +175,6 @@ struct Responder: Sendable {
         return try await sent
     }
 
-    /// - Returns: The content length in bytes.
     private func send(
         _ response: ResponseHead, on connection: HTTPConnection, _ ticket: TransferTimeout.Ticket?, isChunked: Bool
     ) async throws -> Int {

@@ -69,7 +69,7 @@ public final class ServerCertificate: Sendable {
         return "the certificate \(certificateFile) expired at \(HTTPDate.string(seconds: end)). Renew it"
     }
 
-    /// Seconds for the client to confirm the end of a connection.
+    /// The time in seconds for the client to confirm the end of a connection.
     private static let shutdownTime: Int64 = 2
 
     /// TLS 1.2 cipher suites with authenticated encryption and forward secrecy. All suites of TLS 1.3 have both.

@@ -27,7 +27,6 @@ final class ConnectionGate: ChannelInboundHandler {
     private var underWay = 0
     private var lastWarning: NIODeadline?
 
-    /// The pause before the gate tries to accept again.
     private static let pause: TimeAmount = .milliseconds(20)
     private static let warningInterval: TimeAmount = .minutes(1)
 
@@ -147,6 +146,6 @@ public enum DescriptorLimit {
         max(16, min(wanted, (current - database - reserve) / 2))
     }
 
-    /// Descriptors for the process itself: event loops, log, pipes, files being written.
+    /// The number of descriptors for the process itself: event loops, log, pipes, files being written.
     private static let reserve = 128
 }

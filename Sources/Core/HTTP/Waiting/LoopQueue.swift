@@ -100,7 +100,6 @@ package final class LoopQueue: Sendable {
         call()
     }
 
-    /// Begins a turn when the byte arrives through the pipe.
     private final class Arrival: ChannelInboundHandler, Sendable {
         typealias InboundIn = ByteBuffer
 

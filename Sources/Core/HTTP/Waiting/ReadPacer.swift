@@ -119,7 +119,6 @@ package final class ReadPacer: ChannelDuplexHandler {
         }
     }
 
-    /// Passes on slices while they are requested, then reads more or passes on the end.
     private func deliver(_ context: ChannelHandlerContext) {
         guard isAsked, !isDelivering, !isPaused else { return }
         isDelivering = true
@@ -171,7 +170,7 @@ package final class ReadPacer: ChannelDuplexHandler {
         }
     }
 
-    /// Returns the length and number of lines up to `most` empty lines, which end heads.
+    /// Empty lines end heads, so their number limits the heads in a slice.
     private static func blocks(
         _ most: Int, in bytes: UnsafeRawBufferPointer, upTo end: Int
     ) -> (length: Int, lines: Int) {
@@ -195,7 +194,7 @@ package final class ReadPacer: ChannelDuplexHandler {
 }
 
 extension ByteBuffer {
-    /// Copies the bytes to memory of their size if they keep a larger buffer alive.
+    /// The bytes, copied to memory of their size if they would keep a larger buffer alive.
     fileprivate var compacted: ByteBuffer {
         let isSmall = storageCapacity > ReadPacer.sliceSize && readableBytes <= storageCapacity / 2
         return isSmall ? ByteBuffer(readableBytesView) : self

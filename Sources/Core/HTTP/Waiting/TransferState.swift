@@ -20,7 +20,7 @@ package struct TransferState {
         var held = 0
         /// Whether the transfer is complete and only its memory still counts.
         var isResting = false
-        /// Whether the client waits for memory. It is then closed only for networks that hold far less.
+        /// Whether the client waits for memory. Such a transfer is closed only for networks that hold far less.
         var isExcused = false
         /// The sender and lane that the memory is reserved for, or nil without a reservation.
         var reserver: (sender: Sender, lane: Lane)?
@@ -108,7 +108,6 @@ package struct TransferState {
     private(set) var heldByNetwork: [Sender: Int] = [:]
     /// Bytes of incomplete WebSocket messages.
     private(set) var messagesByNetwork: [Sender: Int] = [:]
-    /// Waiters whose transfer has ended.
     private var withdrawn: [CheckedContinuation<Bool, Never>] = []
     var lastNumber: UInt64 = 0
     /// Whether the server is shutting down and waits for running requests.

@@ -257,6 +257,6 @@ package final class MessageAssembler: ChannelDuplexHandler {
 }
 
 extension WebSocketErrorCode {
-    /// Try again later: memory is full.
+    /// Close code 1013, "try again later", for full memory.
     fileprivate static let tryAgainLater = WebSocketErrorCode(codeNumber: 1013)
 }

@@ -54,7 +54,7 @@ public struct WebSocketConnection: Sendable {
         }
     }
 
-    /// Time for a slow client to receive the close reason.
+    /// The time for a slow client to receive the close reason.
     private static let timeToClose = Duration.seconds(2)
 
     /// Sends the reason for closing, unless the client doesn't read. Nothing can be sent afterwards.

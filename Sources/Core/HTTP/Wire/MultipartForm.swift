@@ -69,7 +69,7 @@ package struct MultipartForm {
         throw Self.malformed("it ends before its last boundary")
     }
 
-    /// Returns whether a delimiter is the last one, followed by two dashes. Skips the line end after any other.
+    /// Skips the line end after a delimiter that isn't the last one.
     private mutating func isLastDelimiter() throws(HTTPError) -> Bool {
         if bytes[position...].starts(with: Self.dashes) { return true }
         while position < bytes.count, bytes[position] == UInt8(ascii: " ") || bytes[position] == UInt8(ascii: "\t") {
