@@ -4,7 +4,6 @@ import ParseModel
 
 /// The rule that allows or denies an operation, for the console's permission check.
 public struct PermissionReason: Sendable, Hashable {
-    /// The kind of rule.
     public enum Rule: String, Sendable {
         /// Class-level permissions.
         case classPermissions = "class"
