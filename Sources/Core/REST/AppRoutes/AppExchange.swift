@@ -23,9 +23,9 @@ final class AppExchange: Sendable {
         var isAnswered = false
     }
 
-    /// The app closed the connection or sent invalid HTTP.
+    /// The error if the app closes the connection or sends invalid HTTP.
     struct Broken: Error {}
-    /// The app sent nothing within the time limit.
+    /// The error if the app sends nothing within the time limit.
     struct Silent: Error {}
 
     private let state = Mutex(State())

@@ -7,7 +7,8 @@ import Tasks
 
 /// Forwards requests outside the mount path to an app's own routes, which a Node process serves on a Unix socket.
 package struct AppProxy: Sendable {
-    /// Waits up to the given time for the app to listen and returns its socket, or nil if the app is down.
+    /// A function that waits up to the given time for the app to listen and returns its socket, or nil if the app is
+    /// down.
     package typealias FindSocket = @Sendable (_ within: Duration) async -> String?
 
     private let findSocket: FindSocket

@@ -63,7 +63,7 @@ final class RateLimiter: Sendable {
     /// Counts a request against the limits that don't depend on the user. Logins also count against user and session
     /// limits, so a client can't repeat them under different sessions.
     ///
-    /// - Throws: ``RateLimitExceeded``, or `PostgresError` if the counts are stored in the database.
+    /// - Throws: ``RateLimitExceeded``, or `ParseError` if the counts are stored in the database and it fails.
     func countByAddress(_ envelope: Envelope) async throws {
         guard mayConcern(envelope) else { return }
         var demands: [RequestDemand] = []
@@ -73,7 +73,7 @@ final class RateLimiter: Sendable {
 
     /// Counts a request against the limits per user and session. Requests without a user count by network.
     ///
-    /// - Throws: ``RateLimitExceeded``, or `PostgresError` if the counts are stored in the database.
+    /// - Throws: ``RateLimitExceeded``, or `ParseError` if the counts are stored in the database and it fails.
     func countByUser(_ envelope: Envelope, _ user: SessionUser?) async throws {
         guard countsByUser, mayConcern(envelope) else { return }
         var demands: [RequestDemand] = []
@@ -83,7 +83,7 @@ final class RateLimiter: Sendable {
 
     /// Counts all calls of a batch, or a page request, in one step.
     ///
-    /// - Throws: ``RateLimitExceeded``, or `PostgresError` if the counts are stored in the database.
+    /// - Throws: ``RateLimitExceeded``, or `ParseError` if the counts are stored in the database and it fails.
     func count(_ elements: [Envelope], _ user: SessionUser?) async throws {
         var demands: [RequestDemand] = []
         for element in elements where mayConcern(element) {
