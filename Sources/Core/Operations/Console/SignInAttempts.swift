@@ -8,9 +8,9 @@ import Tasks
 /// An attempt counts from its start, so parallel attempts gain nothing, and a success is subtracted. Attempts from a
 /// blocked network don't count for the name, so locking out an operator takes many networks.
 public final class SignInAttempts: Sendable {
-    /// The maximum failed attempts per network within ``window``.
+    /// The maximum number of failed attempts per network within ``window``.
     public static let most = 10
-    /// The maximum failed attempts per user name within ``window``.
+    /// The maximum number of failed attempts per user name within ``window``.
     static let mostOfName = 100
     /// The length of the counting window in milliseconds.
     public static let window = 300_000

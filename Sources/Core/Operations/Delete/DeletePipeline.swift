@@ -133,7 +133,6 @@ public struct DeletePipeline {
     }
 }
 
-/// Deletes objects.
 public struct Deleting: Sendable {
     let backend: Backend
 

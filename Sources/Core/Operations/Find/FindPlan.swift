@@ -9,7 +9,7 @@ import Rules
 extension FindPipeline {
     /// Returns the query for a find or get.
     ///
-    /// - Throws: 101 if a get's class doesn't exist, and `ParseError` if the query is invalid or not allowed.
+    /// - Throws: 101 if a get's class doesn't exist, or `ParseError` if the query is invalid or not allowed.
     func request(_ find: Find) async throws -> ObjectStore.FindRequest {
         let (caller, options, configuration) = (find.caller, find.options, backend.configuration)
         var request = ObjectStore.FindRequest(className: find.target)

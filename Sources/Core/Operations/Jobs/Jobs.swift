@@ -75,7 +75,6 @@ public protocol JobSet: Sendable {
     func job(named name: Name) -> Job?
 }
 
-/// A background job.
 public struct Job: Sendable {
     /// Whether only one run may be active across all processes on the database.
     public var isExclusive: Bool

@@ -140,7 +140,7 @@ public struct LiveQuery: Sendable {
 
     /// Whether a watched field has changed.
     ///
-    /// - Throws: `FilterMatcherError.tooMuchWork`.
+    /// - Throws: `FilterMatcherError.tooMuchWork` if the comparison exceeds its step budget.
     package func concerns(_ before: JSONObject?, _ after: JSONObject, _ budget: inout MatchBudget)
         throws(FilterMatcherError)
         -> Bool

@@ -23,7 +23,7 @@ package struct ObjectReader: Sendable {
 
     /// Whether the caller may read an object.
     ///
-    /// - Throws: `FilterMatcherError.tooMuchWork`.
+    /// - Throws: `FilterMatcherError.tooMuchWork` if the check exceeds its step budget.
     package func mayRead(_ object: JSONObject, _ budget: inout MatchBudget) throws(FilterMatcherError) -> Bool {
         if let readers = access.readers, let acl = object["ACL"], !acl.isNull {
             // Users with many roles cost more steps.

@@ -19,7 +19,7 @@ public struct Schemas: Sendable, BackendPart {
         return classes.map { description($0, handmade[$0.name]) }
     }
 
-    /// Returns a class.
+    /// Returns a class in the format of the schemas API.
     ///
     /// - Throws: 103 if the class doesn't exist.
     public func describe(_ name: String) async throws -> JSONObject {

@@ -32,7 +32,6 @@ public struct LiveQueryCall: Sendable {
 /// A live-query trigger. Errors are sent to the client.
 public typealias LiveQueryTrigger = @Sendable (inout LiveQueryCall) async throws -> Void
 
-/// Calls the triggers of live queries.
 public struct LiveQueryTriggers: Sendable, BackendPart {
     let backend: Backend
 

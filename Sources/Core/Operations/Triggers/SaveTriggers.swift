@@ -5,7 +5,6 @@ import ParseStorage
 import Rules
 import ServerConfiguration
 
-/// Calls the triggers of saves.
 public struct SaveTriggers: Sendable, BackendPart {
     let backend: Backend
 

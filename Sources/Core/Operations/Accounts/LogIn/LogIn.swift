@@ -57,7 +57,7 @@ public struct LogIn: Sendable, BackendPart {
     /// Creates a session for any user. Requires the master key.
     ///
     /// - Returns: The user with the session token, as JSON.
-    /// - Throws: 119 without the master key, 101 if the user doesn't exist.
+    /// - Throws: 119 without the master key, 162 without a user id, 101 if the user doesn't exist.
     public func asUser(_ parameters: JSONObject, _ context: RequestContext) async throws -> [UInt8] {
         guard context.caller.power == .master else {
             throw ParseError.denied(ParseError.operationForbidden, "master key is required")

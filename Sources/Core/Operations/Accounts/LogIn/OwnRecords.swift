@@ -12,7 +12,9 @@ public struct OwnRecords: Sendable, BackendPart {
 
     /// Returns the caller's own record, as for `GET /users/me`.
     ///
-    /// The record is cached with the session. Every change of a user invalidates the user's sessions.
+    /// The record is cached with the session unless it is large. Every change of a user invalidates the user's
+    /// sessions.
+    ///
     /// - Throws: 209 without a user.
     public func me(_ context: RequestContext) async throws -> [UInt8] {
         guard let user = context.caller.user else {
