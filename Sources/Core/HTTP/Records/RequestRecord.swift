@@ -50,7 +50,7 @@ package final class RequestRecord: Sendable {
         }
     }
 
-    /// Logs the request at level debug, because probes would crowd out other lines.
+    /// Lowers the request's log line to level debug, because probes would crowd out other lines.
     package func keepQuiet() { quiet.store(true, ordering: .relaxed) }
 
     var isQuiet: Bool { quiet.load(ordering: .relaxed) }

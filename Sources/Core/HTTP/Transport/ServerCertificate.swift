@@ -41,7 +41,7 @@ public final class ServerCertificate: Sendable {
     /// - Parameters:
     ///   - certificateFile: The PEM file of the certificate and its chain.
     ///   - keyFile: The PEM file of the private key, not encrypted.
-    /// - Throws: ``Unusable``.
+    /// - Throws: ``Unusable`` if a file can't be read or the key doesn't match the certificate.
     public init(certificateFile: String, keyFile: String) throws(Unusable) {
         self.certificateFile = certificateFile
         self.keyFile = keyFile
@@ -50,7 +50,7 @@ public final class ServerCertificate: Sendable {
 
     /// Reads the files again. Keeps the old certificate if they are unusable.
     ///
-    /// - Throws: ``Unusable``.
+    /// - Throws: ``Unusable`` if a file can't be read or the key doesn't match the certificate.
     public func reload() throws(Unusable) {
         let loaded = try Self.load(certificateFile, keyFile)
         current.withLock { $0 = loaded }

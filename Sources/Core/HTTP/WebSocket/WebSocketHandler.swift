@@ -15,7 +15,7 @@ public protocol WebSocketHandler: Sendable {
     /// Serves a connection, which is closed when this returns. The connection also ends if the client closes it or the
     /// server shuts down.
     ///
-    /// - Throws: Any error. The connection is then closed with code 1011.
+    /// - Throws: Any error, which closes the connection with code 1011.
     func serve(_ connection: WebSocketConnection) async throws
 }
 
