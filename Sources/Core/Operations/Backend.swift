@@ -52,7 +52,7 @@ public struct Backend: Sendable {
     public var transactions: Transactions { Transactions(backend: self) }
     /// Uploaded files, or nil if the server has no file storage.
     public var files: Files? { services.fileStorage.map { Files(backend: self, storage: $0) } }
-    /// Stores rows of an export unchanged.
+    /// Imports of exported rows with their original ids and dates.
     public var imports: Imports { Imports(backend: self) }
 
     // MARK: Rights and triggers
@@ -72,9 +72,9 @@ public struct Backend: Sendable {
     public var logIn: LogIn { LogIn(backend: self) }
     /// Users and sessions as their own users see them.
     public var ownRecords: OwnRecords { OwnRecords(backend: self) }
-    /// Creates, finds and extends sessions.
+    /// User sessions: creation, lookup and extension.
     public var sessions: Sessions { Sessions(backend: self) }
-    /// Checks user names, addresses and passwords.
+    /// Rules for users: unique names, passwords and permission to update.
     public var users: Users { Users(backend: self) }
     /// Log-in and account linking with auth providers.
     public var providers: Providers { Providers(backend: self) }
@@ -87,7 +87,7 @@ public struct Backend: Sendable {
     public var verifications: EmailVerifications { EmailVerifications(backend: self) }
     /// Device installations, one row per device.
     var installations: Installations { Installations(backend: self) }
-    /// Invalidates user and role caches in this and other processes.
+    /// Cache invalidation for users and roles, in this and other processes.
     public var caches: CacheInvalidation { CacheInvalidation(backend: self) }
 
     // MARK: Administration
@@ -111,15 +111,15 @@ public struct Backend: Sendable {
     var slowLog: SlowOperationLog { services.slowLog }
     /// The number of objects per class.
     public var classCounts: ClassCounts { ClassCounts(backend: self) }
-    /// Finds the objects that point to an object.
+    /// The search for objects that point to an object.
     public var references: References { References(backend: self) }
-    /// Exports the results of a find of any size.
+    /// Exports of finds of any size.
     public var objectExport: ObjectExport { ObjectExport(backend: self) }
     /// Row imports of console operators.
     public var checkedImport: CheckedImport { CheckedImport(backend: self) }
     /// Objects that operators deleted.
     public var trash: Trash { Trash(backend: self) }
-    /// Explains which operations a user is allowed.
+    /// Explanations of which operations a user is allowed.
     public var allowances: Allowances { Allowances(backend: self) }
     /// Class views saved by operators.
     public var savedViews: SavedViews { SavedViews(backend: self) }
@@ -137,9 +137,9 @@ public struct Backend: Sendable {
     /// Inlined, so that reading one option doesn't copy the whole struct.
     @inlinable public var configuration: Configuration { services.configuration }
     public var clock: WallClock { services.clock }
-    /// Notifies followers if declared webhooks change.
+    /// A feed of changes to declared webhooks.
     public var hookChanges: HookChanges { services.hookChanges }
-    /// Notifies followers if a user's fields, roles or sessions change.
+    /// A feed of changes to users' fields, roles and sessions.
     public var userChanges: UserChanges { services.userChanges }
     /// The job runner, or nil if the deployment has no jobs.
     public var jobRunner: JobRunner? { services.jobRunner }
@@ -188,7 +188,7 @@ public struct Backend: Sendable {
 
     public var catalog: SchemaCatalog { store.catalog }
 
-    /// The file links for responses to a request.
+    /// Returns the file links for responses to a request.
     func links(_ context: RequestContext) -> FileLinks {
         services.fileLinks.below(configuration.publicServerURL ?? context.mountURL)
     }

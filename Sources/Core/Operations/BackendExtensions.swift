@@ -3,12 +3,12 @@ import ServerConfiguration
 
 /// The features that a deployment adds to the backend.
 public struct BackendExtensions: Sendable {
-    /// The save, delete and find triggers, or nil if there is no cloud code.
+    /// The app's triggers, or nil without cloud code.
     public var triggers: (any TriggerSet)?
     public var observers: [any ChangeObserver] = []
-    /// Sends account mails, or nil if no mail adapter is configured.
+    /// The mailer for account mails, or nil if no mail adapter is configured.
     public var mailer: (any Mailer)?
-    /// Sends push notifications, or nil if push is not configured.
+    /// The sender of push notifications, or nil if push is not configured.
     public var pusher: (any Pusher)?
     /// The background jobs that administrators can start, or nil if the app has no jobs.
     public var jobs: (any JobSet)?
@@ -17,16 +17,16 @@ public struct BackendExtensions: Sendable {
     public var schedulePause = Duration.seconds(5)
     /// Additional auth providers by name.
     public var authProviders: [Name: any AuthProvider] = [:]
-    /// Calls an option that is an app function, or nil if no option is a function.
+    /// The function that calls options of the app, or nil if no option is a function.
     package var askOption: AskOption?
 
-    /// Calls an option that is an app function.
+    /// A function that calls an option of the app.
     package typealias AskOption =
         @Sendable (_ option: Configuration.OptionFunction, _ request: JSONObject) async throws -> Bool
 
     public init() {}
 
-    /// Adds auth providers. Providers of the same name that were added earlier win.
+    /// Adds auth providers. If a name is taken, the provider added first takes precedence.
     public mutating func addProviders(_ providers: [Name: any AuthProvider]) {
         authProviders.merge(providers) { own, _ in own }
     }

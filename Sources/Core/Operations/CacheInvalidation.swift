@@ -60,7 +60,8 @@ public struct CacheInvalidation: Sendable, BackendPart {
         }
     }
 
-    /// Announces this process's upload folder. Processes with a different folder reply, and both log a warning.
+    /// Sets the mark of this process's upload folder, which is announced on each new connection. Processes with a
+    /// different folder reply, and both log a warning.
     public func begin(filesIn mark: String) { services.peerFolders.begin(mark) }
 
     private func note(folder payload: String) {

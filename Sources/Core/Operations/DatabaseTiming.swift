@@ -64,8 +64,8 @@ extension Backend {
         span.end()
     }
 
-    /// The SQLSTATE of a database failure, `none` for a failure without SQLSTATE, or nil for expected errors such as a
-    /// missing object.
+    /// Returns the SQLSTATE of a database failure, `none` for a failure without one, or nil for expected errors such as
+    /// a missing object.
     private static func errorClass(of error: any Error) -> String? {
         switch error {
         case let error as PostgresError: error.sqlState.isEmpty ? "none" : error.sqlState

@@ -2,14 +2,14 @@
 public enum Identifiers {
     private static let alphabet = Array("ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789".utf8)
 
-    /// A cryptographically random string of letters and digits.
+    /// Returns a cryptographically random string of letters and digits.
     public static func alphanumeric(_ count: Int) -> String { random(count, of: alphabet) }
 
-    /// A cryptographically random string of lower-case hexadecimal digits.
+    /// Returns a cryptographically random string of lower-case hexadecimal digits.
     public static func hexadecimal(_ count: Int) -> String { random(count, of: Array("0123456789abcdef".utf8)) }
 
-    /// Uses six random bits per character and discards values outside the alphabet, so all characters are equally
-    /// likely. Each generator call is a system call, so one call supplies ten characters.
+    /// Returns equally likely characters: six random bits each, without values outside the alphabet. Each generator
+    /// call is a system call, so one call supplies ten characters.
     private static func random(_ count: Int, of alphabet: [UInt8]) -> String {
         var generator = SystemRandomNumberGenerator()
         var text: [UInt8] = []
@@ -25,6 +25,6 @@ public enum Identifiers {
         return String(decoding: text, as: UTF8.self)
     }
 
-    /// A session token. SDKs recognize revocable tokens by the prefix `r:`.
+    /// Returns a new session token. SDKs recognize revocable tokens by the prefix `r:`.
     public static func sessionToken() -> String { "r:" + hexadecimal(32) }
 }

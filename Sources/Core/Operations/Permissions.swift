@@ -18,7 +18,9 @@ public struct Permissions: Sendable, BackendPart {
         return filter == .any([])
     }
 
-    /// Throws 119 if a client uses a missing class and clients can't create classes.
+    /// Checks that a client doesn't use a missing class if clients can't create classes.
+    ///
+    /// - Throws: 119 if it does.
     func checkClassCreation(_ name: String, _ caller: Caller) throws(ParseError) {
         guard !configuration.allowClientClassCreation, !caller.readsEverything, !SystemClass.names.contains(name),
             catalog.schema(name) == nil

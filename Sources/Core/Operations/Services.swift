@@ -20,21 +20,21 @@ final class Services: Sendable {
     let addressChanges: RecentCounts
     /// Recent address changes that app functions rejected.
     let refusedAddresses: RecentCounts
-    /// Recent mails with links per user.
+    /// Verification and password-reset mails sent recently, per user. Limits links per user.
     let linkMails: RecentCounts
     let logger: Logger
     let log: LogRing
     let hookChanges = HookChanges()
-    /// Detects processes that store uploads in another folder.
+    /// The detection of processes that store uploads in another folder.
     let peerFolders = PeerFolders()
     let userChanges = UserChanges()
     let growingClasses = GrowingClasses()
-    /// The triggers, or nil if there is no cloud code.
+    /// The app's triggers, or nil without cloud code.
     let triggerSet: (any TriggerSet)?
     let changes: ChangeReporter
-    /// Sends account mails, or nil if no mail adapter is configured.
+    /// The mailer for account mails, or nil if no mail adapter is configured.
     let mailer: (any Mailer)?
-    /// Sends push notifications, or nil if push is not configured.
+    /// The sender of push notifications, or nil if push is not configured.
     let pusher: (any Pusher)?
     /// The job runner, or nil if the deployment has no jobs.
     let jobRunner: JobRunner?
@@ -42,9 +42,10 @@ final class Services: Sendable {
     /// The interval between checks of the job schedules.
     let schedulePause: Duration
     let authProviders: [Name: any AuthProvider]
-    /// Calls an option that is an app function, or nil if no option is a function.
+    /// The function that calls options of the app, or nil if no option is a function.
     let askOption: BackendExtensions.AskOption?
-    /// Removes provider secrets from the `authData` that users see, or nil if it needs no change.
+    /// The function that removes provider secrets from the `authData` that users see, or nil if there are none to
+    /// remove.
     let loginDataView: (@Sendable (JSONObject) -> JSONObject)?
     /// The storage of uploaded files, or nil if files are disabled.
     let fileStorage: (any FileStorage)?

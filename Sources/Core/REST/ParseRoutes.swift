@@ -98,7 +98,9 @@ public struct ParseRoutes: RequestHandler {
         record.note(RequestRecord.Caller(user: caller.user?.id, client: client, power: power))
     }
 
-    /// Resolves the caller. Throws 209 for an invalid or expired session token.
+    /// Resolves the caller.
+    ///
+    /// - Throws: 209 for an invalid or expired session token, or ``ConsoleRequest/viewsOnly``.
     func context(of envelope: Envelope, _ traits: Route.Traits = []) async throws -> RequestContext {
         var caller = Caller(power: envelope.power, installationId: envelope.credentials.installationID)
         let now = backend.clock.now
@@ -122,7 +124,9 @@ public struct ParseRoutes: RequestHandler {
             languages: envelope.origin.languages, facts: envelope.origin)
     }
 
-    /// Runs the route of a method and path. Throws ``HTTPError`` 404 if it doesn't exist.
+    /// Runs the route of a method and path.
+    ///
+    /// - Throws: ``HTTPError`` 404 if the route doesn't exist, or the route's error.
     func route(_ envelope: Envelope, _ context: RequestContext) async throws -> Reply {
         guard let route = RouteTable.match(envelope.method, envelope.path) else { throw Self.noRoute(envelope) }
         return try await perform(route, envelope, context)
@@ -144,7 +148,7 @@ public struct ParseRoutes: RequestHandler {
         return reply
     }
 
-    /// Claims a request's id, so that the request isn't served twice. Throws 159 if the id was used before.
+    /// A request id is served only once. Throws 159 if it was used before.
     private func claim(_ envelope: Envelope, _ context: RequestContext) async throws {
         guard !envelope.isBatchElement, let id = envelope.credentials.requestID, !id.isEmpty else { return }
         // The Objective-C SDKs send the same id for the whole lifetime of a process, so it doesn't identify a request.
@@ -165,7 +169,7 @@ extension ParseRoutes {
     /// - Parameters:
     ///   - method: The name of the method, for the log.
     ///   - components: The decoded path, without empty components.
-    /// - Throws: 119.
+    /// - Throws: 119 if the route isn't listed.
     func checkAllowed(_ method: String, _ components: [String], _ power: Caller.Power) throws(ParseError) {
         guard let list = configuration.routeAllowList, power == .client else { return }
         let path = RouteTable.canonical(components).joined(separator: "/")

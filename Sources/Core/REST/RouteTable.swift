@@ -29,7 +29,7 @@ package enum RouteTable {
         return routes.first { ($0.method == method || $0.traits.contains(.anyMethod)) && $0.fits(components) }
     }
 
-    /// Returns a path with its route names in parse-server's spelling, so that no other spelling evades a list.
+    /// Returns a path with its route names in parse-server's spelling, so other spellings can't evade a list.
     package static func canonical(_ components: [String]) -> [String] {
         let candidates = candidates(components)
         if let route = candidates.first(where: { $0.fits(components) }) {
@@ -62,7 +62,7 @@ public enum MeasuredRoutes {
 
     static let page = RequestMeters.firstRoute + RouteTable.all.count
 
-    /// The path template of a row, or nil for unrouted paths.
+    /// Returns the path template of a row, or nil for unrouted paths.
     static func route(ofRow number: Int) -> String? {
         let index = number - RequestMeters.firstRoute
         return rows.indices.contains(index) ? rows[index].route : nil
@@ -77,21 +77,21 @@ package struct Route: Sendable {
 
         package init(rawValue: Int) { self.rawValue = rawValue }
 
-        /// Requires the master key or the read-only master key.
+        /// A route that requires the master key or the read-only master key.
         package static let master = Traits(rawValue: 1 << 0)
-        /// Allowed in a batch.
+        /// A route allowed in a batch.
         package static let batchable = Traits(rawValue: 1 << 1)
-        /// Allowed in a batch that is a transaction.
+        /// A route allowed in a batch that is a transaction.
         package static let transactional = Traits(rawValue: 1 << 2)
-        /// Serves each request id only once.
+        /// A route that serves each request id only once.
         package static let idempotent = Traits(rawValue: 1 << 3)
-        /// Ignores the session token, so that an invalid token isn't rejected.
+        /// A route that ignores the session token, so an invalid token isn't rejected.
         static let withoutSession = Traits(rawValue: 1 << 4)
-        /// Resolves the session of the token even if the request has a key.
+        /// A route for which the session is resolved even if the request has a key.
         static let aboutSession = Traits(rawValue: 1 << 6)
-        /// Accepts forms with files.
+        /// A route that accepts forms with files.
         static let form = Traits(rawValue: 1 << 5)
-        /// Accepts every method.
+        /// A route that accepts every method.
         static let anyMethod = Traits(rawValue: 1 << 7)
     }
 
@@ -105,7 +105,8 @@ package struct Route: Sendable {
     }
 
     typealias Handler = @Sendable (ParseRoutes, RouteCall) async throws -> Reply
-    /// Responds before the body is read, which may be long. Returns nil to continue as if the route didn't exist.
+    /// A handler that responds before the body is read, which may be long. Returns nil to continue as if the route
+    /// didn't exist.
     typealias UnreadHandler = @Sendable (UnreadRequest) async throws -> Reply?
 
     private enum Answer: Sendable {
@@ -199,7 +200,7 @@ package struct Route: Sendable {
         }.joined()
     }
 
-    /// Whether the route matches a path. Skips the first component, by which routes are found.
+    /// Skips the first component, by which routes are found.
     fileprivate func fits(_ components: [some StringProtocol]) -> Bool {
         guard components.count == path.count || endsWithRest && components.count > path.count else { return false }
         return (1..<path.count).allSatisfy { index in

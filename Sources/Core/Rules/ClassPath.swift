@@ -5,7 +5,6 @@ package enum ClassPath {
     /// The first path component for most classes: `classes/<Class>`.
     package static let classes: Name = "classes"
 
-    /// Classes that also have a path without `classes`.
     private static let own: [(className: Name, path: Name)] = [
         ("_User", "users"), ("_Session", "sessions"), ("_Role", "roles"), ("_Installation", "installations"),
     ]

@@ -1,7 +1,8 @@
 public import JSON
 public import ParseModel
 
-/// The schedule of a job: a row of `_JobSchedule` as written by Parse Dashboard. All times are UTC, in whole minutes.
+/// The schedule of a job: a row of `_JobSchedule` as written by Parse Dashboard. Scheduled times are UTC, in whole
+/// minutes.
 public struct JobSchedule: Sendable {
     /// The id of the `_JobSchedule` row.
     public let objectId: String
@@ -11,11 +12,11 @@ public struct JobSchedule: Sendable {
     public let lastRun: Double?
     /// The earliest time of a run, in minutes since 1970.
     private let start: Int64
-    /// The minute of the day's first run.
+    /// The time of the first run each day, in minutes after midnight.
     private let minuteOfDay: Int64
-    /// Whether the job runs on each day of the week, starting with Monday.
+    /// Whether the job runs, for each day of the week, starting with Monday.
     private let days: [Bool]
-    /// Minutes between two runs, or nil if the job runs once.
+    /// The interval between two runs in minutes, or nil if the job runs once.
     private let interval: Int64?
 
     /// The error for a row that isn't a valid schedule.

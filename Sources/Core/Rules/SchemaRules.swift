@@ -3,7 +3,7 @@ import OrderedCollections
 import ParseModel
 import ServerConfiguration
 
-/// The rules for class schemas. Pure functions without I/O.
+/// Validates and applies schema changes, without I/O.
 package enum SchemaRules {
     package static func newFields(_ value: JSONValue?, of className: String, known: ClassSchema) throws(ParseError)
         -> OrderedDictionary<Name, Field>

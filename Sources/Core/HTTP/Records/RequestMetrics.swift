@@ -24,7 +24,7 @@ final class RequestMetrics: Sendable {
 
     /// Records an answered request.
     ///
-    /// - Parameter method: A method known to SwiftNIO's parser, so that clients can't create any number of metrics.
+    /// - Parameter method: A method known to SwiftNIO's parser. Others would let clients create any number of metrics.
     func end(method: HTTPMethod, status: Int, duration: Duration) {
         active.decrement()
         let key = Key(method: method.rawValue, status: status)

@@ -40,7 +40,7 @@ package final class RequestRecord: Sendable {
         isKnown.store(true, ordering: .releasing)
     }
 
-    /// Returns the caller as far as it is known, and resets it.
+    /// Returns the recorded caller, empty if none was recorded, and resets it.
     @inline(never)
     func takeCaller() -> Caller {
         guard isKnown.exchange(false, ordering: .acquiring) else { return Caller() }
@@ -50,7 +50,7 @@ package final class RequestRecord: Sendable {
         }
     }
 
-    /// Logs the request at level debug, because probes would crowd out other lines.
+    /// Lowers the request's log line to level debug, because probes would crowd out other lines.
     package func keepQuiet() { quiet.store(true, ordering: .relaxed) }
 
     var isQuiet: Bool { quiet.load(ordering: .relaxed) }

@@ -22,7 +22,7 @@ struct ConnectionHandler: Sendable {
 
     /// - Parameters:
     ///   - eventLoops: The event loops of the connections.
-    ///   - meters: Records request metrics, or nil to record none.
+    ///   - meters: The request meters, or nil to record none.
     init(
         responder: Responder, connections: OpenConnections, transferTimeout: TransferTimeout,
         limits: HTTPServer.Limits, certificate: ServerCertificate?, eventLoops: any EventLoopGroup,
@@ -77,7 +77,7 @@ struct ConnectionHandler: Sendable {
         return connection
     }
 
-    /// Bounded because the parser keeps room for the connection's largest head.
+    /// The maximum number of header fields. The parser keeps room for the connection's largest head.
     private static let mostHeaderFields = 256
 
     /// The limit of unparsed input, as a multiple of the largest request head.
@@ -104,7 +104,7 @@ struct ConnectionHandler: Sendable {
         }
     }
 
-    /// Answers requests until the connection rests or ends. Returns whether it rests.
+    /// Returns whether the connection rests, as opposed to having ended.
     private func answerRequests(on connection: HTTPConnection) async throws -> Bool {
         var turn = AnswerTurn(at: .now)
         do {
@@ -148,7 +148,6 @@ final class ConnectionReader: ChannelDuplexHandler {
 
     private let connection: HTTPConnection
     private let connections: OpenConnections
-    /// The head of an incomplete request, and the number of body bytes received.
     private var open: (head: HTTPRequestHead, received: Int)?
 
     init(_ connection: HTTPConnection, connections: OpenConnections) {

@@ -9,7 +9,7 @@ package final class HTTPConnection: Sendable {
     let channel: any Channel
     /// The IP address of the client, or an empty string if unknown.
     let peer: String
-    /// Notifies slow statements when the client leaves.
+    /// The client's presence, by which slow statements learn that the client has left.
     let caller: CallerPresence
     let parts: RequestParts
     /// The record of the current request, for metrics and the log.
@@ -17,17 +17,15 @@ package final class HTTPConnection: Sendable {
 
     let activity = Mutex(ConnectionActivity(at: .now))
     private let speaksWebSocket = Atomic(false)
-    /// Whether reads are paused because too much is queued.
     private let holdsReads = Atomic(false)
     private let waitsForMemory = Atomic(false)
     private let flushCoalescer: FlushCoalescer
-    /// The event loop's queue, or nil if the loop serves no connections.
     private let loopQueue: LoopQueue?
 
     /// - Parameters:
     ///   - flushCoalescer: The coalescer of the channel's event loop.
-    ///   - transferTimeout: Counts unanswered input, or nil to count nothing.
-    ///   - record: Reused for each request of the connection.
+    ///   - transferTimeout: The counter of unanswered input, or nil to count nothing.
+    ///   - record: The record, reused for each request of the connection.
     package init(
         _ channel: any Channel, flushCoalescer: FlushCoalescer, transferTimeout: TransferTimeout? = nil,
         record: RequestRecord = RequestRecord()
@@ -44,7 +42,7 @@ package final class HTTPConnection: Sendable {
     /// Whether the connection speaks HTTP. False after an upgrade to WebSocket.
     var speaksHTTP: Bool { !speaksWebSocket.load(ordering: .relaxed) }
 
-    /// Switches to WebSocket: further input is not HTTP. Must be called on the event loop.
+    /// Switches to WebSocket: later input is not HTTP. Must be called on the event loop.
     func leaveHTTP() {
         speaksWebSocket.store(true, ordering: .relaxed)
     }
@@ -137,7 +135,7 @@ package final class HTTPConnection: Sendable {
 
     /// Closes the connection after its running requests.
     ///
-    /// - Parameter firstRequest: How long to wait for the first request of a new connection. The client may have sent
+    /// - Parameter firstRequest: The time to wait for the first request of a new connection. The client may have sent
     ///   it already and wouldn't expect to have to resend it.
     func finish(firstRequest: Duration) {
         channel.eventLoop.execute { [self] in
@@ -193,7 +191,7 @@ package struct ConnectionActivity {
         return requests == 0
     }
 
-    /// When the connection became idle, or nil if a request is running.
+    /// The time when the connection became idle, or nil if a request is running.
     var idleTime: ContinuousClock.Instant? {
         requests == 0 || hasEnded ? idleSince : nil
     }

@@ -4,7 +4,7 @@ import Telemetry
 
 /// Answers HTTP requests.
 package protocol HTTPHandler: Sendable {
-    /// Returns the reply to a request. Errors become replies, too.
+    /// Returns the reply to a request. Errors also become replies.
     func answer(_ request: IncomingRequest) async -> Reply
 
     /// Whether a client that sent `Expect: 100-continue` may send the body.
@@ -52,11 +52,10 @@ package struct IncomingRequest {
 /// A short request id for the log. Its text is created only when it is logged.
 public struct RequestID: Sendable, CustomStringConvertible {
     private let number: UInt64
-    /// A proxy's request id, or nil if the server assigns one.
     private let given: String?
 
-    /// Uses the id from a proxy. Returns nil unless it has 1 to 64 characters: letters, digits, full stops, hyphens and
-    /// underscores.
+    /// Creates the id that a proxy sent. Returns nil unless it has 1 to 64 characters: letters, digits, full stops,
+    /// hyphens and underscores.
     init?(given text: String) {
         guard (1...64).contains(text.utf8.count), text.utf8.allSatisfy(Self.isAllowed) else { return nil }
         number = 0

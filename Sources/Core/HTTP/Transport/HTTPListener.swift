@@ -103,11 +103,11 @@ struct HTTPListener: Sendable {
 
 /// The time between the shutdown signal and the shutdown, in which load balancers notice that the server is leaving.
 ///
-/// Requests are answered as usual, on new connections too, but each response closes its connection.
+/// Requests are answered as usual, also on new connections, but each response closes its connection.
 final class Drain: Sendable {
     /// The duration of the drain, or zero for no drain.
     let time: Duration
-    /// How long a new connection may take to send its first request after the drain.
+    /// The time limit for the first request of a new connection after the drain.
     let firstRequest: Duration
     private let begun = Atomic(false)
 

@@ -13,21 +13,21 @@ public import Telemetry
 public struct HTTPServer: Service {
     /// The time and size limits of the server.
     public struct Limits: Sendable {
-        /// How long a connection may be idle, or a body may make no progress.
+        /// The maximum time that a connection may be idle or a body may make no progress.
         public var idle: Duration = .seconds(60)
-        /// How long a client may read nothing of its response.
+        /// The maximum time that a client may read nothing of its response.
         public var stall: Duration = .seconds(20)
-        /// How long a slow transfer is spared if others need its memory.
+        /// The minimum time that a slow transfer gets if others need its memory.
         public var grace: Duration = .seconds(2)
-        /// How long a body, or a response held in memory, may take in total. Unusually large ones get more time.
+        /// The time limit for a body or a response held in memory. Unusually large ones get more time.
         public var transfer: Duration = .seconds(300)
-        /// How long a client may take for the TLS handshake.
+        /// The time limit for the TLS handshake.
         public var handshake: Duration = .seconds(10)
-        /// How long the running requests may take when the server shuts down.
+        /// The time limit for running requests when the server shuts down.
         public var shutdown: Duration = .seconds(10)
-        /// How long the server still accepts requests after a shutdown signal, so that load balancers notice.
+        /// The time in which the server still accepts requests after a shutdown signal, so load balancers notice.
         public var drain: Duration = .zero
-        /// How long a new connection may take to send its first request after the drain.
+        /// The time limit for the first request of a new connection after the drain.
         public var firstRequest: Duration = .seconds(2)
         /// The maximum total size of a request's header fields, in bytes.
         public var headers: Int = 64 * 1024
@@ -43,13 +43,13 @@ public struct HTTPServer: Service {
 
     /// Optional features of a server.
     public struct Additions: Sendable {
-        /// Serves WebSocket connections, or nil to support none.
+        /// The handler of WebSocket connections, or nil to support none.
         public var webSockets: (any WebSocketHandler)?
-        /// Records request metrics, or nil to record none.
+        /// The factory for request metrics, or nil to record none.
         public var metrics: (any MetricsFactory)?
-        /// Records the request metrics for `/metrics`, or nil to record none.
+        /// The request meters for `/metrics`, or nil to record none.
         public var meters: RequestMeters?
-        /// Traces requests, or nil for none.
+        /// The tracer of requests, or nil to trace none.
         package var tracer: RequestTracer?
         /// The duration from which a request is logged as slow, at level warning.
         public var slowRequest: Duration = .seconds(1)
@@ -75,12 +75,12 @@ public struct HTTPServer: Service {
     /// - Parameters:
     ///   - host: The address to listen on.
     ///   - port: The port to listen on, or 0 for any free port.
-    ///   - handler: Answers the requests.
+    ///   - handler: The handler that answers requests.
     ///   - crossOrigin: The CORS header fields.
     ///   - certificate: The TLS certificate, or nil for plain HTTP.
     ///   - limits: The time and size limits.
     ///   - additions: Optional features.
-    ///   - logger: Logs one line per request.
+    ///   - logger: The logger, which gets one line per request.
     package init(
         host: String, port: Int, handler: some HTTPHandler, crossOrigin: CrossOrigin,
         certificate: ServerCertificate? = nil, limits: Limits, additions: Additions = Additions(), logger: Logger

@@ -6,7 +6,7 @@ import NIOCore
 package final class IncomingBody: AsyncSequence {
     package typealias Element = ByteBuffer
 
-    /// The declared number of bytes: 0 without a body, nil for a chunked one.
+    /// The declared number of bytes: 0 without a body, or nil for a chunked body.
     package let declaredLength: Int?
     /// The number of bytes received so far.
     package private(set) var receivedLength = 0
@@ -74,7 +74,7 @@ package final class IncomingBody: AsyncSequence {
         return try await next()
     }
 
-    /// Makes ``pass(unless:to:)`` check whether to stop. Safe to call from any task.
+    /// A function that makes ``pass(unless:to:)`` check whether to stop. Safe to call from any task.
     package var wake: @Sendable () -> Void {
         { [connection] in connection.parts.wake() }
     }
@@ -87,6 +87,8 @@ package final class IncomingBody: AsyncSequence {
     }
 
     /// Whether the body is empty. Bytes read to find out are returned by the next read.
+    ///
+    /// - Throws: ``HTTPError/aborted`` if the connection ends before the body does.
     package func isEmpty() async throws -> Bool {
         while firstChunk == nil {
             guard let chunk = try await receive() else { return true }
@@ -207,7 +209,6 @@ package final class IncomingBody: AsyncSequence {
         return chunk
     }
 
-    /// Starts or resumes the timeout for a client that stops sending.
     private func watch() -> TransferTimeout.Ticket {
         if let ticket { transferTimeout.resume(ticket) }
         let ticket = self.ticket ?? transferTimeout.begin(.body, on: connection.channel)

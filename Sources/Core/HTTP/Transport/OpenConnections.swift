@@ -4,9 +4,9 @@ import Synchronization
 final class OpenConnections: Sendable {
     private struct State {
         var connections: [ObjectIdentifier: HTTPConnection] = [:]
-        /// Accepted connections that are not closed. Some of them are not in the list yet.
+        /// The number of accepted connections that are not closed. Some of them are not in the list yet.
         var count = 0
-        /// How long connections without a request may take to send one after the server stopped accepting, or nil
+        /// The time that connections without a request have to send one after the server stopped accepting, or nil
         /// before that.
         var finishing: Duration?
         var isClosed = false
@@ -58,7 +58,7 @@ final class OpenConnections: Sendable {
 
     /// Closes each connection after its running requests, including those accepted later.
     ///
-    /// - Parameter firstRequest: How long a connection without any request so far may take to send one.
+    /// - Parameter firstRequest: The time limit for the first request of a connection that had none so far.
     func finishAll(firstRequest: Duration) {
         let connections = state.withLock { state in
             state.finishing = firstRequest

@@ -7,7 +7,7 @@ package struct RequestFields: Sendable {
     let id: RequestID
     let method: String
     let path: String
-    /// Nil if the client left before the response.
+    /// The response status, or nil if the client left before the response.
     let status: Int?
     let duration: Duration
     /// The template of the path, or nil for unrouted paths.
@@ -19,8 +19,8 @@ package struct RequestFields: Sendable {
     var caller = RequestRecord.Caller()
     var traceID: String?
 
-    /// Keeps only the path of the target, at most 256 bytes: the query string may contain secrets, and the host of an
-    /// absolute URL may contain a password.
+    /// Creates fields with only the path of the target, at most 256 bytes: the query string may contain secrets, and
+    /// the host of an absolute URL may contain a password.
     package init(id: RequestID, method: String, target: String, status: Int?, duration: Duration) {
         self.id = id
         self.method = method
@@ -29,7 +29,7 @@ package struct RequestFields: Sendable {
         path = Self.isShortPath(target) ? target : Self.path(target)
     }
 
-    /// The common case: the target is kept unchanged.
+    /// Most targets can be kept without a copy.
     private static func isShortPath(_ target: String) -> Bool {
         let isShort = target.utf8.withContiguousStorageIfAvailable { bytes in
             bytes.count <= longestPath && bytes.first == UInt8(ascii: "/") && !bytes.contains(UInt8(ascii: "?"))
@@ -42,7 +42,7 @@ package struct RequestFields: Sendable {
         return String(decoding: kept, as: UTF8.self)
     }
 
-    /// The maximum length in bytes.
+    /// The maximum length of a logged path in bytes.
     private static let longestPath = 256
 
     private static func withoutHost(_ target: Substring.UTF8View) -> Substring.UTF8View {
@@ -63,7 +63,6 @@ package struct RequestFields: Sendable {
         return String(decoding: shown, as: UTF8.self) + "\u{2026}"
     }
 
-    /// The length of the path before the name of a file, or nil for other paths.
     private var lengthToFile: Int? {
         var (matched, length) = (0, 0)
         for byte in path.utf8 {

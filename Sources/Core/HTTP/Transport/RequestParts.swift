@@ -9,7 +9,6 @@ import Synchronization
 ///
 /// One task consumes the parts. It waits on the event loop that adds them, so taking a part needs no thread switch.
 package final class RequestParts: Sendable {
-    /// A part and its wire size in bytes.
     private struct Entry {
         var part: HTTPServerRequestPart
         var bytes: Int
@@ -34,7 +33,7 @@ package final class RequestParts: Sendable {
         /// Wire size of the parts in bytes.
         private(set) var bytes = 0
         private(set) var heads = 0
-        /// How the connection ended, or nil if it is open.
+        /// The result with which the connection ended, or nil if it is open.
         var end: Result<Void, any Error>?
         var consumer: CheckedContinuation<HTTPServerRequestPart?, any Error>?
         /// Whether the consumer waits for a request rather than for a part of one.
@@ -65,7 +64,7 @@ package final class RequestParts: Sendable {
     }
 
     private let state = Mutex(State())
-    /// Counts the waiting input, parsed and unparsed.
+    /// The counter of waiting input, parsed and unparsed.
     let input: HeldInput
 
     package init(_ input: HeldInput = HeldInput(nil)) { self.input = input }
@@ -202,7 +201,7 @@ struct MalformedRequest: Error, Equatable {
         }
     }
 
-    /// Checks what the parser doesn't. Returns nil for a valid request.
+    /// Checks the rules that the parser doesn't. Returns nil for a valid request.
     init?(_ headers: RequestHeaders, version: HTTPVersion) {
         switch headers.count(of: .host) {
         case 0 where version != .http1_0: self.init("The Host header is missing.")

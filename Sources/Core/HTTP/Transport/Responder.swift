@@ -153,7 +153,6 @@ struct Responder: Sendable {
         return nil
     }
 
-    /// Sends a response while its producer receives the rest of the request body.
     private func send(
         _ response: ResponseHead, on connection: HTTPConnection, _ ticket: TransferTimeout.Ticket?, isChunked: Bool,
         _ body: IncomingBody, _ takeRest: @escaping @Sendable (ByteBuffer?) async -> Bool
@@ -176,7 +175,6 @@ struct Responder: Sendable {
         return try await sent
     }
 
-    /// - Returns: The content length in bytes.
     private func send(
         _ response: ResponseHead, on connection: HTTPConnection, _ ticket: TransferTimeout.Ticket?, isChunked: Bool
     ) async throws -> Int {
@@ -267,8 +265,6 @@ struct Responder: Sendable {
     private static let pieceSize = 128 * 1024
     private static let streamedPiece = 64 * 1024
 
-    /// Logs one request.
-    ///
     /// - Parameter status: The response status, or nil if the client left before the response.
     @inline(never)
     private func log(
@@ -288,7 +284,7 @@ struct Responder: Sendable {
         logger.log(level: level, "request", metadata: ["request": .fields { [fields] in fields.fields }])
     }
 
-    /// The request id from a trusted proxy, or a new one.
+    /// Only a trusted proxy's id is used.
     private func id(of headers: RequestHeaders, from peer: String) -> RequestID {
         guard let given = headers[.requestID], handler.believes(peer: peer) else { return requestIDs.next() }
         return RequestID(given: given) ?? requestIDs.next()

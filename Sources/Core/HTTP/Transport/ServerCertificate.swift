@@ -19,7 +19,7 @@ public final class ServerCertificate: Sendable {
 
         fileprivate init(description: String) { self.description = description }
 
-        /// A file that can't be opened, or doesn't hold what it should.
+        /// The error for a file that can't be opened or has the wrong content.
         fileprivate init(_ name: String, _ file: String, _ content: String) {
             let reason = access(file, R_OK) == 0 ? "it contains \(content)" : String(cString: strerror(errno))
             description = "the \(name) \(file) can't be read: \(reason)"
@@ -32,7 +32,7 @@ public final class ServerCertificate: Sendable {
 
     private struct Loaded {
         let context: NIOSSLContext
-        /// When the certificate expires, in seconds since 1970.
+        /// The expiry time of the certificate, in seconds since 1970.
         let end: Int
     }
 
@@ -41,7 +41,7 @@ public final class ServerCertificate: Sendable {
     /// - Parameters:
     ///   - certificateFile: The PEM file of the certificate and its chain.
     ///   - keyFile: The PEM file of the private key, not encrypted.
-    /// - Throws: ``Unusable``.
+    /// - Throws: ``Unusable`` if a file can't be read or the key doesn't match the certificate.
     public init(certificateFile: String, keyFile: String) throws(Unusable) {
         self.certificateFile = certificateFile
         self.keyFile = keyFile
@@ -50,7 +50,7 @@ public final class ServerCertificate: Sendable {
 
     /// Reads the files again. Keeps the old certificate if they are unusable.
     ///
-    /// - Throws: ``Unusable``.
+    /// - Throws: ``Unusable`` if a file can't be read or the key doesn't match the certificate.
     public func reload() throws(Unusable) {
         let loaded = try Self.load(certificateFile, keyFile)
         current.withLock { $0 = loaded }
@@ -59,7 +59,7 @@ public final class ServerCertificate: Sendable {
     /// The TLS context for new connections.
     var context: NIOSSLContext { current.withLock { $0.context } }
 
-    /// When the certificate expires, in seconds since 1970.
+    /// The expiry time of the certificate, in seconds since 1970.
     public var end: Int { current.withLock { $0.end } }
 
     /// A warning that the certificate has expired, or nil if it hasn't.
@@ -69,7 +69,7 @@ public final class ServerCertificate: Sendable {
         return "the certificate \(certificateFile) expired at \(HTTPDate.string(seconds: end)). Renew it"
     }
 
-    /// Seconds for the client to confirm the end of a connection.
+    /// The time in seconds for the client to confirm the end of a connection.
     private static let shutdownTime: Int64 = 2
 
     /// TLS 1.2 cipher suites with authenticated encryption and forward secrecy. All suites of TLS 1.3 have both.

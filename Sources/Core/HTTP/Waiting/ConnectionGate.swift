@@ -9,8 +9,8 @@ import Telemetry
     import Darwin
 #endif
 
-/// Accepts connections up to a limit, and pauses if the system has no more descriptors. Belongs to one listening socket
-/// and runs on its event loop.
+/// Accepts connections up to a limit. Pauses at the limit, or if the system has no more descriptors. Belongs to one
+/// listening socket and runs on its event loop.
 ///
 /// If accepting fails, SwiftNIO keeps polling the socket, which reports it again immediately, so the loop would spin.
 /// The gate stops polling for a moment instead, while idle connections are closed.
@@ -23,11 +23,10 @@ final class ConnectionGate: ChannelInboundHandler {
     private let meters: RequestMeters?
     private let logger: Logger
     private var isWaiting = false
-    /// Accepted connections that have not reached their event loops yet.
+    /// The number of accepted connections that have not reached their event loops yet.
     private var underWay = 0
     private var lastWarning: NIODeadline?
 
-    /// The pause before the gate tries to accept again.
     private static let pause: TimeAmount = .milliseconds(20)
     private static let warningInterval: TimeAmount = .minutes(1)
 
@@ -60,7 +59,7 @@ final class ConnectionGate: ChannelInboundHandler {
     /// Stops listening as soon as all accepted connections have reached their event loops. SwiftNIO would close the
     /// others.
     ///
-    /// - Parameter deadline: When to stop listening in any case.
+    /// - Parameter deadline: The time at which it stops listening in any case.
     static func end(_ channel: any Channel, before deadline: NIODeadline = .now() + .seconds(1)) {
         // Not in this turn of the loop, so that connections already queued by the system are accepted first.
         channel.eventLoop.scheduleTask(in: .microseconds(100)) {
@@ -147,6 +146,6 @@ public enum DescriptorLimit {
         max(16, min(wanted, (current - database - reserve) / 2))
     }
 
-    /// Descriptors for the process itself: event loops, log, pipes, files being written.
+    /// The number of descriptors for the process itself: event loops, log, pipes, files being written.
     private static let reserve = 128
 }

@@ -9,7 +9,8 @@ package final class HeldInput: Sendable {
     private struct State {
         var bytes = 0
         var counted = 0
-        /// The bytes passed to the parser since it last produced a part, and the estimated size of their lines.
+        /// The bytes passed to the parser since it last produced a part. `passedLines` is the estimated memory of their
+        /// lines in bytes.
         var passed = 0
         var passedLines = 0
         /// Whether the client waits for memory, so the input isn't held against it.
@@ -27,7 +28,7 @@ package final class HeldInput: Sendable {
     private let state = Mutex(State())
     private let transferTimeout: TransferTimeout?
 
-    /// - Parameter transferTimeout: Counts the bytes, or nil to count nothing.
+    /// - Parameter transferTimeout: The counter of the bytes, or nil to count nothing.
     package init(_ transferTimeout: TransferTimeout?) { self.transferTimeout = transferTimeout }
 
     @inline(never)

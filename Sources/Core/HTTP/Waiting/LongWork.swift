@@ -9,22 +9,22 @@ import Tasks
 /// the body, and building statements from it. The server's own work runs first, then that of the sender that has used
 /// the least time.
 package final class LongWork: TaskExecutor {
-    /// For bodies of ordinary size, and for work of similar cost.
+    /// The threads for bodies of ordinary size, and for work of similar cost.
     package static let medium = LongWork(threads: max(1, System.coreCount / 2))
-    /// For bodies that occupy a thread briefly.
+    /// The thread for bodies that occupy it briefly.
     package static let large = LongWork(threads: 1)
-    /// For bodies that occupy a thread for long.
+    /// The thread for bodies that occupy it for long.
     package static let huge = LongWork(threads: 1)
-    /// For bodies that occupy a thread for seconds.
+    /// The thread for bodies that occupy it for seconds.
     package static let giant = LongWork(threads: 1)
 
-    /// For backups, which read and write for minutes.
+    /// The thread for backups, which read and write for minutes.
     package static let backups = LongWork(threads: 1)
 
-    /// For matching changes with live queries.
+    /// The threads for matching changes with live queries.
     package static let changes = LongWork(threads: max(2, System.coreCount / 2))
 
-    /// For exchanging changes between processes, which must not wait behind the matching.
+    /// The thread for exchanging changes between processes, which must not wait behind the matching.
     package static let relay = LongWork(threads: 1)
 
     private struct Line {

@@ -27,7 +27,7 @@ package final class LoopQueue: Sendable {
             (ObjectIdentifier($0), LoopQueue(of: $0))
         })
 
-    /// The queue of an event loop, or nil if the loop serves no connections.
+    /// Returns the queue of an event loop, or nil if the loop serves no connections.
     package static func of(_ eventLoop: any EventLoop) -> LoopQueue? { all[ObjectIdentifier(eventLoop)] }
 
     /// The maximum read time per poll. Later reads wait for the next poll.
@@ -39,7 +39,7 @@ package final class LoopQueue: Sendable {
     private let state: NIOLoopBoundBox<State>
     /// A pipe from the loop to itself.
     private let bell: EventLoopFuture<any Channel>
-    /// Runs after the loop has read all ready sockets.
+    /// The task that runs after the loop has read all ready sockets.
     private let endReads: @Sendable () -> Void
 
     private init(of eventLoop: any EventLoop) {
@@ -100,7 +100,6 @@ package final class LoopQueue: Sendable {
         call()
     }
 
-    /// Begins a turn when the byte arrives through the pipe.
     private final class Arrival: ChannelInboundHandler, Sendable {
         typealias InboundIn = ByteBuffer
 

@@ -40,7 +40,8 @@ package final class ReadPacer: ChannelDuplexHandler {
 
     /// The size of a slice in bytes, except for bodies of known length. Most requests fit into one.
     package static let sliceSize = 4096
-    /// The maximum number of empty lines in a slice of a body of unknown length, since heads may follow the body.
+    /// The maximum number of empty lines in a slice of a chunked body. Each could end the head of a pipelined request
+    /// after the body.
     package static let mostBlocks = 8
     /// The time after which other connections get a turn.
     static let mostTime = Duration.milliseconds(1)
@@ -118,7 +119,6 @@ package final class ReadPacer: ChannelDuplexHandler {
         }
     }
 
-    /// Passes on slices while they are requested, then reads more or passes on the end.
     private func deliver(_ context: ChannelHandlerContext) {
         guard isAsked, !isDelivering, !isPaused else { return }
         isDelivering = true
@@ -170,7 +170,7 @@ package final class ReadPacer: ChannelDuplexHandler {
         }
     }
 
-    /// Returns the length and number of lines up to `most` empty lines, which end heads.
+    /// Empty lines end heads, so their number limits the heads in a slice.
     private static func blocks(
         _ most: Int, in bytes: UnsafeRawBufferPointer, upTo end: Int
     ) -> (length: Int, lines: Int) {
@@ -194,7 +194,7 @@ package final class ReadPacer: ChannelDuplexHandler {
 }
 
 extension ByteBuffer {
-    /// Copies the bytes to memory of their size if they keep a larger buffer alive.
+    /// The bytes, copied to memory of their size if they would keep a larger buffer alive.
     fileprivate var compacted: ByteBuffer {
         let isSmall = storageCapacity > ReadPacer.sliceSize && readableBytes <= storageCapacity / 2
         return isSmall ? ByteBuffer(readableBytesView) : self

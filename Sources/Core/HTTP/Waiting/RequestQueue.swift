@@ -17,7 +17,7 @@ package final class RequestQueue: Sendable {
 
     package init() {}
 
-    /// The maximum total size of running medium and large bodies in bytes, and the maximum number of medium ones.
+    /// The maximum total size in bytes of running medium bodies, and of large ones.
     private static let (mediumBytes, largeBytes) = (2 * 1024 * 1024, 2 * 1024 * 1024)
     private static let mostMedium = 32
 
@@ -25,7 +25,8 @@ package final class RequestQueue: Sendable {
     package static let mediumSize = 8 * 1024
     /// The size in bytes from which reading a body takes too long for an event loop.
     package static let longSize = HeavyWork.size
-    /// The sizes in bytes from which bodies wait in separate queues.
+    /// The size in bytes from which a body waits in a separate queue. Bodies from `hugeSize` and from `giantSize` on
+    /// have two more queues.
     package static let largeSize = 128 * 1024
     package static let hugeSize = 1024 * 1024
     package static let giantSize = 4 * 1024 * 1024

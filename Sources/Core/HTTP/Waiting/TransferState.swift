@@ -10,7 +10,7 @@ package struct TransferState {
         var kind: TransferTimeout.Kind
         /// The maximum time without progress.
         var stallThreshold: Duration
-        /// When the connection is closed unless the transfer makes progress.
+        /// The time at which the connection is closed unless the transfer makes progress.
         var deadline: ContinuousClock.Instant
         /// The slowest pace that counts as progress, in bytes per second.
         var slowestPace = 512
@@ -20,13 +20,14 @@ package struct TransferState {
         var held = 0
         /// Whether the transfer is complete and only its memory still counts.
         var isResting = false
-        /// Whether the client waits for memory. It is then closed only for networks that hold far less.
+        /// Whether the client waits for memory. Such a transfer is closed only for networks that hold far less.
         var isExcused = false
         /// The sender and lane that the memory is reserved for, or nil without a reservation.
         var reserver: (sender: Sender, lane: Lane)?
-        /// The position of its wait for memory.
+        /// The transfer's position in a queue for memory, or nil if it doesn't wait.
         var wait: (ticket: SenderQueue<Waiter>.Ticket, lane: Lane)?
-        /// When the client began to wait for the server. That time doesn't count against the client.
+        /// The time when the client began to wait for the server, or nil if it doesn't. The wait doesn't count against
+        /// the client.
         var pausedSince: ContinuousClock.Instant?
 
         /// Whether the total time is limited.
@@ -107,7 +108,6 @@ package struct TransferState {
     private(set) var heldByNetwork: [Sender: Int] = [:]
     /// Bytes of incomplete WebSocket messages.
     private(set) var messagesByNetwork: [Sender: Int] = [:]
-    /// Waiters whose transfer has ended.
     private var withdrawn: [CheckedContinuation<Bool, Never>] = []
     var lastNumber: UInt64 = 0
     /// Whether the server is shutting down and waits for running requests.

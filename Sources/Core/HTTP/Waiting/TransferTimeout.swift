@@ -35,11 +35,11 @@ package final class TransferTimeout: Sendable {
     private let limits: HTTPServer.Limits
     private let meters: RequestMeters?
 
-    /// Bytes per second at which a transfer may go on indefinitely.
+    /// The pace in bytes per second at which a transfer may go on indefinitely.
     private static let usualPace = 64 * 1024
     /// The fraction of the memory for incomplete messages of one network, as a divisor.
     private static let share = 4
-    /// Pause after a search that found no transfers to close.
+    /// The pause after a search that found no transfers to close.
     private static let searchPause = Duration.milliseconds(50)
 
     package init(limits: HTTPServer.Limits, meters: RequestMeters? = nil) {
@@ -52,7 +52,7 @@ package final class TransferTimeout: Sendable {
 
     package var waiting: Int { state.withLock { $0.waiting } }
 
-    /// How long a client may read nothing.
+    /// The maximum time that a client may read nothing.
     var stall: Duration { limits.stall }
 
     /// Starts to watch a transfer.
@@ -102,7 +102,6 @@ package final class TransferTimeout: Sendable {
         return hasRoom
     }
 
-    /// Whether a network has used its share for incomplete messages.
     private func hasShare(_ kind: Kind, _ transfer: TransferState.Transfer, _ bytes: Int, _ state: TransferState)
         -> Bool
     {
@@ -180,9 +179,7 @@ package final class TransferTimeout: Sendable {
         return result
     }
 
-    /// Ends transfers until the bytes fit: the slowest first, then those of a network that holds far more.
-    ///
-    /// - Returns: The connections to close.
+    /// Ends the slowest transfers first, then those of a network that holds far more. Returns the connections to close.
     private func makeRoom(
         for bytes: Int, of number: UInt64, in state: inout TransferState, at now: ContinuousClock.Instant
     ) -> [any Channel] {

@@ -20,7 +20,7 @@ package final class MessageAssembler: ChannelDuplexHandler {
     package static let (mostFrames, framesPerSecond) = (2048, 128)
     /// The size up to which an incomplete message doesn't count, in bytes.
     private static let uncounted = 4096
-    /// Consumed bytes, in a receive buffer, from which it is compacted.
+    /// The number of consumed bytes from which a receive buffer is compacted.
     private static let mostRead = 64 * 1024
     /// The bytes per second that extend the time for a large message.
     private static let slowestPace = 16 * 1024
@@ -98,7 +98,6 @@ package final class MessageAssembler: ChannelDuplexHandler {
         context.fireChannelWritabilityChanged()
     }
 
-    /// Reads frames while messages are requested, then more bytes.
     private func deliver(_ context: ChannelHandlerContext) {
         guard !isDelivering, !isPaused else { return }
         isDelivering = true
@@ -149,7 +148,6 @@ package final class MessageAssembler: ChannelDuplexHandler {
         return WebSocketFrame(fin: header.isLast, opcode: header.opcode, maskKey: header.maskKey, data: data)
     }
 
-    /// The close code for an invalid frame, or nil if it is valid.
     private func fault(of header: FrameHeader) -> WebSocketErrorCode? {
         // No negotiated extension uses the reserved bits (5.2).
         guard header.maskKey != nil, !header.hasReservedBits else { return .protocolError }
@@ -259,6 +257,6 @@ package final class MessageAssembler: ChannelDuplexHandler {
 }
 
 extension WebSocketErrorCode {
-    /// Try again later: memory is full.
+    /// Close code 1013, "try again later", for full memory.
     fileprivate static let tryAgainLater = WebSocketErrorCode(codeNumber: 1013)
 }

@@ -38,14 +38,14 @@ public struct WebSocketConnection: Sendable {
         try await writer.write(WebSocketFrame(fin: true, opcode: .text, data: ByteBuffer(string: text)))
     }
 
-    /// The client's texts, until it closes the connection. They can be read once, by one task. Pings are answered while
-    /// it waits for the next text.
+    /// The texts that the client sends until it closes the connection. They can be read once, by one task. Pings are
+    /// answered while that task waits for the next text.
     public var texts: Texts { Texts(frames: frames, writer: writer) }
 
     /// Pings the client repeatedly while another task reads its texts. Returns if nothing arrived between two pings.
     ///
     /// - Parameter pause: The time between two pings.
-    /// - Throws: `CancellationError`.
+    /// - Throws: `CancellationError` if the task is cancelled.
     public func watch(every pause: Duration) async throws {
         while client.wasHeard() {
             // Not through the writer, which waits for a client that doesn't read.
@@ -54,7 +54,7 @@ public struct WebSocketConnection: Sendable {
         }
     }
 
-    /// Time for a slow client to receive the close reason.
+    /// The time for a slow client to receive the close reason.
     private static let timeToClose = Duration.seconds(2)
 
     /// Sends the reason for closing, unless the client doesn't read. Nothing can be sent afterwards.

@@ -9,13 +9,13 @@ public protocol WebSocketHandler: Sendable {
     /// the handler calls ``WebSocketConnection/noteKnown()``. If not, all clients count as authenticated.
     var knowsClientsLater: Bool { get }
 
-    /// Returns the sender for which a connection counts, so that no network gets most of the slots.
+    /// Returns the sender to whose share of the slots a connection counts. No network gets most of them.
     func sender(of request: WebSocketRequest) -> Sender
 
     /// Serves a connection, which is closed when this returns. The connection also ends if the client closes it or the
     /// server shuts down.
     ///
-    /// - Throws: Any error. The connection is then closed with code 1011.
+    /// - Throws: Any error, which closes the connection with code 1011.
     func serve(_ connection: WebSocketConnection) async throws
 }
 

@@ -16,7 +16,7 @@ final class WebSocketSlots: Sendable {
         var taken: [Int: Place] = [:]
         var count: [Sender: Int] = [:]
         var lastNumber = 0
-        /// No unauthenticated client has a lower number.
+        /// A lower bound for the numbers of unauthenticated clients.
         var firstUnknown = 1
 
         mutating func free(_ number: Int) -> (any Channel)? {

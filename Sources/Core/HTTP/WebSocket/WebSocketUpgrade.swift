@@ -22,7 +22,7 @@ struct WebSocketUpgrade {
     private let head: HTTPRequestHead
     private let handler: any WebSocketHandler
 
-    /// - Returns: Nil if the request doesn't ask for WebSocket or the handler doesn't accept it.
+    /// Returns nil if the request doesn't ask for WebSocket or the handler doesn't accept it.
     init?(_ head: HTTPRequestHead, peer: String, handler: any WebSocketHandler) {
         guard head.method == .GET, head.offersUpgrade,
             head.headers[canonicalForm: "Upgrade"].contains(where: { $0.asciiLowercased == "websocket" })

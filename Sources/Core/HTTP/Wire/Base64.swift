@@ -20,7 +20,6 @@ package enum Base64 {
         return result
     }
 
-    /// The value of each byte, or -1 if it isn't a Base64 character.
     private static let values: [Int8] = {
         var values = [Int8](repeating: -1, count: 256)
         let alphabet = "ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789+/"

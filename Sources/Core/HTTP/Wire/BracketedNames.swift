@@ -54,7 +54,6 @@ final class BracketedNames {
         return values.isEmpty ? inside : .array(values + [inside])
     }
 
-    /// The members as an array if all their names are array indexes or empty.
     private var list: JSONValue? {
         var elements: [(place: Int, values: [JSONValue])] = []
         for (name, member) in members {

@@ -35,7 +35,7 @@ package enum ByteRange: Equatable {
         }
     }
 
-    /// The number, capped at the largest `Int64`.
+    /// Numbers too large for `Int64` are capped.
     private static func number(_ digits: Substring) -> Int64 {
         Int64(digits) ?? .max
     }

@@ -43,7 +43,7 @@ package enum FormEncoding {
         return values
     }
 
-    /// Decoded names and values. Pairs without a name are dropped.
+    /// Pairs without a name are dropped.
     private static func pairs(_ text: some StringProtocol) -> [(name: String, value: String)] {
         let parts = Substring(text).utf8.split(separator: UInt8(ascii: "&"))
         var pairs: [(name: String, value: String)] = []

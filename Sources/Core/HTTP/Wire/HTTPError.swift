@@ -11,19 +11,19 @@ public struct HTTPError: Error, Sendable, Equatable {
         self.message = message
     }
 
-    /// The keys of the request don't grant access.
+    /// The error for a request whose keys don't grant access.
     public static let unauthorized = HTTPError(status: 403, message: "unauthorized")
 
-    /// The body exceeds the size limit.
+    /// The error for a body that exceeds the size limit.
     public static let bodyTooLarge = HTTPError(status: 413, message: "request entity too large")
 
-    /// Memory is full for request bodies or responses.
+    /// The error for a request or response that finds no free memory.
     package static let overloaded = HTTPError(status: 503, message: "The server is busy. Please try again later.")
 
-    /// The connection ended before the body did.
+    /// The error for a connection that ended before the body did.
     package static let aborted = HTTPError(status: 400, message: "request aborted")
 
-    /// The error for an unknown path. As in Express, the path is percent-encoded.
+    /// Returns the error for an unknown path. As in Express, the path is percent-encoded.
     public static func noRoute(method: String, path: some StringProtocol) -> HTTPError {
         HTTPError(status: 404, message: "Cannot \(method) \(path.isEmpty ? "/" : PercentEncoding.encodeURL(path))")
     }

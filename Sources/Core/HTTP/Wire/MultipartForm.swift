@@ -46,7 +46,7 @@ package struct MultipartForm {
         HTTPError(status: 400, message: "Invalid multipart request: \(reason).")
     }
 
-    /// The boundary, restricted as in RFC 2046.
+    /// RFC 2046 restricts the length and the characters of a boundary.
     private static func boundary(of contentType: String) throws(HTTPError) -> [UInt8] {
         let marks = Array("'()+_,-./:=? ".utf8)
         guard let boundary = HeaderParameters(contentType.utf8)?.parameters["boundary"].map({ Array($0.utf8) }),
@@ -56,7 +56,6 @@ package struct MultipartForm {
         return boundary
     }
 
-    /// Moves past the next delimiter and returns the range before it.
     private mutating func content(before delimiter: [UInt8]) throws(HTTPError) -> Range<Int> {
         let start = position
         var candidate = start
@@ -70,7 +69,7 @@ package struct MultipartForm {
         throw Self.malformed("it ends before its last boundary")
     }
 
-    /// Returns whether a delimiter is the last one, followed by two dashes. Skips the line end after any other.
+    /// Skips the line end after a delimiter that isn't the last one.
     private mutating func isLastDelimiter() throws(HTTPError) -> Bool {
         if bytes[position...].starts(with: Self.dashes) { return true }
         while position < bytes.count, bytes[position] == UInt8(ascii: " ") || bytes[position] == UInt8(ascii: "\t") {

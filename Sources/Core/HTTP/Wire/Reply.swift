@@ -24,7 +24,7 @@ public struct Reply: Sendable {
 
     /// Bytes that are generated while they are sent, so that they needn't be in memory at the same time.
     public struct ByteStream: Sendable {
-        /// Sends the next bytes. Returns when the connection can take more.
+        /// A function that sends the next bytes and returns when the connection can take more.
         public typealias Sink = @Sendable (ByteBuffer) async throws -> Void
 
         /// The total number of bytes, or nil if it is unknown until the end.
@@ -33,12 +33,12 @@ public struct Reply: Sendable {
         public var isInMemory: Bool
         /// The maximum number of bytes in memory if larger than a piece of 64 KiB, otherwise 0.
         public var mostHeld = 0
-        /// Receives the rest of the request body while the bytes are sent or after them, and nil at its end. Returns
-        /// false to get no more.
+        /// A function that receives the rest of the request body while the bytes are sent or after them, and nil at its
+        /// end. It returns false to get no more.
         package var takeRest: (@Sendable (ByteBuffer?) async -> Bool)?
         /// Whether to send the head at once instead of with the first bytes.
         package var sendsHeadFirst = false
-        /// Generates the bytes and passes them to the sink, piece by piece.
+        /// The function that generates the bytes and passes them to the sink, piece by piece.
         public var produce: @Sendable (@escaping Sink) async throws -> Void
 
         public init(

@@ -89,7 +89,8 @@ private struct GlobalConfigRules: SaveRules {
     private static func changes(_ save: Save) -> JSONObject { save.body["params"]?.objectValue ?? [:] }
 }
 
-/// `/graphql-config`. Stored only for a parse-server on the same database, since Roost has no GraphQL.
+/// The GraphQL settings (`/graphql-config`), stored only for a parse-server on the same database, since Roost has no
+/// GraphQL.
 public struct GraphQLConfig: Sendable, BackendPart {
     let backend: Backend
 

@@ -53,12 +53,12 @@ public struct Hooks: Sendable, BackendPart {
         "afterLogin", "afterLogout", "beforeConnect", "beforeSubscribe", "afterEvent", "beforePasswordResetRequest",
     ]
 
-    /// All hooks in the order of declaration.
+    /// Returns all hooks in the order of declaration.
     public func all() async throws -> [JSONObject] {
         try await store.find(ObjectStore.FindRequest(className: "_Hooks")).objects
     }
 
-    /// All function hooks or all trigger hooks.
+    /// Returns all function hooks or all trigger hooks.
     public func list(functions: Bool) async throws -> [JSONObject] {
         var request = ObjectStore.FindRequest(className: "_Hooks")
         request.filter = .field(FieldPath(functions ? "functionName" : "triggerName"), .exists(true))

@@ -27,7 +27,7 @@ public struct IndexAdvising: Sendable {
 
     /// Returns the recommendations, including this process's latest findings, or nil if `indexAdvice` is off.
     ///
-    /// - Throws: `PostgresError`.
+    /// - Throws: `PostgresError` if the database fails.
     func advice() async throws -> [IndexAdvice]? {
         guard backend.configuration.indexAdvice != .off else { return nil }
         if !backend.configuration.readOnly { await write() }

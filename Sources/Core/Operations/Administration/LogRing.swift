@@ -28,8 +28,8 @@ public final class LogRing: Sendable {
             return object
         }
 
-        /// Truncates a text to 1,000 characters like parse-server's cloud code logs. Lines may quote client input, so
-        /// stored lines are truncated too.
+        /// Truncates a long text to its first 1,000 characters, like parse-server's cloud-code logs. Lines may quote
+        /// client input, so stored lines are truncated too.
         static func cut(_ text: String) -> String {
             text.utf8.count > 1000 ? text.prefix(1000) + "... (truncated)" : text
         }
@@ -54,7 +54,7 @@ public final class LogRing: Sendable {
 
     private let lines = Mutex(Lines())
     private let capacity: Int
-    /// Identifies this process's log in log cursors.
+    /// The id of this process's log in log cursors.
     package let process = Identifiers.alphanumeric(8)
     private let meters: Counters<Meters.LogLevel>
 

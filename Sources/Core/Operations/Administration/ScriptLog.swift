@@ -5,8 +5,7 @@ import ParseModel
 public struct ScriptLog: Sendable {
     let backend: Backend
 
-    /// Returns the log lines selected by the parameters `level`, `from`, `until`, `size` (or `n`), `order`,
-    /// `requestId`, `user`, `route` and `text`.
+    /// Returns the log lines that the parameters select, such as `level`, `from` and `size`.
     ///
     /// Invalid values are ignored, so parse-server's defaults apply.
     public func lines(_ parameters: JSONObject) -> [JSONValue] {

@@ -21,7 +21,7 @@ public struct SecurityReport: Sendable, BackendPart {
             return .object(object)
         }
 
-        /// A check that passes with every configuration.
+        /// Returns a check that passes with every configuration.
         static func met(_ title: String) -> Check { Check(title: title, isPassed: true, warning: "", solution: "") }
     }
 
@@ -66,7 +66,6 @@ public struct SecurityReport: Sendable, BackendPart {
         return configuration.preset >= 9 ? checks + laterChecks : checks
     }
 
-    /// Checks that exist from preset 9 on.
     private var laterChecks: [Check] {
         let limits = configuration.requestComplexity
         let depths = [limits.includeDepth, limits.includeCount, limits.subqueryDepth]
@@ -130,7 +129,6 @@ public struct SecurityReport: Sendable, BackendPart {
         ]
     }
 
-    /// Requires at least 14 characters of three of the four kinds.
     private static func isStrong(_ secret: String) -> Bool {
         let kinds = [
             secret.contains(where: \.isLowercase), secret.contains(where: \.isUppercase),

@@ -8,7 +8,7 @@ import Rules
 import Synchronization
 import Telemetry
 
-/// Records slow database operations: a log line each, and statistics per statement shape.
+/// Records slow database operations: log lines, limited per second, and statistics per statement shape.
 final class SlowOperationLog: Sendable {
     /// Statistics of operations with the same statement, regardless of its values.
     struct Shape: Sendable {

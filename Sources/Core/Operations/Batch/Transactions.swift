@@ -7,8 +7,8 @@ import ServerConfiguration
 
 /// Prepares and runs transactional batches.
 ///
-/// Triggers and checks run before the transaction begins, so that it holds its connection and locks only briefly. All
-/// transactions acquire their locks in the same order.
+/// Triggers and checks run before the transaction begins, so the transaction holds its connection and locks only
+/// briefly. All transactions acquire their locks in the same order.
 public struct Transactions: Sendable, BackendPart {
     let backend: Backend
 
@@ -123,8 +123,7 @@ public struct Transactions: Sendable, BackendPart {
         }
     }
 
-    /// Locks all objects that the calls change, in an order common to all transactions, so that transactions don't
-    /// deadlock.
+    /// Locks all objects that the calls change, in an order common to all transactions, which prevents deadlocks.
     ///
     /// Objects that the caller may not change are not locked.
     public func lock(_ writes: [TransactionWrite?], _ context: RequestContext) async throws {
@@ -163,6 +162,8 @@ public struct Transactions: Sendable, BackendPart {
     }
 
     /// Rejects writes that the caller's keys don't allow, and writes to missing classes that clients may not create.
+    ///
+    /// - Throws: 119 in both cases.
     func checkChange(_ operation: String, _ className: String, _ caller: Caller) throws(ParseError) {
         try caller.check(operation, of: className)
         try backend.permissions.checkClassCreation(className, caller)
@@ -191,7 +192,7 @@ public enum TransactionStep: Sendable {
     /// The call writes no object and runs entirely within the transaction.
     case call
     case save(SavePipeline.Outcome)
-    /// Deletes an object.
+    /// The call deletes an object.
     case delete(String, String, DeletePipeline.TriggerOutcome)
     /// The call was rejected during the preparation.
     case refused(any Error)

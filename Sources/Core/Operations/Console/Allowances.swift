@@ -95,7 +95,6 @@ public struct Allowances: Sendable, BackendPart {
         return Allowance(operation: operation, isAllowed: true, reasons: because)
     }
 
-    /// Returns the rules that deny the operation on the object, each with the principals it would allow.
     private func refusals(
         _ operation: ClassOperation, _ schema: ClassSchema, _ object: JSONObject, _ right: Name, _ caller: Caller
     ) -> [PermissionReason] {
@@ -127,7 +126,6 @@ public struct Allowances: Sendable, BackendPart {
         return (value.arrayValue ?? [value]).contains { caller.isUser(Pointer(json: $0)?.objectId) }
     }
 
-    /// Returns the caller's principals to which the object's ACL grants the right.
     private func acl(_ object: JSONObject, _ right: Name, _ caller: Caller) -> [Name] {
         guard let acl = object["ACL"]?.objectValue else { return ["*"] }
         return caller.principals.filter { acl[$0]?[right]?.isTruthy == true }

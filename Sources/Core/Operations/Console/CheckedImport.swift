@@ -121,7 +121,7 @@ public struct CheckedImport: Sendable {
         return report
     }
 
-    /// Rejects what saving the row would reject, short of database checks.
+    /// Runs the checks of a save that need no database.
     private func check(_ row: ImportRow, _ schema: ClassSchema) throws {
         var operations = try WrittenFields.operations(row.fields, schema.name, isCreating: true)
         if let field = try WrittenFields.newFields(operations, in: schema).keys.first {

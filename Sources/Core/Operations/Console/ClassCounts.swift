@@ -6,7 +6,7 @@ import ParseStorage
 public struct ClassCounts: Sendable {
     let backend: Backend
 
-    /// Tables larger than this many bytes are estimated.
+    /// The table size in bytes above which a count is estimated.
     private static let largest: Int64 = 16 * 1024 * 1024
     /// The time limit for counting, in seconds. Remaining classes are estimated.
     private static let longest = 1.0

@@ -11,8 +11,8 @@ public struct ObjectChanged: Error, Sendable {
 }
 
 extension Filter {
-    /// Matches objects with this `updatedAt`. Compares whole milliseconds, because other servers store microseconds
-    /// that responses don't include.
+    /// Returns a filter for objects with this `updatedAt`. It compares whole milliseconds, because other servers store
+    /// microseconds that responses don't include.
     static func changed(at date: ParseDate) -> Filter {
         let next = ParseDate(milliseconds: date.milliseconds + 1)
         return .all([

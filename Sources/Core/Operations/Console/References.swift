@@ -6,7 +6,6 @@ import ParseStorage
 public struct References: Sendable {
     let backend: Backend
 
-    /// The maximum count per field.
     private static let most = 1_000
     /// Time limits for counting, per field and in total.
     private static let longest = (one: Duration.milliseconds(300), all: Duration.seconds(2))

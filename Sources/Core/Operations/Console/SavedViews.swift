@@ -6,7 +6,6 @@ import ParseStorage
 public struct SavedViews: Sendable {
     let backend: Backend
 
-    /// The maximum number of views per operator.
     private static let most = 1_000
     /// Size limits in bytes per view and per operator, because a list returns all views.
     private static let mostBytes = (one: 64 * 1024, all: 1024 * 1024)

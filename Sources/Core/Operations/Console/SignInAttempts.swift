@@ -8,11 +8,11 @@ import Tasks
 /// An attempt counts from its start, so parallel attempts gain nothing, and a success is subtracted. Attempts from a
 /// blocked network don't count for the name, so locking out an operator takes many networks.
 public final class SignInAttempts: Sendable {
-    /// The maximum failed attempts per network within ``window``.
+    /// The maximum number of failed attempts per network within ``window``.
     public static let most = 10
-    /// The maximum failed attempts per user name within ``window``.
+    /// The maximum number of failed attempts per user name within ``window``.
     static let mostOfName = 100
-    /// In milliseconds.
+    /// The length of the counting window in milliseconds.
     public static let window = 300_000
     private static let capacity = 10_000
 
@@ -46,7 +46,7 @@ public final class SignInAttempts: Sendable {
 
     private static func seconds(_ milliseconds: Int) -> Int { max(1, (milliseconds + 999) / 1000) }
 
-    /// Subtracts a successful attempt.
+    /// Takes back a successful attempt.
     public func succeed(name: String?, from address: String) async throws {
         _ = try await count([key(ofAddress: address), key(ofName: name)].compactMap { $0 }, by: -1)
     }
@@ -62,7 +62,7 @@ public final class SignInAttempts: Sendable {
         Array("console address ".utf8) + Sender.network(of: address)
     }
 
-    /// A longer name can't be an operator's and would only fill the memory.
+    /// Longer names can't be an operator's and would only fill the memory.
     private func key(ofName name: String?) -> [UInt8]? {
         guard let name, name.utf8.count <= Operators.longestName else { return nil }
         return Array("console name \(name)".utf8)

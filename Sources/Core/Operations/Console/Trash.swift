@@ -27,12 +27,10 @@ public struct Trash: Sendable {
         public let fields: [String]
     }
 
-    /// The retention time in days.
     private static let days = 30
     private static let mostBytes: Int64 = 1 << 30
-    /// The maximum objects in a list.
     private static let most = 200
-    /// Values longer than this many bytes are truncated.
+    /// The length in bytes above which values are truncated.
     private static let shorten = 256
 
     /// Lists the trash, most recently deleted first.

@@ -26,7 +26,7 @@ public struct DeletePipeline {
 
     /// The triggers' input and output.
     public struct TriggerOutcome: Sendable {
-        /// The object before the deletion as visible to the caller, or nil if no trigger needs it.
+        /// The object before the deletion as visible to the caller, or nil if its class has no delete triggers.
         var original: JSONObject?
         /// The context that triggers pass on, or nil if none was called.
         var cloudContext: JSONObject?
@@ -133,7 +133,6 @@ public struct DeletePipeline {
     }
 }
 
-/// Deletes objects.
 public struct Deleting: Sendable {
     let backend: Backend
 

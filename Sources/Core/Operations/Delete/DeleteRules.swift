@@ -7,7 +7,9 @@ protocol DeleteRules: Sendable, BackendPart {
     /// The backend to use. Within a transaction, the transaction's backend.
     var backend: Backend { get set }
 
-    /// Checks whether a caller without full rights may delete the object, and throws `ParseError` if not.
+    /// Checks whether a caller without full rights may delete the object.
+    ///
+    /// - Throws: `ParseError` if the caller may not.
     func authorize(_ objectId: String, _ caller: Caller) async throws
 
     /// Reads data that later steps need after the object is deleted.
@@ -45,7 +47,6 @@ extension ClassRules {
     }
 }
 
-/// Users delete only themselves.
 private struct UserDeleteRules: DeleteRules {
     var backend: Backend
 
@@ -61,7 +62,6 @@ private struct UserDeleteRules: DeleteRules {
     func finish(_ objectId: String) async { await backend.caches.invalidate(user: objectId) }
 }
 
-/// Users delete only their own sessions. The session owner's cache entries are invalidated.
 private struct SessionDeleteRules: DeleteRules {
     var backend: Backend
 

@@ -52,7 +52,7 @@ package protocol ArrivingFile {
 
     /// Returns the next bytes, or nil at the end.
     ///
-    /// - Parameter kept: The maximum bytes held in memory until they are stored.
+    /// - Parameter kept: The maximum number of bytes held in memory until they are stored.
     /// - Throws: An error if the file exceeds `limit`.
     func next(upTo limit: Int, kept: Int) async throws -> ByteBuffer?
 

@@ -14,7 +14,7 @@ public struct Files: Sendable, BackendPart {
     let backend: Backend
     package let storage: any FileStorage
 
-    /// The URL of a file, as sent in all responses.
+    /// Returns the URL of a file, as sent in all responses.
     func address(of name: String, _ context: RequestContext) -> String {
         services.fileLinks.below(context.mountURL).url(name)
     }
@@ -65,8 +65,7 @@ public struct Files: Sendable, BackendPart {
         refusal(error, ParseError.fileDeleteError, "Could not delete file.")
     }
 
-    /// Returns the file that a path names. A leading application id is dropped unless a file has the whole path as its
-    /// name.
+    /// Drops a leading application id, unless a file has the whole path as its name.
     private func nameToDelete(_ path: ArraySlice<String>) async throws -> String {
         let name = path.joined(separator: "/")
         guard path.count > 1, path.first.hasSameBytes(as: configuration.appId), try await !storage.exists(name: name)
@@ -76,7 +75,8 @@ public struct Files: Sendable, BackendPart {
 
     // MARK: Reading
 
-    /// Resolves the reader of a file. `callsCode` is true if a trigger follows, so that its rate limit applies.
+    /// A function that resolves the reader of a file. `callsCode` is true if a trigger follows, so its rate limit
+    /// applies.
     package typealias Reader = (_ callsCode: Bool) async throws -> RequestContext
 
     /// Opens a file, or returns nil if it doesn't exist.
@@ -88,7 +88,7 @@ public struct Files: Sendable, BackendPart {
 
     /// Returns a file's metadata, or an empty object if it has none. Metadata needs the same permissions as the file.
     ///
-    /// - Throws: As ``open(_:for:by:)``.
+    /// - Throws: The errors of ``open(_:for:by:)``.
     package func metadata(of name: String, by reader: Reader) async throws -> JSONObject {
         try await read(name, by: reader, size: { _ in nil }, { try await storage.details(name: name).metadata }) ?? [:]
     }
@@ -120,7 +120,7 @@ public struct Files: Sendable, BackendPart {
 }
 
 extension Configuration.FileCallers {
-    /// The name of the caller's group if that group is denied, or nil if the caller is allowed.
+    /// Returns the name of the caller's group if that group is denied, or nil if the caller is allowed.
     func refusal(of caller: Caller) -> String? {
         guard caller.power == .client else { return nil }
         guard let user = caller.user else { return enableForPublic ? nil : "public" }

@@ -24,9 +24,9 @@ struct Find: Sendable {
     var target: String
     /// Whether a trigger replaced the get of a named object with another query.
     var isRewritten = false
-    /// Values longer than this many bytes are truncated, or nil to return whole values.
+    /// The length in bytes above which values are truncated, or nil to return whole values.
     var shorten: Int?
-    /// Whether the query runs on its own connection, so that no other request waits for it.
+    /// Whether the query runs on its own connection, so other requests don't wait for it.
     var isApart = false
     /// The result of the triggers, or nil if the find reaches none.
     var triggered: TriggeredFind?

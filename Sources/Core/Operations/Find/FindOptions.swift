@@ -6,7 +6,7 @@ import ParseStorage
 struct FindOptions: Sendable {
     var condition: JSONObject = [:]
     var order: [SortKey] = []
-    /// Nil if the request sets no limit.
+    /// The maximum number of results, or nil if the request sets none.
     var limit: Int?
     var skip = 0
     var wantsCount = false
@@ -103,7 +103,7 @@ struct FindOptions: Sendable {
         }
     }
 
-    /// Finishes reading `keys`, `excludeKeys` and `include`. A dotted key implies an include of its object.
+    /// A dotted key implies an include of its object.
     private mutating func finishProjection() {
         for path in (keys ?? []) + excluded where path.count > 1 { includes.append(Array(path.dropLast())) }
         // `*` replaces all other includes, while `includeAll` adds to them.

@@ -53,7 +53,7 @@ struct FindPipeline {
             try await objects(found, members, find), isHeavy: found.isHeavy, count: found.count, find)
     }
 
-    /// Checks rights before the class is read, so that no code runs for unauthorized callers.
+    /// Checks rights before the class is read, so no code runs for unauthorized callers.
     private func authorize(_ find: Find) throws(ParseError) {
         try find.caller.check(find.objectId == nil ? "find" : "get", of: find.className)
     }
@@ -70,9 +70,6 @@ struct FindPipeline {
         find.triggered = triggered
     }
 
-    /// Determines the class of the results.
-    ///
-    /// - Throws: 102 or 119 if the caller may not run this query.
     private func aim(_ find: inout Find) throws(ParseError) {
         try backend.permissions.checkClassCreation(find.className, find.caller)
         if find.options.explain != nil, !find.caller.readsEverything,
@@ -87,12 +84,11 @@ struct FindPipeline {
         find.target = target.text
     }
 
-    /// Queries for triggers. The decoded objects count as held memory until the response is written.
+    /// The decoded objects count as held memory until the response is written.
     private func searchForTriggers(_ find: Find) async throws -> ObjectStore.Found {
         try await HeldMemory.reading(size: \.valueSize) { try await search(find) }
     }
 
-    /// Queries the database. Throws 101 if the object of a get doesn't exist or isn't visible.
     private func search(_ find: Find) async throws -> ObjectStore.Found {
         let request = try await request(find)
         let operation: DatabaseMeters.Operation =
@@ -123,9 +119,7 @@ struct FindPipeline {
             find.context)
     }
 
-    /// Calls the after-trigger and writes the objects.
-    ///
-    /// - Parameter isHeavy: Whether writing may take long, so that it runs outside the event loop.
+    /// - Parameter isHeavy: Whether writing may take long and must run outside the event loop.
     private func present(_ objects: [JSONObject], isHeavy: Bool, count: Int?, _ find: Find) async throws -> [UInt8] {
         var objects = objects
         if let triggered = find.triggered {
@@ -186,7 +180,6 @@ struct FindPipeline {
         return writer.take()
     }
 
-    /// Additional members for each object: its class, if the request was redirected to another one.
     private static func extra(_ members: [[[UInt8]]], _ find: Find) -> @Sendable (Int) -> [[UInt8]] {
         let redirected =
             find.options.redirectKey == nil ? [] : [JSONValue.member("className", .string(find.target))]
@@ -195,7 +188,7 @@ struct FindPipeline {
 }
 
 extension JSONValue {
-    /// An object member as JSON: `"key":value`.
+    /// Returns an object member as JSON: `"key":value`.
     static func member(_ key: Name, _ value: JSONValue) -> [UInt8] {
         JSONValue.string(key.text).serialized() + [UInt8(ascii: ":")] + value.serialized()
     }
@@ -208,8 +201,8 @@ public struct Finding: Sendable, BackendPart {
     /// Runs a find and returns `{"results":[…]}`, with the count or the class name if requested.
     ///
     /// - Parameters:
-    ///   - shorten: Values longer than this many bytes are truncated, or nil to return whole values.
-    ///   - isApart: Whether the query runs on its own connection, so that no other request waits for it.
+    ///   - shorten: The length in bytes above which values are truncated, or nil to return whole values.
+    ///   - isApart: Whether the query runs on its own connection, so other requests don't wait for it.
     /// - Throws: `ParseError` if the query is invalid or not allowed.
     public func find(
         _ className: String, _ parameters: JSONObject, _ context: RequestContext, shorten: Int? = nil,
@@ -223,7 +216,7 @@ public struct Finding: Sendable, BackendPart {
 
     /// Runs a get and returns the object.
     ///
-    /// - Parameter shorten: Values longer than this many bytes are truncated, or nil to return whole values.
+    /// - Parameter shorten: The length in bytes above which values are truncated, or nil to return whole values.
     /// - Throws: 101 if the object doesn't exist or the caller may not read it.
     public func get(
         _ className: String, _ objectId: String, _ parameters: JSONObject, _ context: RequestContext,

@@ -9,7 +9,7 @@ import Rules
 extension FindPipeline {
     /// Returns the query for a find or get.
     ///
-    /// - Throws: 101 if a get's class doesn't exist, and `ParseError` if the query is invalid or not allowed.
+    /// - Throws: 101 if a get's class doesn't exist, or `ParseError` if the query is invalid or not allowed.
     func request(_ find: Find) async throws -> ObjectStore.FindRequest {
         let (caller, options, configuration) = (find.caller, find.options, backend.configuration)
         var request = ObjectStore.FindRequest(className: find.target)
@@ -74,7 +74,7 @@ extension FindPipeline {
         request.filter = try await checkRelations(request.filter, find.context)
     }
 
-    /// The maximum number of results. Included objects have only their own limit.
+    /// Included objects aren't subject to the configured limits.
     private func limit(of find: Find) -> Int {
         let (limit, configuration) = (find.options.limit, backend.configuration)
         if case .included(let count) = find.kind { return limit ?? count }
@@ -108,10 +108,8 @@ extension FindPipeline {
         return query
     }
 
-    /// Makes conditions on a relation match nothing if the caller can't read its owner.
-    ///
-    /// Servers before 9 don't check this, so presets below 9 skip it.
-    /// - Throws: 119 if the field is hidden from the caller.
+    /// Makes conditions on a relation match nothing if the caller can't read its owner. Servers before 9 don't check
+    /// this, so presets below 9 skip it. Throws 119 if the field is hidden from the caller.
     private func checkRelations(_ filter: Filter, _ context: RequestContext) async throws -> Filter {
         guard backend.configuration.preset >= 9, !context.caller.readsEverything else { return filter }
         var relations: Set<Relation> = []

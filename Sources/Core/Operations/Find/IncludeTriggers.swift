@@ -15,7 +15,7 @@ extension FindTriggers {
             }
     }
 
-    /// The include paths that may contain objects of classes with find triggers.
+    /// Returns the include paths that may contain objects of classes with find triggers.
     func triggeredIncludes(_ className: String, _ options: FindOptions) -> [[Name]] {
         guard let schema = catalog.schema(className) else { return [] }
         let all = options.includesAll ? schema.fields.keys.map { [$0] } : []
@@ -72,7 +72,7 @@ extension FindTriggers {
     /// Included objects by class and id.
     private typealias Included = OrderedDictionary<Name, OrderedDictionary<Name, JSONObject>>
 
-    /// Finds the objects at paths of one length. Visits each object once, regardless of the number of paths.
+    /// Visits each object once, regardless of the number of paths.
     private static func included(in objects: [JSONObject], at paths: [[Name]]) -> [[Name]: Included] {
         var tree = PathTree()
         for path in paths { tree.add(path[...], path) }

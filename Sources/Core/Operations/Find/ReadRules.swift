@@ -10,7 +10,7 @@ protocol ReadRules: Sendable {
     /// - Throws: `ParseError` if the caller may not.
     func authorize(_ caller: Caller) throws(ParseError)
 
-    /// Matches the objects that are visible to a caller without full rights.
+    /// Returns a filter for the objects that are visible to a caller without full rights.
     func condition(for caller: Caller) -> Filter
 
     /// Fields that only the maintenance key can read.

@@ -5,7 +5,7 @@ import Tasks
 
 /// Find triggers of subqueries. Such a subquery runs as a separate find, and its results replace it in the condition.
 extension FindTriggers {
-    /// Bounded because all results pass through triggers.
+    /// The maximum number of results of a subquery. All of them pass through triggers.
     private static let mostInner = 10_000
 
     private static let inner: [Name: (list: Name, selects: Bool)] = [
@@ -68,7 +68,6 @@ extension FindTriggers {
         }
     }
 
-    /// Whether a query reads a class with find triggers, its own or the one it redirects to.
     private func readsTriggered(_ query: JSONObject, _ className: String) -> Bool {
         if hasFindTrigger(className) { return true }
         guard let key = query["redirectClassNameForKey"]?.stringValue,
@@ -115,7 +114,7 @@ extension FindTriggers {
         return objects
     }
 
-    /// Whether a find reaches a class with find triggers: its own, an included one, or a subquery's.
+    /// Whether a find may reach a class with find triggers: its own, an included one, or a subquery's.
     func reachesFindTriggers(_ className: String, _ options: FindOptions) -> Bool {
         hasFindTrigger(className) || options.redirectKey != nil || mayIncludeTriggered(className, options)
             || Self.hasSubquery(.object(options.condition))

@@ -19,7 +19,7 @@ struct ImportRow: Sendable {
     /// A plain-text password, or nil if the row contains a hash or no password.
     var password: String?
 
-    /// - Throws: `ParseError` if the row isn't an object, or its id, dates or ACL are invalid.
+    /// - Throws: `ParseError` if the row isn't an object, or its id, dates, ACL or password are invalid.
     init(_ value: JSONValue, of className: String) throws(ParseError) {
         guard let object = value.objectValue else {
             throw ParseError(ParseError.invalidJSON, "A row must be an object.")

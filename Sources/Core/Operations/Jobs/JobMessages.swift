@@ -16,7 +16,7 @@ final class JobMessages: Sendable {
     private let logger: Logger
     private let state = Mutex(State())
 
-    /// In bytes.
+    /// The maximum length of a stored message in bytes.
     private static let longest = 16 * 1024
 
     init(of id: String, store: ObjectStore, logger: Logger) {

@@ -13,9 +13,9 @@ public struct Jobs: Sendable, BackendPart {
 
     /// Starts a job and returns without waiting for its end.
     ///
-    /// - Returns: The id of its row in `_JobStatus`.
+    /// - Returns: The id of the run's row in `_JobStatus`.
     /// - Throws: 119 for the read-only master key, 141 if the job doesn't exist or is exclusive and already running,
-    ///   155 if too many jobs are running.
+    ///   155 if too many jobs are running, or `ServiceUnavailable` if the server is stopping.
     public func start(_ name: Name, _ parameters: JSONObject, _ context: RequestContext) async throws -> String {
         guard context.caller.power != .readOnlyMaster else {
             throw ParseError.denied(
@@ -75,7 +75,6 @@ public protocol JobSet: Sendable {
     func job(named name: Name) -> Job?
 }
 
-/// A background job.
 public struct Job: Sendable {
     /// Whether only one run may be active across all processes on the database.
     public var isExclusive: Bool
@@ -92,13 +91,13 @@ public struct Job: Sendable {
 /// A job's input.
 public struct JobCall: Sendable {
     public let name: Name
-    /// The id of its row in `_JobStatus`.
+    /// The id of the run's row in `_JobStatus`.
     public let id: String
     /// The parameters of the run, in Parse's JSON encoding.
     public let parameters: JSONObject
     /// The request that started the job. For scheduled runs, a request of the server itself.
     public let context: RequestContext
-    /// Reports progress. The text becomes the message of the run. Of several reports in quick succession only the last
-    /// is written.
+    /// A function that reports progress. The text becomes the message of the run. Of several reports in quick
+    /// succession only the last is written.
     public let message: @Sendable (String) -> Void
 }

@@ -25,11 +25,11 @@ public final class IncludeReads: Sendable {
         let start = ContinuousClock.now
     }
 
-    /// The maximum bytes of rows retained for other subscribers.
+    /// The maximum size in bytes of rows retained for other subscribers.
     private static let mostKept = 4 * 1024 * 1024
     /// The bytes counted per read in addition to its rows.
     private static let readWeight = 512
-    /// The maximum bytes of rows that one read may decode.
+    /// The maximum size in bytes of rows that one read may decode.
     private static let mostRead = 1024 * 1024
     /// The time for which a read is shared. Slower subscribers read again, because ACLs in shared objects may be
     /// outdated.

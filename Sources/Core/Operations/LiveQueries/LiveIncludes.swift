@@ -4,7 +4,7 @@ import ParseStorage
 import Rules
 
 extension LiveQueries {
-    /// The maximum bytes of included objects per event. An event with more keeps its pointers.
+    /// The maximum size in bytes of included objects per event. An event with more keeps its pointers.
     public static let mostIncludedBytes = 256 * 1024
 
     /// The cost of a failed include, which limits how often a connection waits for failures.
@@ -45,6 +45,8 @@ extension LiveQueries {
 
     /// Rejects an include that a find would reject: one beyond the configured limits, or through a pointer to a class
     /// that the caller may not get.
+    ///
+    /// - Throws: 102, 119 or 101 if the include is rejected.
     func checkIncludes(of query: LiveQuery, _ schema: ClassSchema, _ caller: Caller) throws(ParseError) {
         guard let node = query.includeTree else { return }
         try FindPipeline(backend: backend).checkIncludes(query.includes, caller)
@@ -67,14 +69,12 @@ enum IncludeFailure: Error {
     case tooLarge, unreadable
 }
 
-/// The objects that one subscriber includes in one event.
 private struct IncludedFrame {
     /// The maximum number of distinct objects and of their classes.
     private static let (mostObjects, mostClasses) = (100, 10)
     /// The maximum number of values scanned for pointers, and the cost of each.
     private static let (mostVisits, visitCost) = (50_000, 16)
 
-    /// An object at a node of the include tree.
     private struct Place: Hashable {
         let pointer: Pointer
         let node: ObjectIdentifier

@@ -15,7 +15,7 @@ public struct LiveQueries: Sendable, BackendPart {
 
     /// Parses a subscription and checks the caller's permissions.
     ///
-    /// - Parameter query: The client's subscription: `className`, `where`, `keys`, `watch`, `include`.
+    /// - Parameter query: The client's subscription, such as its `className` and `where`.
     /// - Throws: 119 or 101 if the caller may not find the objects or get the included ones, 102 and others if the
     ///   condition is invalid or needs the database.
     public func subscribe(_ query: JSONObject, _ context: RequestContext) throws(ParseError) -> LiveQuery {
@@ -82,7 +82,7 @@ public struct LiveQueries: Sendable, BackendPart {
         }
     }
 
-    /// Chooses the event. An object that a subscriber may not read counts as missing.
+    /// An object that a subscriber may not read counts as missing.
     private static func event(
         of change: Change, for query: LiveQuery, _ prepared: LiveQuery.Prepared, _ links: FileLinks,
         _ budget: inout MatchBudget
@@ -129,7 +129,7 @@ public struct LiveQueries: Sendable, BackendPart {
         }
     }
 
-    /// Prepares a subscription with the caller's current rights. Nothing is sent until the class exists.
+    /// Applies the caller's current rights. Nothing is sent until the class exists.
     private func prepare(_ query: inout LiveQuery, _ context: RequestContext) throws(ParseError) {
         query.prepared = nil
         let caller = context.caller

@@ -42,8 +42,7 @@ public struct LiveQuery: Sendable {
     /// The maximum number of include paths, and the maximum depth of each.
     private static let (mostIncludes, includeDepth) = (10, 3)
 
-    /// Parses a subscription: `className`, `where`, `keys` (older clients: `fields`), `watch`, `include`. Ignores other
-    /// members.
+    /// Parses a subscription. Unknown members are ignored, and older clients send `fields` instead of `keys`.
     ///
     /// - Throws: 103 or 102 if a member is invalid.
     package init(_ query: JSONObject) throws(ParseError) {
@@ -130,7 +129,6 @@ public struct LiveQuery: Sendable {
         return selected
     }
 
-    /// Returns the value at a dotted key, which may contain list indices.
     private static func value(at path: FieldPath, in object: JSONObject) -> JSONValue? {
         path.steps.reduce(object[Name(path.root)]) { value, step in
             if let list = value?.arrayValue {
@@ -142,7 +140,7 @@ public struct LiveQuery: Sendable {
 
     /// Whether a watched field has changed.
     ///
-    /// - Throws: `FilterMatcherError.tooMuchWork`.
+    /// - Throws: `FilterMatcherError.tooMuchWork` if the comparison exceeds its step budget.
     package func concerns(_ before: JSONObject?, _ after: JSONObject, _ budget: inout MatchBudget)
         throws(FilterMatcherError)
         -> Bool

@@ -7,11 +7,10 @@ import Rules
 package struct ObjectReader: Sendable {
     private let access: ReadAccess
     private let seesEverything: Bool
-    /// Matches objects that pointer permissions allow, or nil if none apply.
     private let condition: FilterMatcher?
     private let files: [Name]
 
-    /// Credentials, which no change includes.
+    /// Credentials, which are never sent.
     private static let secrets: Set<Name> = ["sessionToken", "password"]
 
     /// - Throws: `FilterMatcherError` if permissions need the database.
@@ -24,7 +23,7 @@ package struct ObjectReader: Sendable {
 
     /// Whether the caller may read an object.
     ///
-    /// - Throws: `FilterMatcherError.tooMuchWork`.
+    /// - Throws: `FilterMatcherError.tooMuchWork` if the check exceeds its step budget.
     package func mayRead(_ object: JSONObject, _ budget: inout MatchBudget) throws(FilterMatcherError) -> Bool {
         if let readers = access.readers, let acl = object["ACL"], !acl.isNull {
             // Users with many roles cost more steps.
@@ -49,7 +48,6 @@ package struct ObjectReader: Sendable {
         }
     }
 
-    /// The object's fields hidden from the caller: fewer if a field names the caller.
     private func hidden(in object: JSONObject) -> Set<Name> {
         var hidden = access.hidden
         for rule in access.ownerRules where applies(rule, to: object) { hidden.formIntersection(rule.hidden) }

@@ -24,11 +24,11 @@ public struct AccountMail: Sendable {
     public enum Kind: String, Sendable, CaseIterable {
         case verification = "verificationEmail"
         case passwordReset = "passwordResetEmail"
-        /// Notifies the old address that the account's address was changed or removed.
+        /// A notice to the old address that the account's address was changed or removed.
         case emailChanged = "emailChangedEmail"
-        /// Notifies a user that the password was reset with a link.
+        /// A notice to a user that the password was reset with a link.
         case passwordChanged = "passwordChangedEmail"
-        /// Invites a new console operator.
+        /// An invitation for a new console operator.
         case operatorInvitation = "operatorInvitationEmail"
     }
 

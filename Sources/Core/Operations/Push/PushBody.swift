@@ -9,9 +9,10 @@ public struct PushBody: Sendable {
     public let query: JSONObject
     /// The time to send the push, or nil to send it immediately.
     public let time: PushTime?
-    /// The time after which the push services drop the push, or nil for no limit. Never set together with `interval`.
+    /// The time after which the push services drop the push, or nil for their default. Never set together with
+    /// `interval`.
     public let expiration: ParseDate?
-    /// The lifetime in seconds after sending.
+    /// The lifetime in seconds after sending, or nil if unset.
     public let interval: Double?
 
     private static let mostChannels = 10_000
@@ -153,7 +154,7 @@ public struct PushBody: Sendable {
         return data.keys.contains { $0.hasPrefix("alert-") }
     }
 
-    /// The text for the row's `pushHash`: the alert.
+    /// The alert, from which the row's `pushHash` is computed, or an empty string.
     var hashed: String {
         guard let alert = parameters["data"]?["alert"] else { return "" }
         return alert.stringValue ?? alert.text

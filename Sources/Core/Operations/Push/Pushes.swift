@@ -11,7 +11,7 @@ public struct Pushes: Sendable, BackendPart {
 
     /// Stores a push, which is sent soon after or at its scheduled time.
     ///
-    /// - Returns: The id of its row in `_PushStatus`.
+    /// - Returns: The id of the push's row in `_PushStatus`.
     /// - Throws: 119 for the read-only master key, 115 if a parameter is invalid or too many pushes are waiting, and
     ///   the errors of invalid conditions.
     public func send(_ parameters: JSONObject, _ context: RequestContext) async throws -> String {
@@ -68,11 +68,10 @@ public struct Pushes: Sendable, BackendPart {
         return push.id
     }
 
-    /// The maximum number of pushes that haven't started, and the time that a request waits for one of them to start.
+    /// The maximum number of pushes that haven't started. A request waits up to `longestWait` for one of them to start.
     private static let mostWaiting = 100
     private static let longestWait = Duration.seconds(10)
 
-    /// Waits until few enough pushes are waiting. Throws 115 if none starts in time.
     private func waitForRoom() async throws {
         let end = ContinuousClock.now + Self.longestWait
         while try await store.pushes.waiting(most: Self.mostWaiting) >= Self.mostWaiting {

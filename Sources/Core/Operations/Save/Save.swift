@@ -25,7 +25,8 @@ struct Save: Sendable {
     var isOfClient = false
     /// Whether an earlier call of the same transaction creates the object.
     var isMadeInTransaction = false
-    /// The object before the save as visible to the caller, or nil if no trigger needs it.
+    /// The object before the save as visible to the caller, or nil for a new object, without save triggers, or if it is
+    /// too large to decode.
     var original: JSONObject?
     /// The id of an existing installation that a new installation replaces, for triggers.
     var sameId: String?

@@ -90,7 +90,7 @@ public struct SavePipeline {
         }
     }
 
-    /// Stores the save. The statement that changes the object also returns its previous state.
+    /// The statement that changes the object also returns its previous state.
     private func storeNoting(_ planned: PlannedSave) async throws -> StoredSave {
         var stored = StoredSave(planned: planned, result: try await write(planned))
         stored.change = stored.result.change
@@ -127,7 +127,8 @@ extension Saving {
     /// Updates an object.
     ///
     /// - Parameter date: The object's expected `updatedAt`, or nil to skip the check.
-    /// - Throws: ``ObjectChanged`` if the object's `updatedAt` differs.
+    /// - Throws: 101 if the object doesn't exist or the caller may not change it; ``ObjectChanged`` if its `updatedAt`
+    ///   differs.
     public func update(
         _ className: String, _ objectId: String, _ body: JSONObject, _ context: RequestContext,
         ifUpdatedAt date: ParseDate? = nil

@@ -8,7 +8,7 @@ import ServerConfiguration
 public struct WriteResult: Sendable {
     /// 201 for a new object, 200 for an existing one.
     public var status: Int
-    /// The URL of a new object.
+    /// The URL of a new object, or nil for an update.
     public var location: String?
     /// The members of the response.
     public var body: JSONObject
@@ -74,7 +74,7 @@ public struct Saving: Sendable, BackendPart {
         save.caller.writesEverything && !save.isOfClient ? nil : configuration.maxObjectSize
     }
 
-    /// The URL of an object for the `Location` header.
+    /// Returns the URL of an object for the `Location` header.
     func location(_ className: String, _ objectId: String, _ context: RequestContext) -> String {
         let base = configuration.publicServerURL ?? context.mountURL
         return "\(base)/\(ClassPath.path(of: className))/\(objectId)"
@@ -147,7 +147,6 @@ public struct Saving: Sendable, BackendPart {
         return WriteResult(status: planned.result.status, location: nil, body: answer, change: updated.change)
     }
 
-    /// Returns the part of a value at a dotted key, nested in its parent objects.
     private static func branch(_ steps: ArraySlice<String>, of value: JSONValue, into known: JSONValue?) -> JSONValue {
         guard let step = steps.first else { return value }
         guard let object = value.objectValue else { return value }
@@ -157,6 +156,8 @@ public struct Saving: Sendable, BackendPart {
     }
 
     /// Returns the id of a new object: the client's if custom ids are allowed, or a random id.
+    ///
+    /// - Throws: `ParseError` if the client's id is invalid or not allowed.
     func newObjectId(_ body: JSONObject, _ className: String) throws(ParseError) -> String {
         guard configuration.allowCustomObjectId else {
             for key in ["objectId", "id"] {

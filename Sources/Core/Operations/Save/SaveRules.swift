@@ -12,7 +12,8 @@ protocol SaveRules: Sendable, BackendPart {
 
     /// Checks whether the caller may save the object at all. Runs before the triggers.
     ///
-    /// - Returns: The response if the request stores nothing, such as a log-in.
+    /// - Returns: The response if the request stores nothing, such as a log-in, or nil to continue.
+    /// - Throws: `ParseError` if the caller may not.
     mutating func authorize(_ save: inout Save) async throws -> WriteResult?
 
     /// Calls the before-trigger, and loads the original object if a trigger needs it.

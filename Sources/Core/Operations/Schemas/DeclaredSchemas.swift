@@ -54,7 +54,6 @@ public struct DeclaredSchemas: Sendable {
         }
     }
 
-    /// - Returns: The error messages of changes that failed.
     private func migrate() async throws -> [String] {
         logger.info("Running Migrations")
         try await run(options.beforeMigration)

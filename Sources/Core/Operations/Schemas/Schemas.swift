@@ -19,7 +19,7 @@ public struct Schemas: Sendable, BackendPart {
         return classes.map { description($0, handmade[$0.name]) }
     }
 
-    /// Returns a class.
+    /// Returns a class in the format of the schemas API.
     ///
     /// - Throws: 103 if the class doesn't exist.
     public func describe(_ name: String) async throws -> JSONObject {
@@ -65,6 +65,9 @@ public struct Schemas: Sendable, BackendPart {
 
     /// Updates a class: adds, deletes (`Delete`) or changes fields, replaces permissions, and adds or deletes indexes.
     /// Nothing changes if any part is invalid.
+    ///
+    /// - Throws: 103 if the class doesn't exist, 119 without the master key or if schemas are locked, or the error of
+    ///   an invalid change.
     public func update(_ name: String, _ body: JSONObject, _ context: RequestContext) async throws -> JSONObject {
         try checkUnlocked()
         try checkSchemaWrite("update", context)
@@ -103,9 +106,10 @@ public struct Schemas: Sendable, BackendPart {
         _ = try SchemaRules.indexes(.object(indexes), of: schema, configuration)
     }
 
-    /// Deletes an empty class.
+    /// Deletes an empty class. Ignores a missing class.
     ///
-    /// - Throws: 255 if the class has objects.
+    /// - Throws: 255 if the class has objects or belongs to the server, 103 if the name is invalid, 119 without the
+    ///   master key.
     public func delete(_ name: String, _ context: RequestContext) async throws {
         try checkSchemaWrite("delete", context)
         guard Names.isClassName(name) else { throw Self.invalidName(name) }
@@ -138,6 +142,8 @@ public struct Schemas: Sendable, BackendPart {
     }
 
     /// Deletes all objects of a class and keeps the class.
+    ///
+    /// - Throws: 119 without the master key.
     public func purge(_ name: String, _ context: RequestContext) async throws {
         guard context.caller.power == .master else {
             throw ParseError.denied(
@@ -173,7 +179,7 @@ public struct Schemas: Sendable, BackendPart {
         }
     }
 
-    /// Rejects changes if the configuration defines the classes. Classes can still be deleted.
+    /// Classes can still be deleted if the configuration locks the schemas.
     private func checkUnlocked() throws(ParseError) {
         guard configuration.schema?.lockSchemas != true else {
             throw ParseError(
@@ -199,8 +205,6 @@ public struct Schemas: Sendable, BackendPart {
                 + "with an alpha character ")
     }
 
-    /// Returns a class in the format of the schemas API.
-    ///
     /// - Parameter handmade: Indexes of the table that the stored schema doesn't list, or nil if all are listed.
     private func description(_ schema: ClassSchema, _ handmade: JSONObject? = nil) -> JSONObject {
         var fields: JSONObject = [:]

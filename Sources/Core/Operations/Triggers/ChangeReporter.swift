@@ -82,7 +82,7 @@ final class ChangeReporter: Sendable {
     /// Reports the start of writes that observers may not be notified of.
     func begin() -> [Int] { observers.map { $0.beginUnobserved() } }
 
-    /// Reports their end.
+    /// Reports the end of the writes that ``begin()`` announced.
     ///
     /// - Parameter className: The class, or nil for several classes or none.
     func end(_ writes: [Int], of className: String? = nil) {

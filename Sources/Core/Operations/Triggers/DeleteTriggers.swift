@@ -3,7 +3,6 @@ import ParseModel
 import ParseStorage
 import Rules
 
-/// Calls the triggers of deletions.
 public struct DeleteTriggers: Sendable, BackendPart {
     let backend: Backend
 

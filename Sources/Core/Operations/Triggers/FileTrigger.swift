@@ -1,7 +1,6 @@
 import JSON
 import Rules
 
-/// The events of file triggers.
 public enum FileEvent: String, Sendable, CaseIterable {
     /// Before a file is stored. Can replace or reject the file.
     case beforeSave

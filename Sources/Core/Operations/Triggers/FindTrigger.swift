@@ -3,7 +3,6 @@ import ParseStorage
 import Rules
 import ServerConfiguration
 
-/// The events of find triggers.
 public enum FindEvent: String, Sendable, CaseIterable {
     /// Before a find or get. Can change the query, return results instead of it, or reject it.
     case beforeFind
@@ -15,8 +14,8 @@ public enum FindEvent: String, Sendable, CaseIterable {
 public struct FindCall: Sendable {
     public let event: FindEvent
     public let className: String
-    /// The parameters of the find: `where` as an object, `limit`, `skip`, `order`, `include`, `keys`, `count`. A
-    /// `beforeFind` trigger can change them.
+    /// The parameters of the find, such as `where` (always an object), `limit`, `order` and `include`. A `beforeFind`
+    /// trigger can change them.
     public var query: JSONObject
     /// Whether the request is a get by id.
     public let isGet: Bool
@@ -101,7 +100,7 @@ extension FindTriggers {
         )
     }
 
-    /// The parameters for triggers: a client's find has a limit even if it names none.
+    /// Adds the default limit, because triggers always see one.
     private func shownParameters(_ find: Find) -> JSONObject {
         guard case .objects = find.kind, find.parameters["limit"] == nil else { return find.parameters }
         var shown = find.parameters

@@ -1,7 +1,6 @@
 import JSON
 import Rules
 
-/// The events of live-query triggers.
 public enum LiveQueryTriggerEvent: String, Sendable, CaseIterable {
     /// Before a client connects. Can reject the connection.
     case beforeConnect
@@ -18,7 +17,7 @@ public struct LiveQueryCall: Sendable {
     public let className: Name
     /// Additional members by parse-server's names, such as the counts of clients and subscriptions.
     public let details: JSONObject
-    /// For `beforeSubscribe`, the subscription's `where`, `keys`, `watch` and `include`, which can be changed.
+    /// For `beforeSubscribe`, the subscription, which can be changed except for its class.
     public var query: JSONObject?
     /// For `afterEvent`, the object to send, which can be changed.
     public var object: JSONObject?
@@ -33,7 +32,6 @@ public struct LiveQueryCall: Sendable {
 /// A live-query trigger. Errors are sent to the client.
 public typealias LiveQueryTrigger = @Sendable (inout LiveQueryCall) async throws -> Void
 
-/// Calls the triggers of live queries.
 public struct LiveQueryTriggers: Sendable, BackendPart {
     let backend: Backend
 

@@ -9,7 +9,7 @@ public final class PendingWrites: Sendable {
         var counts: [Int: Int] = [:]
         /// Followers waiting for all writes that began before an epoch.
         var waiters: [(epoch: Int, continuation: AsyncStream<Never>.Continuation)] = []
-        /// Followers no longer wait for writes that began before this epoch.
+        /// The epoch before which followers no longer wait for writes.
         var abandoned = 0
     }
 

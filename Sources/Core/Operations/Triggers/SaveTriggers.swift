@@ -5,7 +5,6 @@ import ParseStorage
 import Rules
 import ServerConfiguration
 
-/// Calls the triggers of saves.
 public struct SaveTriggers: Sendable, BackendPart {
     let backend: Backend
 
@@ -124,9 +123,6 @@ public struct SaveTriggers: Sendable, BackendPart {
         return true
     }
 
-    /// Loads the object to update, as visible to the caller.
-    ///
-    /// - Throws: 119 or 101 if the caller may not change it, 101 if it doesn't exist.
     private func changeable(_ className: String, _ objectId: String, _ save: Save) async throws -> JSONObject {
         guard let schema = catalog.schema(className), !objectId.utf8.contains(0) else { throw ParseError.notFound }
         let caller = save.caller

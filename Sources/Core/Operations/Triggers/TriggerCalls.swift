@@ -22,7 +22,7 @@ public struct Triggers: Sendable, BackendPart {
     /// Rejects calling code within a transaction, where it would hold locks and be called again on each retry. The
     /// triggers of saves and deletions run before the transaction begins.
     ///
-    /// - Throws: 107.
+    /// - Throws: 107 within a transaction.
     func checkMayCallCode() throws(ParseError) {
         guard backend.isInTransaction else { return }
         throw ParseError(
@@ -50,7 +50,7 @@ public struct Triggers: Sendable, BackendPart {
         try await services.changes.current(className, objectId, in: store)
     }
 
-    /// Returns the request for triggers: with the user's record, as visible to the user, including the session token.
+    /// Returns the request with the user's record for triggers, as visible to the user and with the session token.
     ///
     /// - Throws: An error if the record can't be read; `CancellationError` if the caller disconnects first.
     public func withUser(_ context: RequestContext) async throws -> RequestContext {
@@ -112,7 +112,7 @@ public struct Triggers: Sendable, BackendPart {
         return try await trigger(call).context ?? cloudContext
     }
 
-    /// Returns the complete object without access checks.
+    /// Returns the complete object without access checks, or nil if it doesn't exist.
     ///
     /// - Parameter links: The links for its files. The default writes only file names, for objects not sent to clients.
     func original(_ className: String, _ objectId: String, _ links: FileLinks = .none) async throws -> JSONObject? {

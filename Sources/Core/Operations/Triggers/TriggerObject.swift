@@ -84,8 +84,7 @@ extension Save {
         return ["__type": "Relation", "className": .string(target.text)]
     }
 
-    /// Applies an operation to a key. The value is moved while it changes, so that it isn't copied for each of many
-    /// dotted keys.
+    /// Moves the value while it changes, so it isn't copied for each of many dotted keys.
     private static func apply(_ operation: FieldOperation, at path: FieldPath, to object: inout JSONObject) {
         guard !path.steps.isEmpty else {
             object[path.root] = operation.applied(to: object[path.root])

@@ -98,7 +98,7 @@ public struct TriggerCall: Sendable {
 public struct TriggerAnswer: Sendable {
     /// For `beforeSave`, the body to save instead of the client's, or nil to keep the client's.
     public var body: JSONObject?
-    /// Additional fields for the response. After a save they are not stored.
+    /// Additional fields for the response. Those that `afterSave` sets aren't stored.
     public var responseFields: JSONObject = [:]
     /// For `afterSave`, the response body, or nil for the usual response.
     public var answer: JSONValue?

@@ -4,7 +4,7 @@ import Tasks
 public final class ValuePlace: Sendable {
     /// The row size in bytes from which an object counts as large.
     public static let largeSize = 1024 * 1024
-    /// The maximum bytes of large rows held as values at the same time.
+    /// The maximum total size in bytes of large rows held as values at the same time.
     static let mostBytes = 16 * 1024 * 1024
     /// The maximum time that a change waits for memory. Beyond it, observers are too slow for the rate of changes.
     static let timeToEnter = Duration.seconds(1)

@@ -3,8 +3,8 @@ import JSON
 import Operations
 import ParseModel
 
-/// Routes for signing in and out and for other account actions. Logins can't be part of a transaction: hashing a
-/// password is slow, and other connections see the new session at once.
+/// Routes for signing in and out and for other account actions. Logins can't be part of a transaction, because hashing
+/// a password is slow and the new session is visible before the commit.
 extension RouteTable {
     static let accounts: [Route] =
         [Method.get, .post].flatMap { method in

@@ -6,7 +6,7 @@ import ParseStorage
 import ServerConfiguration
 import Tasks
 
-/// Routes for the configuration, server information and analytics events, which are accepted and ignored.
+/// Routes for the configuration, server information and analytics events. Analytics events are accepted and ignored.
 extension RouteTable {
     static let configuration = [
         Route(.get, "config", [.batchable, .transactional]) { routes, call in
@@ -208,7 +208,7 @@ extension RouteTable {
         },
     ]
 
-    /// Responds at once. The job's row in `_JobStatus` shows its progress.
+    /// Responds before the job ends. The job's row in `_JobStatus` shows its progress.
     private static func started(_ name: Name, _ parameters: JSONObject, _ routes: ParseRoutes, _ call: RouteCall)
         async throws -> Reply
     {

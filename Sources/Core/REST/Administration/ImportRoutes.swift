@@ -54,7 +54,6 @@ extension ParseRoutes {
         return answer
     }
 
-    /// The rows of the uploaded file or of the body: an array, or an object with the array as `results` or `rows`.
     private static func rows(of envelope: Envelope) throws(ParseError) -> [JSONValue] {
         let content: JSONValue
         let text = envelope.body["importFile"]?.stringValue

@@ -72,7 +72,6 @@ public struct KeyAudit: Sendable {
         return entry
     }
 
-    /// The audit event of a path, or nil for paths that aren't audited, such as functions and logins.
     private static func event(of path: [String]) -> Configuration.AuditEvent? {
         let path = RouteTable.canonical(path)
         switch path.first {
@@ -85,7 +84,6 @@ public struct KeyAudit: Sendable {
         }
     }
 
-    /// The ids of created objects and the names of created files in a response.
     private static func made(by reply: Reply) -> [String] {
         guard reply.status < 300, case .json(let bytes) = reply.body, let answer = try? JSONValue(parsing: bytes) else {
             return []

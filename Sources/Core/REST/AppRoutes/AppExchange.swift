@@ -16,16 +16,16 @@ final class AppExchange: Sendable {
         var consumer: CheckedContinuation<HTTPClientResponsePart, any Error>?
         var channel: (any Channel)?
         var isClosed = false
-        /// Set when the last part is written, or to stop waiting for it.
+        /// Set when the latest part is written, or to stop waiting for it.
         var taken: OneTime<Bool>?
         var sentBytes = 0
         /// Whether the response is complete or the exchange has ended.
         var isAnswered = false
     }
 
-    /// The app closed the connection or sent invalid HTTP.
+    /// The error if the app closes the connection or sends invalid HTTP.
     struct Broken: Error {}
-    /// The app sent nothing within the time limit.
+    /// The error if the app sends nothing within the time limit.
     struct Silent: Error {}
 
     private let state = Mutex(State())
@@ -96,7 +96,7 @@ final class AppExchange: Sendable {
     /// Sends a part of the request.
     ///
     /// - Parameter isOver: Returns true to stop waiting for the write. Call ``wake()`` after its value changes.
-    /// - Returns: False if the part wasn't written within the limit.
+    /// - Returns: False if the part wasn't written within the limit or the connection closed.
     func send(
         _ part: HTTPClientRequestPart, within limit: Duration, unless isOver: @Sendable () -> Bool = { false }
     ) async -> Bool {
@@ -114,7 +114,7 @@ final class AppExchange: Sendable {
         return await isTaken.wait(isAnswered ? min(limit, Self.readOn) : limit) ?? false
     }
 
-    /// The limit for writing a part after the app has responded.
+    /// The time limit for writing a part after the app has responded, when the rest of the body hardly matters.
     private static let readOn = Duration.seconds(1)
 
     /// Ends a wait in ``send(_:within:unless:)``.

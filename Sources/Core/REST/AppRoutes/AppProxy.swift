@@ -7,7 +7,8 @@ import Tasks
 
 /// Forwards requests outside the mount path to an app's own routes, which a Node process serves on a Unix socket.
 package struct AppProxy: Sendable {
-    /// Waits up to the given time for the app to listen and returns its socket, or nil if the app is down.
+    /// A function that waits up to the given time for the app to listen and returns its socket, or nil if the app is
+    /// down.
     package typealias FindSocket = @Sendable (_ within: Duration) async -> String?
 
     private let findSocket: FindSocket
@@ -15,7 +16,7 @@ package struct AppProxy: Sendable {
     private let maximumBodySize: Int
     private let fields: AppFields
     private let limits: Limits
-    /// Leaves a quarter of the slots to other networks. Cloud code has separate slots.
+    /// One network gets at most three quarters of the slots. Cloud code has separate slots.
     private let gate: Gate
 
     /// Time and concurrency limits for requests to an app.
@@ -44,7 +45,8 @@ package struct AppProxy: Sendable {
         gate = Gate(capacity: limits.open * max(1, configuration.cloudMain.workers), leavesRoom: true, mostWaiting: 0)
     }
 
-    /// Forwards a request to the app and returns its response, or 503 if the app isn't running.
+    /// Forwards a request to the app and returns its response, or 503 if the app isn't running or too many requests are
+    /// open.
     ///
     /// - Parameters:
     ///   - client: The client's address, as reported by trusted proxies.
@@ -101,7 +103,6 @@ package struct AppProxy: Sendable {
             body: .text(reason, contentType: "text/plain; charset=utf-8"))
     }
 
-    /// Sends the head and the body until the app responds. Returns the response head.
     private func exchangeHeads(
         _ request: IncomingRequest, _ exchange: AppExchange, client: String, scheme: String, host: String
     ) async throws -> HTTPResponseHead {
@@ -196,7 +197,6 @@ package struct AppProxy: Sendable {
         if isUploaded { exchange.close() } else { exchange.endAnswer() }
     }
 
-    /// Returns the response head after skipping informational (1xx) heads.
     private static func head(of exchange: AppExchange, within limit: Duration?) async throws -> HTTPResponseHead {
         let deadline = limit.map { ContinuousClock.now + $0 }
         while true {
@@ -223,7 +223,7 @@ package struct AppProxy: Sendable {
             && zip(components, wanted).allSatisfy { String($0).asciiLowercased == String($1).asciiLowercased }
     }
 
-    /// Percent-decodes a path. Keeps invalid escapes, so that they can't hide valid ones.
+    /// Keeps invalid percent escapes, which could otherwise hide valid ones.
     private static func decoded(_ path: String) -> String {
         var bytes: [UInt8] = []
         var rest = Substring(path).utf8

@@ -15,11 +15,10 @@ extension RouteTable {
 
 /// `POST /batch`: several calls in one request.
 extension ParseRoutes {
-    /// SDKs send at most 50. This keeps one request from occupying the server.
+    /// The default maximum number of calls in a batch. SDKs send at most 50.
     private static let mostElements = 1000
 
-    /// The maximum number of calls in a batch that check or set a password. Each costs as much as thousands of other
-    /// calls.
+    /// The maximum number of calls in a batch that check or set a password. Each costs as much as thousands of others.
     private static let mostPasswords = 10
 
     func batch(_ envelope: Envelope, _ context: RequestContext) async throws -> Reply {
@@ -121,7 +120,6 @@ extension ParseRoutes {
         "_method", "_ApplicationId", "_ClientVersion", "_InstallationId", "_SessionToken", "_JavaScriptKey",
     ]
 
-    /// The accepted prefixes of batch paths, longest first, without trailing slashes.
     private var prefixes: [String] {
         var prefixes = [configuration.mountPath]
         for url in [configuration.serverURL, configuration.publicServerURL ?? ""] {
@@ -137,7 +135,6 @@ extension ParseRoutes {
 
     private static let slash = UInt8(ascii: "/")
 
-    /// The path below the mount, or nil if it has none of the prefixes.
     private static func below(_ path: String, _ prefixes: [String]) -> String? {
         for prefix in prefixes {
             let rest = path.utf8.dropFirst(prefix.utf8.count)
@@ -210,7 +207,7 @@ extension ParseRoutes {
     /// Whether a call creates or updates something with its body.
     static func writes(_ element: Envelope) -> Bool { element.method == .post || element.method == .put }
 
-    /// The batch response element of a successful call.
+    /// Returns the batch response element of a successful call.
     static func success(_ reply: Reply) -> [UInt8] {
         guard case .json(let bytes) = reply.body else { return Array("{\"success\":{}}".utf8) }
         var element: [UInt8] = []
@@ -223,7 +220,6 @@ extension ParseRoutes {
 
     private static let successStart = Array("{\"success\":".utf8)
 
-    /// Calls ``success(_:)``, off the event loop if the response is large.
     private static func element(for reply: Reply) async -> [UInt8] {
         guard case .json(let bytes) = reply.body else { return success(reply) }
         return await HeavyWork.run(if: bytes.count > HeavyWork.answerSize) { success(reply) }
@@ -255,7 +251,7 @@ extension ParseRoutes {
 /// Limits the extra concurrent calls of all batches together.
 ///
 /// A call that waits for the database takes about 40 KB. If many batches wait, for example for a locked row, later
-/// batches run their calls one at a time. No batch waits for another, and their memory stays bounded.
+/// batches run their calls one at a time. No batch waits for another, and memory stays bounded.
 package final class BatchCalls: Sendable {
     private let free: Mutex<Int>
 

@@ -6,20 +6,22 @@ import ParseStorage
 import Rules
 
 extension ParseRoutes {
-    /// Maximum calls of a client transaction, which holds a connection and locks for their total time.
+    /// The maximum number of calls in a client's transaction, which holds a connection and locks until the last one
+    /// ends.
     private static let mostCalls = 200
 
     /// Runs all calls in order in one transaction.
     ///
-    /// - Throws: The error of the call that failed, after rolling back the others.
+    /// - Throws: 107 for too many calls or one that can't be part of a transaction; the error of a failed call, after
+    ///   rolling back; or the first error of the follow-up work after the commit, which leaves the changes stored.
     func together(_ elements: [Envelope], _ context: RequestContext) async throws -> [[UInt8]] {
         guard elements.count <= Self.mostCalls || context.caller.readsEverything else {
             throw ParseError(
                 ParseError.invalidJSON,
                 "Transaction contains \(elements.count) sub-requests, which exceeds the limit of \(Self.mostCalls).")
         }
-        // A schema change uses another connection, so it and the transaction would wait for each other. A login
-        // computes for long while the transaction holds its locks.
+        // A schema change uses another connection, so it and the transaction would wait for each other. A login hashes
+        // a password while the transaction holds its locks.
         for element in elements
         where RouteTable.match(element.method, element.path)?.traits.contains(.transactional) != true {
             throw ParseError(

@@ -24,7 +24,6 @@ extension RouteTable {
 }
 
 extension ParseRoutes {
-    /// Calls a cloud function. Throws 141 if it doesn't exist, or the function's own error.
     fileprivate func callFunction(_ call: RouteCall) async throws -> Reply {
         let name = call[0]
         let target = CloudTarget.function(Name(name))

@@ -10,7 +10,9 @@ struct FileDownload {
     let file: any StoredFile
     let headers: RequestHeaders
 
-    /// Returns the file, a range of it, or 304 if it is unchanged. Throws the error of the file store.
+    /// Returns the file, a range of it, 304 if it is unchanged, or 416 for an invalid range.
+    ///
+    /// - Throws: The error of the file store.
     func reply() async throws -> Reply {
         if isUnchanged { return Reply(status: 304, headers: validators, body: .empty) }
         let type = try await contentType()
@@ -48,7 +50,7 @@ struct FileDownload {
         return headers[.ifModifiedSince] == lastModified
     }
 
-    /// The requested range. Applies only if the client's partial copy is of this version.
+    /// A range applies only if the client's partial copy is of this version.
     private var requestedRange: ByteRange {
         if let version = headers[.ifRange], !version.hasSameBytes(as: file.entityTag),
             !version.hasSameBytes(as: lastModified)
@@ -58,7 +60,6 @@ struct FileDownload {
         return ByteRange(headers[.range], size: file.size)
     }
 
-    /// The type of the file's extension, or else the type given at upload.
     private func contentType() async throws -> MediaType {
         if let known = NameParts(name).fileExtension.flatMap(FileTypes.type) { return known }
         let details = if let known = file.details { known } else { try await storage.details(name: name) }
@@ -67,7 +68,6 @@ struct FileDownload {
 
     private static let unknownType = MediaType(known: "application/octet-stream")
 
-    /// The client's file name, without folders and the random prefix.
     private var givenName: String {
         let last = name.split(separator: "/").last ?? ""
         let prefix = last.prefix(33)

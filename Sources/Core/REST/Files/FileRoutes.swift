@@ -115,7 +115,7 @@ public final class FileRoutes: Sendable {
         return try await routes.counted(known, nil, declared) { try await routes.context(of: known) }
     }
 
-    /// The part of a file that the client requests. Conditional requests need the file's head before its bytes.
+    /// Conditional requests need the file's head before its bytes.
     private func wish(_ request: IncomingRequest) -> FileWish {
         let headers = request.headers
         let isConditional = headers[.ifRange] != nil || headers[.ifModifiedSince] != nil && headers[.ifNoneMatch] == nil
@@ -130,7 +130,6 @@ public final class FileRoutes: Sendable {
         return .object(["code": code, "error": .string(text)], status: 403)
     }
 
-    /// The 503 response while the file store is unavailable, marked as not cacheable.
     private static func unavailable(_ error: FileStorageError) -> Reply {
         let seconds = if case .unavailable(let seconds) = error { seconds } else { 5 }
         return Reply(
@@ -151,7 +150,8 @@ struct UnreadRequest {
     let files: FileRoutes?
     var monitoring: MonitoringRoutes?
 
-    /// The decoded components after `files`. Keeps NUL characters, because invalid file names have their own error.
+    /// Returns the decoded components after `files`. Keeps NUL characters, because invalid file names have their own
+    /// error.
     func decodedComponents() throws(HTTPError) -> [String] {
         var result: [String] = []
         for component in target.components.dropFirst() {
@@ -167,10 +167,10 @@ struct UnreadRequest {
         try opener.credentials(of: request.headers)
     }
 
-    /// Returns an envelope for the request.
+    /// Returns an envelope without a body for the request.
     ///
     /// - Parameter credentials: The request's credentials, or nil for an anonymous client.
-    /// - Throws: ``HTTPError`` if the keys are invalid.
+    /// - Throws: ``HTTPError`` if the keys or the path are invalid.
     func envelope(_ method: Method, _ credentials: Credentials?) throws -> Envelope {
         let origin = try credentials.map { try opener.origin(of: request, $0) } ?? opener.anonymousOrigin(of: request)
         var envelope = Envelope(

@@ -60,10 +60,10 @@ final class RateLimiter: Sendable {
             }
     }
 
-    /// Counts a request against the limits that don't depend on the user. Logins count against user and session limits,
-    /// too, so that a client can't repeat them under different sessions.
+    /// Counts a request against the limits that don't depend on the user. Logins also count against user and session
+    /// limits, so a client can't repeat them under different sessions.
     ///
-    /// - Throws: ``RateLimitExceeded``, or `PostgresError` if the counts are stored in the database.
+    /// - Throws: ``RateLimitExceeded``, or `ParseError` if the counts are stored in the database and it fails.
     func countByAddress(_ envelope: Envelope) async throws {
         guard mayConcern(envelope) else { return }
         var demands: [RequestDemand] = []
@@ -73,7 +73,7 @@ final class RateLimiter: Sendable {
 
     /// Counts a request against the limits per user and session. Requests without a user count by network.
     ///
-    /// - Throws: ``RateLimitExceeded``, or `PostgresError` if the counts are stored in the database.
+    /// - Throws: ``RateLimitExceeded``, or `ParseError` if the counts are stored in the database and it fails.
     func countByUser(_ envelope: Envelope, _ user: SessionUser?) async throws {
         guard countsByUser, mayConcern(envelope) else { return }
         var demands: [RequestDemand] = []
@@ -83,7 +83,7 @@ final class RateLimiter: Sendable {
 
     /// Counts all calls of a batch, or a page request, in one step.
     ///
-    /// - Throws: ``RateLimitExceeded``, or `PostgresError` if the counts are stored in the database.
+    /// - Throws: ``RateLimitExceeded``, or `ParseError` if the counts are stored in the database and it fails.
     func count(_ elements: [Envelope], _ user: SessionUser?) async throws {
         var demands: [RequestDemand] = []
         for element in elements where mayConcern(element) {
@@ -157,8 +157,8 @@ final class RateLimiter: Sendable {
         return false
     }
 
-    /// Whether a limit applies to the request's method. A POST that overrides its method counts as both, so that no
-    /// override evades a limit. A read by an SDK that sends all requests as POST counts only as GET.
+    /// Whether a limit applies to the request's method. A POST that overrides its method counts as both, so an override
+    /// can't evade a limit. A read by an SDK that sends all requests as POST counts only as GET.
     private static func uses(_ envelope: Envelope, _ limit: RateLimit) -> Bool {
         guard let methods = limit.methods else { return true }
         if methods.contains(envelope.method.rawValue) { return true }
@@ -183,7 +183,7 @@ final class RateLimiter: Sendable {
         }
     }
 
-    /// The whole IPv4 address, or the /56 network of an IPv6 address, since one client may own all of it.
+    /// Returns the whole IPv4 address, or the /56 network of an IPv6 address, since one client may own all of it.
     private static func network(_ address: String) -> [UInt8] {
         guard let address = IPAddress(address) else { return Array(address.utf8.prefix(64)) }
         let plain = address.mappedVersion4 ?? address
@@ -227,7 +227,6 @@ final class DeclaredLimits: Sendable {
 
 /// Alternative paths of routes. A limit on one path applies to both.
 struct PathAliases {
-    /// The path components of the pages folder.
     private let pages: [String]
 
     /// - Parameter pages: The pages folder, without leading and trailing slashes.
@@ -260,7 +259,6 @@ struct PathAliases {
             && zip(path, pages).allSatisfy { $0.hasSameBytes(as: $1) }
     }
 
-    /// - Parameter name: The first component, in lower case.
     private static func firstName(of name: Name, _ path: [String]) -> Name? {
         guard name == ClassPath.classes else { return ClassPath.className(ofPath: name).map { _ in ClassPath.classes } }
         guard path.count > 1 else { return nil }

@@ -81,7 +81,8 @@ package final class MemoryCounter: RequestCounter {
 
     package var size: Int { counts.withLock { $0.count } }
 
-    /// Drops expired counts, then the smallest, until half of the capacity is free, so that it rarely runs.
+    /// Drops expired counts, then the smallest, until half of the capacity is free. Freeing less would make it run
+    /// often.
     private static func makeRoom(in counts: inout [Key: Count], below capacity: Int, at now: ContinuousClock.Instant) {
         counts = counts.filter { $0.value.end > now }
         var smallest = 1
@@ -99,8 +100,8 @@ package final class MemoryCounter: RequestCounter {
 
 /// Counts requests in PostgreSQL for all processes of the database.
 ///
-/// Once a sender exceeds its limit, it is rejected without further queries until the window ends, so that a flood of
-/// requests costs the database nothing.
+/// Once a sender exceeds its limit, it is rejected without further queries until the window ends, so a flood of
+/// requests doesn't reach the database.
 final class DatabaseCounter: RequestCounter {
     private let store: ObjectStore
     private let limits: [RateLimit]

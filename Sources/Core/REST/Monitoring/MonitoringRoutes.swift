@@ -82,7 +82,7 @@ package final class MonitoringRoutes: Sendable {
 
     private static let vary = "Accept, Accept-Encoding"
 
-    /// Reads a header field that isn't indexed, because only these routes use it.
+    /// These fields aren't indexed, because only the monitoring routes use them.
     private static func field(_ name: String, _ request: IncomingRequest) -> String? {
         let values = request.headers.all.filter { $0.name.asciiLowercased == name }.map(\.value)
         return values.isEmpty ? nil : values.joined(separator: ",")
@@ -99,7 +99,7 @@ package final class MonitoringRoutes: Sendable {
 
     /// Reports whether the process should receive requests.
     ///
-    /// - Parameter showsReasons: Whether the response includes the reasons of failed checks.
+    /// - Parameter showsReasons: Whether the response includes the reasons for failed checks.
     package func ready(_ request: IncomingRequest, showsReasons: Bool) async -> Reply {
         request.record.keepQuiet()
         let answer = await findings(showsReasons: showsReasons)

@@ -187,7 +187,6 @@ struct PageRouter {
         return routes.html(rendered, headers)
     }
 
-    /// Serves a file of the pages folder. HTML pages show the query's values.
     private func shownFile(_ path: [String]) -> Reply {
         if path == ["choose_password"] {
             guard isOwn(request.queried("appId") ?? request.queried("id")) else { return PageRoutes.unauthorized }

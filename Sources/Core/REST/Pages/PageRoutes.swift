@@ -8,9 +8,10 @@ import ParseModel
 import Rules
 public import ServerConfiguration
 
-/// The pages that links in mails open, below `/apps`. They need no keys and are meant for people, not programs.
+/// The pages that links in mails open, by default below `/apps`. They need no keys and are meant for people, not
+/// programs.
 ///
-/// From preset 9, or with `pages.enableRouter`, a link responds with the page itself; otherwise with a redirect to it.
+/// From preset 9, or with `pages.enableRouter`, Roost responds with the page itself; otherwise with a redirect to it.
 public final class PageRoutes: Sendable {
     let backend: Backend
     private let limits: RateLimiter?
@@ -30,7 +31,7 @@ public final class PageRoutes: Sendable {
 
     private static let largestForm = 16 * 1024
 
-    /// Whether mail links lead here, because their address is configured. Otherwise only the target pages of
+    /// Whether mail links point to these pages, which requires a configured address. If not, only the target pages of
     /// parse-server's redirects are served.
     var hasLinks: Bool {
         configuration.linkURL != nil && (!configuration.pages.enableRouter || configuration.accountMail.appName != nil)
@@ -75,7 +76,6 @@ public final class PageRoutes: Sendable {
         try await limits.count([envelope], nil)
     }
 
-    /// The rate-limit response: a page for people, JSON for scripts.
     private func tooMany(_ error: RateLimitExceeded, _ request: PageRequest) -> Reply {
         let parameters = PageParameters([
             (.appName, configuration.accountMail.appName), (.error, error.message),
@@ -100,7 +100,7 @@ public final class PageRoutes: Sendable {
             body: .text(page.html, contentType: "text/html; charset=utf-8"))
     }
 
-    /// The response for a file other than an HTML page.
+    /// Returns the response for a file other than an HTML page.
     func asset(_ asset: (bytes: [UInt8], type: String)) -> Reply {
         let bytes = asset.bytes
         return Reply(
@@ -133,7 +133,7 @@ public final class PageRoutes: Sendable {
     static let notFound = Reply(
         status: 404, headers: guards, body: .text("Not found.", contentType: "text/html; charset=utf-8"))
 
-    /// The error response for scripts.
+    /// Returns the error response for scripts.
     func json(_ error: ParseError) -> Reply {
         .object(["code": .number(Double(error.code)), "error": .string(error.message)], status: 400)
     }
@@ -162,7 +162,7 @@ struct PageRequest {
         localeField = request.headers[.pageLocale]
     }
 
-    /// A field of the form or the query, or nil if it is missing, empty, repeated or contains NUL.
+    /// Returns a field of the form or the query, or nil if it is missing, empty, repeated or contains NUL.
     func field(_ name: Name) -> String? {
         for fields in [form, query] {
             if let value = fields[name] { return value.stringValue.flatMap { Self.isUsable($0) ? $0 : nil } }

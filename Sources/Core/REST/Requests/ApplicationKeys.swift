@@ -17,7 +17,8 @@ public struct ApplicationKeys: Sendable {
     public var maintenanceKey: String?
     /// SHA-256 hashes of keys with the rights of the master key, by administrator name.
     public var adminKeys: [String: [UInt8]]
-    /// The keys of client applications. If one of the four is set, a client must send a matching key.
+    /// The client key. If any of the client, JavaScript, .NET and REST API keys is set, clients must send a matching
+    /// one.
     public var clientKey: String?
     public var javascriptKey: String?
     public var dotNetKey: String?
@@ -50,7 +51,6 @@ public struct ApplicationKeys: Sendable {
         self.applicationID.hasSameBytes(as: applicationID)
     }
 
-    /// Whether no client key is required, or a valid one was sent.
     private func admitsClient(_ credentials: Credentials) -> Bool {
         if clientKey == nil, javascriptKey == nil, dotNetKey == nil, restAPIKey == nil { return true }
         return Self.matches(credentials.clientKey, clientKey)
@@ -64,8 +64,8 @@ extension ApplicationKeys {
     /// Returns the rights that a request's keys grant. Compares keys in constant time.
     ///
     /// - Parameter address: The client's IP address.
-    /// - Throws: ``HTTPError/unauthorized`` for another application, for a valid master key from an address that isn't
-    ///   allowed, or for a missing or wrong client key.
+    /// - Throws: ``HTTPError/unauthorized`` for another application, for a valid master or read-only master key from an
+    ///   address that isn't allowed, or for a missing or wrong client key.
     public func power(of credentials: Credentials, address: String) throws(HTTPError) -> Caller.Power {
         guard serves(credentials.applicationID) else { throw .unauthorized }
         if Self.matches(credentials.maintenanceKey, maintenanceKey), maintenanceKeyAddresses.contains(address) {
@@ -85,12 +85,13 @@ extension ApplicationKeys {
 
     static let masterKeyName = "masterKey"
 
-    /// The key name for an audit entry, or nil for clients.
+    /// Returns the key name for an audit entry: `masterKey`, `maintenanceKey` or an administrator's name. Returns nil
+    /// for callers with other rights.
     func auditName(of envelope: Envelope) -> String? {
         envelope.power == .maintenance ? "maintenanceKey" : administrator(with: envelope.credentials.masterKey)
     }
 
-    /// The owner of a key with full rights: `masterKey` or an administrator's name, or nil for other keys.
+    /// Returns the owner of a key with full rights: `masterKey` or an administrator's name. Returns nil for other keys.
     func administrator(with key: String?) -> String? {
         if Self.matches(key, masterKey) { return Self.masterKeyName }
         guard let key, !adminKeys.isEmpty else { return nil }

@@ -101,7 +101,7 @@ package struct ConsoleDispatcher: Sendable {
     /// Returns a path with its route names in parse-server's spelling.
     package static func canonical(_ path: [String]) -> [String] { RouteTable.canonical(path) }
 
-    /// An overview of cloud code: functions, triggers, jobs and hosts.
+    /// An overview of cloud code, or an empty object without cloud code.
     package var cloudCode: JSONObject { routes.cloud?.overview ?? [:] }
 
     /// Returns the context for calls of the console's own routes, with the server's rights except for some secrets.
@@ -114,11 +114,11 @@ package struct ConsoleDispatcher: Sendable {
             caller: caller, mountURL: opener.mountURL(of: request), now: now, address: opener.address(of: request).text)
     }
 
-    /// The client's address, as reported by trusted proxies.
+    /// Returns the client's address, as reported by trusted proxies.
     package func address(of request: IncomingRequest) -> ClientAddress { opener.address(of: request) }
 
-    /// Returns the rights of a key used from an address, or nil for an invalid key. The administrator's name is nil for
-    /// the master key itself.
+    /// Returns the rights of a key used from an address, or nil unless it is a valid master or read-only master key.
+    /// The administrator's name is nil unless the key is an administrator's.
     package func power(ofKey key: String, from client: ClientAddress) -> (power: Caller.Power, administrator: String?)?
     {
         var credentials = Credentials()

@@ -15,7 +15,9 @@ struct CredentialReader: Sendable {
         var contentType: String?
     }
 
-    /// Reads the credentials in the headers. Throws `ParseError` 107 if the context isn't a JSON object.
+    /// Reads the credentials in the headers.
+    ///
+    /// - Throws: `ParseError` 107 if the context isn't a JSON object.
     func read(headers: RequestHeaders) throws -> Credentials {
         var credentials = Credentials()
         // The values of a repeated field are joined by a comma, which no key contains.
@@ -36,7 +38,7 @@ struct CredentialReader: Sendable {
     }
 
     /// Completes the credentials from a JSON body if the headers don't name this application, and removes them from the
-    /// body. Otherwise it removes only reserved keys, which can't be fields of a class.
+    /// body. If the headers name it, only removes reserved keys, which can't be fields of a class.
     ///
     /// - Returns: Other request properties found in the body.
     /// - Throws: ``HTTPError/unauthorized`` if the body doesn't name the application either, the header's master key is
@@ -78,7 +80,6 @@ struct CredentialReader: Sendable {
         return text
     }
 
-    /// Moves a credential from a body. Keeps the header's value if the body has none.
     private static func move(_ key: String, from body: inout JSONObject, to credential: inout String?) throws {
         if let text = try take(key, from: &body) { credential = text }
     }

@@ -50,12 +50,12 @@ package struct Dispatcher: HTTPHandler {
         opener = try EnvelopeOpener(configuration)
     }
 
-    /// The client's address of a WebSocket connection, as reported by trusted proxies.
+    /// Returns the address of a WebSocket client, as reported by trusted proxies.
     package func address(of request: WebSocketRequest) -> ClientAddress {
         ClientAddress(peer: request.peer, forwardedFor: request.forwardedFor, trust: opener.trustProxy)
     }
 
-    /// The URL of the mount path, as seen by the client of a WebSocket connection.
+    /// Returns the URL of the mount path as a WebSocket client sees it.
     package func mountURL(of request: WebSocketRequest) -> String { opener.mountURL(of: request) }
 
     /// Whether a client that sent `Expect: 100-continue` may send its body.
@@ -67,7 +67,7 @@ package struct Dispatcher: HTTPHandler {
     /// Whether the peer is a trusted proxy, whose request ids are accepted.
     package func believes(peer: String) -> Bool { opener.trustProxy.trusts(peer: peer) }
 
-    /// The path template of a metrics row.
+    /// Returns the path template of a metrics row, or nil for unrouted paths.
     package func route(ofRow number: Int) -> String? { MeasuredRoutes.route(ofRow: number) }
 
     /// The response if there is not enough memory.
@@ -149,7 +149,7 @@ package struct Dispatcher: HTTPHandler {
 
 /// Handles the console's requests.
 package protocol ConsoleHandler: Sendable {
-    /// Whether a request may be for the console. Called for every request of the server.
+    /// Whether a request may be for the console. Called for every request of the server, so it must be cheap.
     func concerns(_ target: String) -> Bool
 
     /// Responds to a request, or returns nil to leave it to the other routes.
@@ -158,7 +158,7 @@ package protocol ConsoleHandler: Sendable {
 
 /// Handles requests. The transport parses bytes into an ``Envelope`` and writes the ``Reply``.
 public protocol RequestHandler: Sendable {
-    /// Handles a request.
+    /// Returns the response to a request.
     ///
     /// - Parameter envelope: The request, whose keys have been checked.
     /// - Throws: `ParseError` or ``HTTPError``, which become error responses of the REST interface. Other errors become

@@ -70,7 +70,9 @@ struct EnvelopeOpener: Sendable {
         return envelope
     }
 
-    /// Reads the credentials in the header fields. Throws `ParseError` 107 if the context isn't a JSON object.
+    /// Reads the credentials in the header fields.
+    ///
+    /// - Throws: `ParseError` 107 if the context isn't a JSON object.
     func credentials(of headers: RequestHeaders) throws -> Credentials {
         guard authority != nil else { return try credentialReader.read(headers: headers) }
         var credentials = Credentials()
@@ -89,16 +91,16 @@ struct EnvelopeOpener: Sendable {
         try authority == nil ? credentialReader.complete(&credentials, from: &body) : .init()
     }
 
-    /// The URL of the mount path, as clients see it.
+    /// Returns the URL of the mount path as the client sees it.
     func mountURL(of request: IncomingRequest) -> String { mountURLs.url(for: request) }
 
-    /// The scheme and host that the client used, as reported by trusted proxies.
+    /// Returns the scheme and host that the client used, as reported by trusted proxies.
     func clientView(of request: IncomingRequest) -> (scheme: String, host: String) { mountURLs.clientView(of: request) }
 
-    /// The URL of the mount path, as seen by the client of a WebSocket connection.
+    /// Returns the URL of the mount path as a WebSocket client sees it.
     func mountURL(of request: WebSocketRequest) -> String { mountURLs.url(for: request) }
 
-    /// The client's IP address, as reported by trusted proxies.
+    /// Returns the client's IP address, as reported by trusted proxies.
     func address(of request: IncomingRequest) -> ClientAddress {
         ClientAddress(peer: request.peer, forwardedFor: request.headers[.forwardedFor], trust: trustProxy)
     }
@@ -158,7 +160,7 @@ struct EnvelopeOpener: Sendable {
 
     /// Rejects a large body if neither the header fields nor the body can name the application.
     ///
-    /// - Throws: ``HTTPError/unauthorized``.
+    /// - Throws: ``HTTPError/unauthorized``, or `ParseError` 107 if the header's context isn't a JSON object.
     @inline(never)
     func checkCanName(_ body: [UInt8], in request: IncomingRequest) throws {
         guard body.count >= RequestQueue.longSize else { return }
@@ -189,7 +191,6 @@ struct EnvelopeOpener: Sendable {
         }
     }
 
-    /// Whether the body is a form for a route that accepts forms. All other bodies are JSON.
     private static func isForm(_ request: IncomingRequest, _ target: RequestTarget) -> Bool {
         guard let contentType = request.headers[.contentType],
             MediaType(contentType)?.essence == "multipart/form-data", let method = Method(name: request.method),

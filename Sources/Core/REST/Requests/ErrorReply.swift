@@ -91,7 +91,6 @@ package struct ErrorReply: Sendable {
         error is CancellationError || (error as? PostgresError)?.kind == .cancelled
     }
 
-    /// An error's text, or a generic one if the deployment hides why requests are rejected.
     private func text(_ message: String, _ publicMessage: String?, _ requestID: RequestID) -> String {
         guard sanitizes, let publicMessage, publicMessage != message else { return message }
         logger.info("refused", metadata: ["id": "\(requestID)", "reason": "\(message)"])

@@ -31,7 +31,8 @@ final class MountURLs: Sendable {
         speaksTLS = configuration.https != nil
     }
 
-    /// The configured URL, or `scheme://host/mount` from the request, without a trailing slash.
+    /// Returns the configured public URL, or `scheme://host/mount` from the request, without a trailing slash. Falls
+    /// back to `serverURL` if the host is missing or invalid.
     func url(for request: IncomingRequest) -> String {
         url(
             host: request.authority, peer: request.peer, forwardedHost: request.headers[.forwardedHost],
@@ -69,14 +70,14 @@ final class MountURLs: Sendable {
         return origin
     }
 
-    /// The scheme and host that the client used, as reported by trusted proxies.
+    /// Returns the scheme and host that the client used, as reported by trusted proxies.
     func clientView(of request: IncomingRequest) -> (scheme: String, host: String) {
         let origin = origin(
             request.authority, request.peer, request.headers[.forwardedHost], request.headers[.forwardedProtocol])
         return (origin.isSecure ? "https" : "http", origin.host)
     }
 
-    /// The first entry of a comma-separated list. Proxies append theirs.
+    /// Proxies append their entry to the list, so the first is the client's.
     private static func first(_ list: String) -> String {
         String(list.prefix { $0 != "," }.trimmingSpaces())
     }

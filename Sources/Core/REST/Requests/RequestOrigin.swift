@@ -20,13 +20,11 @@ public final class RequestOrigin: Sendable {
     let vouchedAddress: String
     /// `scheme://host/mount`, for links to this server, or `publicServerURL` if configured.
     public let mountURL: String
-    /// The raw header fields, or nil for a request that didn't come by HTTP.
     private let headers: RequestHeaders?
     /// The data collected for logs and metrics, or nil for a request that didn't come by HTTP.
     let record: RequestRecord?
     /// The span of the request, or nil if it isn't recorded.
     public let span: RequestSpan?
-    /// The context of the calling cloud code, or nil for a client's request.
     private let parent: InternalRequest.Parent?
     /// Whether cloud code inside this server or the console made the request. Client limits don't apply to it.
     package let isInternal: Bool
@@ -65,7 +63,7 @@ public final class RequestOrigin: Sendable {
 
 /// The request facts that cloud code can read.
 extension RequestOrigin: RequestFacts {
-    /// Header fields withheld from cloud code, which needs no keys or passwords.
+    /// Header fields withheld from cloud code: keys and passwords, which it doesn't need.
     private static let kept: Set<Name> = [
         "x-parse-master-key", "x-parse-maintenance-key", "authorization", "cookie", "proxy-authorization",
         "x-roost-console",

@@ -19,7 +19,7 @@ public struct Caller: Sendable, Hashable {
     public var power: Power
     /// The user of the session, or nil if nobody is logged in.
     public var user: SessionUser?
-    /// The installation id sent by the SDK.
+    /// The installation id sent by the SDK, or nil if it sent none.
     public var installationId: String?
     /// Secrets hidden from the caller even if the keys would allow reading them.
     public var hiddenSecrets: HiddenSecrets = []
@@ -35,7 +35,7 @@ public struct Caller: Sendable, Hashable {
         public static let loginData = HiddenSecrets(rawValue: 2)
     }
 
-    /// Returns the fields of a class that are hidden as secrets.
+    /// Returns the secret fields of a class that this caller can't read (``hiddenSecrets``).
     public func hiddenFields(of className: String) -> Set<Name> {
         guard !hiddenSecrets.isEmpty, className == "_Session" || className == "_User" else { return [] }
         // Databases from early versions also contain session tokens in `_User`.
@@ -72,7 +72,7 @@ public struct Caller: Sendable, Hashable {
     /// The id of the logged-in user, or nil if nobody is logged in.
     public var userId: String? { user?.id }
 
-    /// Whether this is the id of the logged-in user.
+    /// Whether an id is the logged-in user's.
     public func isUser(_ id: String?) -> Bool { user.map { $0.id.hasSameBytes(as: id) } ?? false }
 
     /// Whether an object is the logged-in user's own `_User` object.
@@ -94,8 +94,8 @@ public struct Caller: Sendable, Hashable {
 public struct RequestContext: Sendable {
     /// The caller. Changing it clears ``userRecord``.
     public var caller: Caller { didSet { userRecord = nil } }
-    /// The record of the caller's user with the session token, for cloud code. Nil if nobody is logged in, and until a
-    /// trigger first needs it.
+    /// The user's record with the session token, for cloud code, or nil if nobody is logged in or no trigger has needed
+    /// it yet.
     public var userRecord: JSONObject?
     /// The URL of the API without a trailing slash, used for links in responses.
     public var mountURL: String
@@ -104,7 +104,7 @@ public struct RequestContext: Sendable {
     public var address: String
     /// The value of `Accept-Language`, or nil if the client sent none.
     public var languages: String?
-    /// Further properties for cloud code, or nil for actions of the server itself.
+    /// Additional properties for cloud code, or nil for actions of the server itself.
     public var facts: (any RequestFacts)?
 
     public init(
@@ -140,9 +140,9 @@ public protocol RequestFacts: AnyObject, Sendable {
     var cloudContext: JSONObject { get }
     /// The request id, for the log.
     var logID: String { get }
-    /// The nesting depth of cloud-code calls according to the request, 0 for a client.
+    /// The nesting depth in cloud-code calls, or 0 if the request doesn't report one. Clients can fake it.
     var cloudDepth: Int { get }
-    /// Whether the server trusts that the request comes from cloud code.
+    /// Whether cloud code may have made the request: it has a server key or is part of a cloud-code call.
     var isOfCloudCode: Bool { get }
     /// Whether the client accepts `{"__op":"Delete"}` in the response to a save, for fields removed by cloud code.
     var takesDeletions: Bool { get }

@@ -40,12 +40,12 @@ extension ClassSchema {
 
 /// Rules for system classes that apply regardless of class-level permissions.
 extension Caller {
-    /// Classes whose rows aren't Parse objects. They have their own routes.
+    /// Classes whose rows aren't Parse objects. They have separate routes.
     private static let ownRoutes: Set<Name> = ["_Hooks", "_GlobalConfig", "_GraphQLConfig"]
 
     /// Rejects operations on system classes that require the master key, and writes with the read-only master key.
     ///
-    /// - Throws: 119.
+    /// - Throws: 119 if the operation is rejected.
     package func check(_ operation: String, of name: String) throws(ParseError) {
         let isWrite = operation != "get" && operation != "find"
         if power == .readOnlyMaster, isWrite {

@@ -2,9 +2,10 @@ import JSON
 import ParseModel
 
 package enum ObjectACL {
-    /// Parses the ACL in a request body, or returns nil if it contains none.
+    /// Parses the ACL in a request body, or returns nil if the body contains none.
     ///
-    /// An invalid value such as a number results in an empty ACL, so that a mistake doesn't make the object public.
+    /// An invalid value, such as a non-zero number, results in an empty ACL, so a mistake doesn't make the object
+    /// public.
     package static func requested(_ value: JSONValue?) throws(ParseError) -> ACL? {
         switch value {
         case nil, .null: return nil
@@ -13,7 +14,7 @@ package enum ObjectACL {
         }
     }
 
-    /// Returns the default ACL of the class for an object without an ACL, or nil if the object is public.
+    /// Returns the class's default ACL for an object without an ACL, or nil if such objects are public.
     package static func preset(_ schema: ClassSchema, _ caller: Caller) -> ACL? {
         guard let preset = schema.permissions?.defaultACL, preset != ["*": ["read": true, "write": true]] else {
             return nil
@@ -30,8 +31,10 @@ package enum ObjectACL {
         return (try? ACL(json: object)) ?? ACL()
     }
 
-    /// Returns the ACL of a user, which always lets the user read and write, and everybody read unless users are
-    /// private.
+    /// Returns the ACL to store for a user, or nil if an update contains none.
+    ///
+    /// The user can always read and write. A new user without a requested ACL can be read by everybody, unless users
+    /// are private.
     package static func ofUser(
         _ value: JSONValue?, objectId: String, isUpdate: Bool = false, isPrivate: Bool
     ) throws(ParseError) -> ACL? {

@@ -4,7 +4,6 @@ import ParseModel
 
 /// The rule that allows or denies an operation, for the console's permission check.
 public struct PermissionReason: Sendable, Hashable {
-    /// The kind of rule.
     public enum Rule: String, Sendable {
         /// Class-level permissions.
         case classPermissions = "class"
@@ -19,8 +18,8 @@ public struct PermissionReason: Sendable, Hashable {
     }
 
     public var rule: Rule
-    /// The principal that the rule allows: `*`, `role:<name>`, `authenticated` or the user's id. Nil if the rule denies
-    /// the operation.
+    /// The principal that the rule allows (`*`, `role:<name>`, `authenticated` or the user's id), or nil if the rule
+    /// denies the operation.
     public var who: Name?
     /// The field that the rule checks or hides.
     public var field: Name?
@@ -36,8 +35,8 @@ public struct PermissionReason: Sendable, Hashable {
 }
 
 extension ClassSchema {
-    /// Returns the reasons why ``permit(_:to:)`` allows or denies an operation. If access is limited to some objects,
-    /// these are the fields that must point to the user.
+    /// Returns the reasons why ``permit(_:to:)`` allows or denies an operation. If access depends on the object, they
+    /// name the pointer fields that must reference the user.
     package func reasons(_ operation: ClassOperation, for caller: Caller) -> [PermissionReason] {
         let entry = effectivePermissions[operation]
         if let who = (["*"] + caller.principals).first(where: entry.principals.contains) {

@@ -6,10 +6,9 @@ import ServerConfiguration
 package struct ProtectedFields: Sendable {
     private let configured: [Name: [Name: [Name]]]
     private let exemptsOwner: Bool
-    /// Transforms the login data shown to users, or nil to show it as stored.
     private let loginData: (@Sendable (JSONObject) -> JSONObject)?
 
-    /// - Parameter loginData: Transforms the login data shown to users, or nil to show it as stored.
+    /// - Parameter loginData: A closure that transforms the login data shown to users, or nil to show it as stored.
     package init(_ configuration: Configuration, loginData: (@Sendable (JSONObject) -> JSONObject)? = nil) {
         self.loginData = loginData
         configured = configuration.protectedFields
@@ -34,7 +33,8 @@ package struct ProtectedFields: Sendable {
 
     /// Hides protected fields from a caller.
     ///
-    /// The hidden fields are the intersection of all sets that apply to the caller, so an empty set unhides all fields.
+    /// The hidden fields are the intersection of all sets that apply to the caller, so an empty set reveals all
+    /// protected fields. `authData` stays hidden.
     package func protect(_ schema: ClassSchema, _ caller: Caller, isOwnUser: Bool, _ access: inout ReadAccess) {
         let isUser = schema.name == "_User"
         let secrets: Set<Name> = isUser ? ["authData"] : []
@@ -86,7 +86,6 @@ package struct ProtectedFields: Sendable {
         return object
     }
 
-    /// The union of the class's and the option's protected fields, by principal.
     private func protectedSets(of schema: ClassSchema) -> [Name: Set<Name>] {
         var sets = schema.effectivePermissions.protectedFields.mapValues { Set($0) }
         for (entity, fields) in configured[schema.name] ?? [:] {
@@ -99,7 +98,7 @@ package struct ProtectedFields: Sendable {
 extension ReadAccess {
     /// Checks that a query doesn't use hidden fields, because its results would reveal their values.
     ///
-    /// - Throws: 119.
+    /// - Throws: 119 if it does.
     package func check(_ filter: Filter, _ order: [SortKey], of className: String) throws(ParseError) {
         guard !hidden.isEmpty else { return }
         var refused: (field: String, verb: String)?
@@ -115,10 +114,12 @@ extension ReadAccess {
             "This user is not allowed to \(refused.verb) \(refused.field) on class \(className)")
     }
 
-    /// Accepts MongoDB's column names, too.
+    /// Queries may use MongoDB's column names.
     private func hides(_ name: String) -> Bool { hidden.contains(SystemClass.field(queriedAs: name)) }
 
-    /// Checks a malformed condition for hidden fields, so that its error reveals nothing about them.
+    /// Checks a malformed condition for hidden fields, because the error for it would reveal something about them.
+    ///
+    /// - Throws: 119 if the condition uses a hidden field.
     package func check(malformed condition: JSONObject, of className: String) throws(ParseError) {
         guard !hidden.isEmpty else { return }
         var conditions = [condition]

@@ -6,11 +6,13 @@ import ServerConfiguration
 extension SchemaRules {
     /// Validates and parses class-level permissions.
     ///
-    /// A value without members, such as a number or an empty list, counts as an empty object, which denies everything.
+    /// A truthy value without members, such as `true` or an empty list, counts as an empty object, which denies
+    /// everything.
     ///
-    /// - Parameter stored: The current permissions of the class. Unknown keys in them, from another server, are kept.
+    /// - Parameter stored: The current permissions of the class. Unknown keys in them, written by another server, are
+    ///   accepted if unchanged.
     /// - Returns: The permissions, or nil for null, which removes all restrictions.
-    /// - Throws: 107 with the reason.
+    /// - Throws: 107 if a permission is invalid.
     package static func permissions(
         _ value: JSONValue, fields schema: ClassSchema, stored: JSONObject = [:], _ configuration: Configuration
     ) throws(ParseError) -> ClassLevelPermissions? {

@@ -42,8 +42,8 @@ public final class SessionUser: Sendable, Hashable {
         self.isAnonymous = isAnonymous
     }
 
-    /// The cached record of the user, or nil until it is first requested. Any change of the record evicts the user from
-    /// the session cache.
+    /// The cached record of the user, or nil if it hasn't been requested yet or is too large. Any change of the record
+    /// evicts the user from the session cache.
     package var record: Record? {
         get { lastRecord.withLock { $0 } }
         set { lastRecord.withLock { $0 = newValue } }

@@ -17,10 +17,10 @@ package struct FileNaming {
     ///
     /// - Parameters:
     ///   - name: The file name sent by the client.
-    ///   - contentType: The type sent by the client. The type of HTML forms is ignored, because some systems add it on their
-    /// own.
+    ///   - contentType: The type sent by the client. The type of HTML forms is ignored, because some systems add it
+    ///     without being asked.
     ///   - allowedExtensions: Regular expressions for allowed extensions, or nil to allow all.
-    /// - Throws: `ParseError` 122 or 130.
+    /// - Throws: `ParseError` 122 if the name is invalid, or 130 if the type is invalid or the extension isn't allowed.
     package init(name: String, contentType: String?, allowedExtensions: [String]?) throws {
         try Self.check(name: name)
         let given = try contentType.map(Self.mediaType)
@@ -69,7 +69,7 @@ package struct FileNaming {
     ///
     /// - Parameter isPreserved: Whether uploads keep the clients' file names (`preserveFileName`).
     package static func isOfUpload(_ name: String, isPreserved: Bool) -> Bool {
-        // Only the master key can choose folders, so random digits are sufficient proof there, too.
+        // Only the master key can choose folders, so random digits are also sufficient proof inside folders.
         if isPreserved, (try? check(name: name)) != nil { return true }
         let steps = name.utf8.split(separator: UInt8(ascii: "/"), omittingEmptySubsequences: false)
         guard let last = steps.last, steps.allSatisfy({ !$0.isEmpty && !$0.elementsEqual("..".utf8) }) else {
@@ -116,8 +116,6 @@ package struct FileNaming {
         return type
     }
 
-    /// Returns the extensions to check: the name's, without trailing dots and blanks, and that of the given type if the
-    /// name has none or an unknown one.
     private static func judgedExtensions(name: String, isKnown: Bool, given: MediaType?) -> [String] {
         var trimmed = Substring(name)
         while let last = trimmed.last, last == "." || last == " " { trimmed.removeLast() }
@@ -139,7 +137,7 @@ package struct FileNaming {
 }
 
 package struct NameParts {
-    /// The part after the last dot, possibly empty. Nil without a dot or if the only dot is the first character.
+    /// The part after the last dot, possibly empty, or nil if there is no dot except as the first character.
     package let fileExtension: Substring?
 
     /// Parses the last path component of a name.

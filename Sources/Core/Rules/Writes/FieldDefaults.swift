@@ -50,7 +50,7 @@ extension WrittenFields {
         return filled
     }
 
-    /// The server sets object columns itself, and passwords are stored as hashes.
+    /// The server sets the common fields itself, and stores passwords as hashes.
     private static func isWritten(_ field: Name, of className: String) -> Bool {
         SystemClass.commonFields[field] == nil && !(field == "password" && className == "_User")
     }

@@ -11,7 +11,7 @@ import ParseModel
 package enum FileURLRules {
     /// Rejects files at any depth whose URL has a host that isn't allowed.
     ///
-    /// - Throws: 130.
+    /// - Throws: 130 if there is such a file.
     package static func check(_ value: JSONValue, allowed: [String]) throws(ParseError) {
         guard !allowed.contains(where: { $0 == "*" }) else { return }
         switch value {

@@ -54,7 +54,8 @@ package struct InstallationResolution: Sendable {
     ///   - objectId: The id of the row to update, or nil for a new one.
     ///   - rows: All rows with the same id, installation id or device token.
     ///   - kept: The row to keep if two rows stand for the device.
-    /// - Throws: 101, 132, 135 or 136.
+    /// - Throws: 101 if the row to update doesn't exist, 132 if several rows have the token and the body has no
+    ///   installation id, 135 if a new row has no device type, or 136 if the write changes the identity of the device.
     package static func resolve(
         _ objectId: String?, _ device: DeviceIdentity, _ body: JSONObject, among rows: [InstallationRow],
         kept: Configuration.Installations.KeptRow
@@ -85,7 +86,6 @@ package struct InstallationResolution: Sendable {
         return resolution
     }
 
-    /// The case of an installation id that no row has.
     private static func new(_ byToken: [InstallationRow], _ device: DeviceIdentity, _ body: JSONObject)
         throws(ParseError)
         -> InstallationResolution
@@ -102,7 +102,6 @@ package struct InstallationResolution: Sendable {
             duplicates: holders(of: token, except: "installationId", installationId, body))
     }
 
-    /// The case of two rows for a device: one with the installation id, the other with the token.
     private static func merge(
         _ byId: InstallationRow, _ byToken: InstallationRow, kept: Configuration.Installations.KeptRow
     ) -> InstallationResolution {
@@ -119,7 +118,6 @@ package struct InstallationResolution: Sendable {
 
     private static func row(_ id: String) -> Filter { .field(FieldPath("objectId"), .equal(.string(id))) }
 
-    /// Rows with the same token, limited to the same app if the body contains one.
     private static func holders(of token: String, except key: String, _ value: String, _ body: JSONObject)
         -> InstallationDuplicates
     {
@@ -131,7 +129,6 @@ package struct InstallationResolution: Sendable {
         return InstallationDuplicates(filter: filter, shared: "deviceToken")
     }
 
-    /// - Throws: 136 if the row would belong to another device.
     private static func checkIdentity(_ row: InstallationRow, _ body: JSONObject) throws(ParseError) {
         let installationId = body["installationId"]?.stringValue
         if let installationId, let known = row.installationId, !installationId.hasSameBytes(as: known) {

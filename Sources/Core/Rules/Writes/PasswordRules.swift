@@ -5,7 +5,7 @@ package enum PasswordRules {
     /// bcrypt only compares the first 72 bytes.
     private static let comparedLength = 72
 
-    /// Bytes of a password that a pattern or a function checks.
+    /// The maximum size in bytes of a password that a pattern or a function checks.
     private static let longestChecked = 1024
 
     /// Checks a new password against the policy.
@@ -23,7 +23,7 @@ package enum PasswordRules {
                 ParseError.validationError, "Password can't be longer than \(comparedLength) bytes.")
         }
         guard let policy else { return }
-        // What a pattern costs grows with the square of what it looks at.
+        // The cost of a pattern grows with the square of the length of the text.
         if let pattern = policy.validatorPattern {
             try checkLength(password)
             guard RegularExpression(pattern)?.isFound(in: password) == true else { throw refusal(policy) }
@@ -36,14 +36,16 @@ package enum PasswordRules {
         }
     }
 
-    /// Checks that a password is short enough for a pattern or a function; throws 142.
+    /// Checks that a password is short enough for a pattern or a function.
+    ///
+    /// - Throws: 142 if it is too long.
     package static func checkLength(_ password: String) throws(ParseError) {
         guard password.utf8.count <= longestChecked else {
             throw ParseError(ParseError.validationError, "Password can't be longer than \(longestChecked) bytes.")
         }
     }
 
-    /// The error for a password that a pattern or a function refuses.
+    /// Returns the error for a password that the policy's pattern or function rejects.
     package static func refusal(_ policy: Configuration.PasswordPolicy) -> ParseError {
         ParseError(
             ParseError.validationError,

@@ -9,7 +9,8 @@ package enum WrittenFields {
 
     /// Parses the operations of a write and validates its field names.
     ///
-    /// - Throws: 105 for an invalid field name, 139 for an invalid role name, and the errors of invalid operations.
+    /// - Throws: 105 for an invalid field name, 107 for too many fields, 139 for an invalid role name, or the error of
+    ///   an invalid operation.
     package static func operations(_ body: JSONObject, _ className: String, isCreating: Bool) throws
         -> OrderedDictionary<Name, FieldOperation>
     {
@@ -64,7 +65,8 @@ package enum WrittenFields {
 
     /// Returns the fields that a write adds to the class, with their types.
     ///
-    /// - Throws: 111 if a value has an unknown type or another type than the class's field.
+    /// - Throws: 105 if the write sets both a field and a path inside it, or 111 if a value has an unknown type or not
+    ///   the type of the class's field.
     package static func newFields(_ operations: OrderedDictionary<Name, FieldOperation>, in schema: ClassSchema)
         throws(ParseError) -> OrderedDictionary<Name, Field>
     {
@@ -96,7 +98,7 @@ package enum WrittenFields {
 
     /// Checks that the caller may add the new fields of a write, if it has any.
     ///
-    /// - Throws: 119.
+    /// - Throws: 119, or 101 if adding fields requires authentication and nobody is logged in.
     package static func checkAddition(
         _ operations: OrderedDictionary<Name, FieldOperation>, to schema: ClassSchema, _ caller: Caller,
         isCreating: Bool
@@ -110,7 +112,7 @@ package enum WrittenFields {
 
     /// Returns a filter for the objects that a caller may add fields to. For a new object it must be `.everything`.
     ///
-    /// - Throws: 119.
+    /// - Throws: 119, or 101 if adding fields requires authentication and nobody is logged in.
     package static func permitAddition(
         to schema: ClassSchema, _ caller: Caller, isCreating: Bool
     ) throws(ParseError) -> Filter {
@@ -123,6 +125,8 @@ package enum WrittenFields {
     }
 
     /// Rejects an object that adds a GeoPoint field and sets more than one GeoPoint.
+    ///
+    /// - Throws: 111 in that case.
     package static func checkPoints(
         _ fields: OrderedDictionary<Name, Field>, _ operations: OrderedDictionary<Name, FieldOperation>
     ) throws(ParseError) {
@@ -139,7 +143,8 @@ package enum WrittenFields {
 
 /// Handles `createdAt` and `updatedAt` in written objects.
 package enum ObjectDates {
-    /// Checks the type of `createdAt` and `updatedAt`. Their values are ignored, because the server sets them.
+    /// Checks the type of `createdAt` and `updatedAt`. The server ignores their values unless a new object is written
+    /// with the maintenance key.
     ///
     /// Callers with the master or maintenance key may send ISO 8601 strings, as migration scripts do.
     package static func check(_ body: JSONObject, _ className: String, _ caller: Caller) throws(ParseError) {
@@ -154,6 +159,8 @@ package enum ObjectDates {
     }
 
     /// Returns the dates of a new object: the current time, or with the maintenance key the dates in the body.
+    ///
+    /// - Throws: 142 if `updatedAt` is before `createdAt`.
     package static func ofNew(_ body: JSONObject, _ context: RequestContext) throws(ParseError)
         -> (created: ParseDate, updated: ParseDate)
     {
@@ -174,7 +181,7 @@ package enum ObjectDates {
 extension KeywordRules {
     /// Rejects prohibited keywords at any depth.
     ///
-    /// - Throws: 105.
+    /// - Throws: 105 if the body contains one.
     package func check(_ body: JSONObject) throws(ParseError) {
         if !isEmpty { try check(.object(body)) }
     }

@@ -31,7 +31,7 @@ public struct Installations: Sendable, BackendPart {
         return body
     }
 
-    /// Locks a device's ids until the transaction ends, so that concurrent writes of the same device run one after the
+    /// Locks a device's ids until the transaction ends, so concurrent writes of the same device run one after the
     /// other.
     func lock(_ device: DeviceIdentity) async throws {
         let names = [device.installationId.map { "id:\($0)" }, device.deviceToken.map { "token:\($0)" }]
@@ -67,8 +67,8 @@ public struct Installations: Sendable, BackendPart {
         }
     }
 
-    /// Returns the id of the existing row that a new installation replaces, as far as known before storing, or nil if
-    /// there is none.
+    /// Returns the id of the row that a new installation will replace, judging by the rows stored now, or nil if there
+    /// is none.
     func same(_ save: Save) async throws -> String? {
         let device = DeviceIdentity(
             installationId: save.body["installationId"]?.stringValue,

@@ -47,7 +47,6 @@ public struct Lockout: Sendable, BackendPart {
         throw Self.locked(for: lock, policy)
     }
 
-    /// The error for a locked account, with the minutes left, at most the policy's.
     private static func locked(for time: Duration, _ policy: Configuration.AccountLockout) -> ParseError {
         let left = max(1, (time / .seconds(60)).rounded(.up))
         return ParseError(
@@ -56,11 +55,11 @@ public struct Lockout: Sendable, BackendPart {
                 + "\(JSONValue.number(min(policy.duration, left)).text) minute(s)")
     }
 
-    /// Locks an account for 5 minutes after 10 wrong second-factor codes.
+    /// Applies to second-factor codes without the option, because codes are short.
     private static let factorLockout = Configuration.AccountLockout(
         threshold: 10, duration: 5, unlockOnPasswordReset: true)
 
-    /// Subtracts an attempt that was not made, or had the right password but needs more for the log-in.
+    /// Takes back a counted attempt that was not a wrong guess, for example if a second factor is still missing.
     func releaseAttempt(of userId: String, isOfFactor: Bool = false) async {
         guard let policy = configuration.accountLockout ?? (isOfFactor ? Self.factorLockout : nil) else { return }
         try? await store.accounts.releaseAttempt(of: userId, threshold: policy.threshold)

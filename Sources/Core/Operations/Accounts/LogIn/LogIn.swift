@@ -54,9 +54,10 @@ public struct LogIn: Sendable, BackendPart {
         try await proof.check(parameters, context) { _ in nil }.candidate
     }
 
-    /// Creates a session for a user with the master key.
+    /// Creates a session for any user. Requires the master key.
     ///
     /// - Returns: The user with the session token, as JSON.
+    /// - Throws: 119 without the master key, 162 without a user id, 101 if the user doesn't exist.
     public func asUser(_ parameters: JSONObject, _ context: RequestContext) async throws -> [UInt8] {
         guard context.caller.power == .master else {
             throw ParseError.denied(ParseError.operationForbidden, "master key is required")

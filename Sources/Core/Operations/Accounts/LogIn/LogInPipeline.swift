@@ -23,7 +23,7 @@ struct ProvedUser: Sendable {
 struct LogInPipeline: Sendable, BackendPart {
     let backend: Backend
 
-    /// Logs a user in.
+    /// Calls the trigger, stores the `authData` and creates the session.
     ///
     /// - Throws: The provider's rejection, for example because a code was only just sent; errors of the trigger; 101 if
     ///   the password has changed in the meantime; 141 if a single-use proof has been used in the meantime.

@@ -12,7 +12,9 @@ public struct OwnRecords: Sendable, BackendPart {
 
     /// Returns the caller's own record, as for `GET /users/me`.
     ///
-    /// The record is cached with the session. Every change of a user invalidates the user's sessions.
+    /// The record is cached with the session unless it is large. Every change of a user invalidates the user's
+    /// sessions.
+    ///
     /// - Throws: 209 without a user.
     public func me(_ context: RequestContext) async throws -> [UInt8] {
         guard let user = context.caller.user else {
@@ -53,7 +55,7 @@ public struct OwnRecords: Sendable, BackendPart {
 
     private static let firstReads = Gate(capacity: .max, share: 1)
 
-    /// In bytes. Larger records are not cached, since there may be many sessions.
+    /// The maximum size of a cached record in bytes. There may be many sessions.
     private static let largestRecord = 16 * 1024
 
     /// Returns a user's record as visible to the user, as JSON written directly from the row.
@@ -80,9 +82,8 @@ public struct OwnRecords: Sendable, BackendPart {
         try await row(id, user, context)?.objects.first ?? ["objectId": .string(id)]
     }
 
-    /// The user's own row, or nil if the user may not see it.
-    ///
-    /// From preset 9 on it is read with the user's own rights: class permissions and protected fields apply.
+    /// From preset 9, the row is read with the user's own rights, so class permissions and protected fields apply.
+    /// Returns nil if they deny it or the user doesn't exist.
     private func row(_ id: String, _ user: SessionUser, _ context: RequestContext) async throws
         -> ObjectStore.Found?
     {

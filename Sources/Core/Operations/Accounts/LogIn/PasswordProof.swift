@@ -79,7 +79,6 @@ struct PasswordProof: Sendable, BackendPart {
         }
     }
 
-    /// The hash to compare with, or nil if invalid or too expensive.
     private func affordableHash(_ row: LoginCandidate) -> BcryptHash? {
         guard let hash = row.hash.flatMap({ BcryptHash($0) }) else { return nil }
         guard hash.isAffordable else {
@@ -91,7 +90,9 @@ struct PasswordProof: Sendable, BackendPart {
         return hash
     }
 
-    /// Throws 101 if the password is too old. If its date is unknown, the password starts aging today.
+    /// Checks the age of the password. A password without a date starts aging today.
+    ///
+    /// - Throws: 101 if the password is too old.
     func checkAge(_ row: LoginCandidate, _ context: RequestContext) async throws {
         guard let days = configuration.passwordPolicy?.maxPasswordAge else { return }
         guard let changedAt = row.passwordChangedAt else {

@@ -32,7 +32,7 @@ package final class RecentCounts: Sendable {
         }
     }
 
-    /// Subtracts an action.
+    /// Takes back a counted action.
     package func countOneLess(_ key: Name) {
         counts.withLock { counts in
             guard var count = counts.value(of: key), count.times > 0 else { return }

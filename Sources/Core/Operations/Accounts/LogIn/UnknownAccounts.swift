@@ -9,7 +9,7 @@ package final class UnknownAccounts: Sendable {
         var lockEnd: ContinuousClock.Instant?
     }
 
-    /// Keyed by a seeded hash, so that long names take no additional memory.
+    /// Keyed by a seeded hash, so long names take no additional memory.
     private let counts: Mutex<BoundedTable<Int, Count>>
     private let capacity: Int
 

@@ -19,7 +19,7 @@ extension MailUser {
     var recipient: MailRecipient { MailRecipient(id: id, username: username, email: email) }
 }
 
-/// Sends account mails.
+/// Sends mails about accounts: links, notices and invitations.
 public struct AccountMails: Sendable, BackendPart {
     let backend: Backend
 
@@ -55,7 +55,8 @@ public struct AccountMails: Sendable, BackendPart {
     /// The maximum number of link mails per user within ten minutes.
     private static let mostLinks = 10
 
-    /// Whether to send a user another link. More mails would fill the mailbox and invalidate earlier links.
+    /// Counts a link for a user and returns whether to send it. More mails would fill the mailbox and invalidate
+    /// earlier links.
     func allowsLink(to user: MailUser, _ context: RequestContext) -> Bool {
         context.caller.isMaster || services.linkMails.countOneMore(Name(user.id), most: Self.mostLinks)
     }
@@ -96,10 +97,10 @@ public struct AccountMails: Sendable, BackendPart {
                 languages: context.languages))
     }
 
-    /// A new token in parse-server's format.
+    /// Returns a new token in parse-server's format.
     static func mailToken() -> String { Identifiers.alphanumeric(25) }
 
-    /// The expiry date of a token with this lifetime, or nil if tokens don't expire.
+    /// Returns the expiry date of a token with this lifetime, or nil if tokens don't expire.
     static func expiry(after seconds: Double?, _ context: RequestContext) -> ParseDate? {
         seconds.map { ParseDate(milliseconds: context.now.milliseconds + Int64($0 * 1000)) }
     }
@@ -111,7 +112,7 @@ public struct AccountMails: Sendable, BackendPart {
 
     /// The response time for requests that must not reveal whether an address has an account.
     static let levelTime = Duration.milliseconds(60)
-    /// The same if a trigger may reject the link.
+    /// The response time if a trigger may reject the link.
     static let levelTimeWithTrigger = Duration.seconds(1)
 
     /// Runs `body` for an existing account, but responds at the same time as without an account.
@@ -168,7 +169,7 @@ struct AccountLinks {
     private let frame: String?
     private let namesUser: Bool
 
-    /// - Returns: Nil if the server's public URL is unknown.
+    /// Returns nil if the server's public URL is unknown.
     init?(_ configuration: Configuration) {
         guard let base = configuration.linkURL else { return nil }
         self.base = base
@@ -177,7 +178,7 @@ struct AccountLinks {
         namesUser = configuration.preset < 8
     }
 
-    /// Returns a link.
+    /// Returns the link to a page with a user's token.
     ///
     /// - Parameter page: The target: `verify_email` or `request_password_reset`.
     func link(to page: String, token: String, username: String) -> String {

@@ -6,7 +6,7 @@ package struct BcryptHash: Sendable {
     static let highestCost = 14
 
     let text: String
-    /// 2^cost rounds.
+    /// The base-2 logarithm of the number of rounds.
     let cost: Int
 
     /// Whether the cost is low enough to compare passwords.

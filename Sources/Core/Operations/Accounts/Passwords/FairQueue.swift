@@ -1,10 +1,10 @@
 import DequeModule
 
-/// A queue that serves senders round robin, so that a busy sender delays only itself.
+/// A queue that serves senders round robin, so a busy sender delays only itself.
 ///
 /// Addresses take turns, and so do the connections of an address, which may be a proxy's.
 package struct FairQueue<Work> {
-    /// The sender of an entry.
+    /// An address and, if known, one of its connections.
     package struct Sender: Hashable {
         var address: [UInt8]
         var connection: ObjectIdentifier?

@@ -69,7 +69,7 @@ package final class HashingPool<Input: Sendable, Output: Sendable>: Sendable {
         let (refused, needsThread) = state.withLock { state -> (Job?, Bool) in
             var refused: Job?
             if state.queue.count >= capacity {
-                // Drops a job of the busiest sender, so that no sender can keep others out by filling the queue.
+                // Drops a job of the busiest sender, so one sender can't keep others out by filling the queue.
                 refused = state.queue.removeLast(insteadOf: sender.address)
                 if refused == nil { return (job, false) }
             }
@@ -88,7 +88,6 @@ package final class HashingPool<Input: Sendable, Output: Sendable>: Sendable {
         while let job = next() { job.continuation.resume(returning: compute(job.input)) }
     }
 
-    /// The job that has waited longest, or nil, which ends a worker thread.
     private func next() -> Job? {
         state.withLock { state in
             let job = state.queue.popFirst()

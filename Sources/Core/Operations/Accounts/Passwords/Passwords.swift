@@ -15,7 +15,7 @@ public struct Passwords: Sendable {
     ///   - cost: The cost of new hashes. Values below 10 are for tests only.
     ///   - threads: The number of hashing threads, or nil for one fewer than the processors.
     ///   - capacity: The maximum number of queued hashes.
-    ///   - durations: Records the hashing durations, or nil to skip that.
+    ///   - durations: A histogram of the hashing durations, or nil to record none.
     public init(cost: Int = 10, threads: Int? = nil, capacity: Int = 256, durations: Histogram? = nil) {
         self.cost = cost
         pool = HashingPool(threads: threads, capacity: capacity) { request in
@@ -70,7 +70,7 @@ public struct Passwords: Sendable {
 
 /// Input of a bcrypt computation with libcrypt.
 package struct Bcrypt: Sendable {
-    /// The maximum password length in bytes. Further bytes are ignored, as in parse-server's bcrypt.
+    /// The maximum password length in bytes. Additional bytes are ignored, as in parse-server's bcrypt.
     static let passwordLimit = 72
 
     private let password: [UInt8]

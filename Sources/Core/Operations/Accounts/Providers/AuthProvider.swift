@@ -71,7 +71,7 @@ public enum AuthOptionForm: Sendable {
     /// A string or a list of strings.
     case texts
     case flag
-    /// Checked by the provider itself.
+    /// Any value, checked by the provider itself.
     case any
 
     func takes(_ value: JSONValue) -> Bool {

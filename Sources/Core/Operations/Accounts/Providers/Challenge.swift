@@ -63,9 +63,7 @@ extension Providers {
         return providers
     }
 
-    /// Returns the id of the user whom a provider identifies.
-    ///
-    /// - Throws: 101 for unknown ids and wrong proofs alike.
+    /// Throws 101 for unknown ids and wrong proofs alike, so clients can't find out which ids exist.
     private func user(of authData: JSONObject, _ context: RequestContext) async throws -> String {
         do {
             let claims = try await claims(try named(.object(authData.filter { $0.value["id"] != nil })))

@@ -37,7 +37,7 @@ struct LoginDataChange: Sendable {
 }
 
 extension Providers {
-    /// Lets the providers check claims in order, up to the first rejection.
+    /// Checks claims with their providers in order, up to the first rejection.
     ///
     /// - Parameters:
     ///   - stored: The user's `authData`, or empty for a new user.
@@ -84,9 +84,9 @@ extension Providers {
         if let refusal = change.refusal { throw refusal }
     }
 
-    /// Checks that a log-in includes a required additional factor.
+    /// Checks that a log-in includes an additional factor if the user has set one up.
     ///
-    /// - Throws: -1 if the user has set up a factor and the client sent none.
+    /// - Throws: -1 if the client sent none.
     func checkAdditional(_ claims: ProviderClaims, stored: JSONObject) throws(ParseError) {
         var missing: [Name] = []
         for (name, data) in stored {

@@ -25,11 +25,11 @@ package struct ModuleRequest: Sendable {
     package fileprivate(set) var stored: JSONObject?
     /// Whether the adapter gets the stored user as the original.
     package fileprivate(set) var hasOriginal = false
-    /// The fields that the request writes, or nil if it is about no user.
+    /// The fields that the request writes, or nil if the request isn't about a user.
     package fileprivate(set) var changes: JSONObject?
     /// Whether the user is the caller.
     package fileprivate(set) var isCaller = false
-    /// The caller, if it is another user.
+    /// The caller, or nil if nobody is logged in or the caller is the stored user.
     package fileprivate(set) var user: JSONObject?
     package fileprivate(set) var isChallenge = false
 

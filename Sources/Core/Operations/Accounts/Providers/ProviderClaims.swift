@@ -32,7 +32,7 @@ extension Providers {
         ParseError.unsupportedService, "This authentication method is unsupported.")
     static let alreadyLinked = ParseError(ParseError.accountAlreadyLinked, "this auth is already used")
 
-    /// The enabled provider of this name.
+    /// Returns the enabled provider with this name and its options.
     ///
     /// - Throws: 252 if the provider is unknown or disabled.
     func provider(_ name: Name) throws(ParseError) -> (any AuthProvider, JSONObject) {
@@ -42,7 +42,9 @@ extension Providers {
         return (provider, options)
     }
 
-    /// Throws 252 if a provider is unknown or disabled.
+    /// Checks that all providers are known and enabled.
+    ///
+    /// - Throws: 252 if one isn't.
     func checkSupported(_ providers: JSONObject) throws(ParseError) {
         for name in providers.keys { _ = try provider(name) }
     }
@@ -73,7 +75,7 @@ extension Providers {
         return providers
     }
 
-    /// Lets the providers convert the data, in the order of their names, up to the first rejection. Data that neither
+    /// Converts the data with the providers, in the order of their names, up to the first rejection. Data that neither
     /// identifies a user nor proves a factor is dropped.
     func claims(_ providers: JSONObject) async throws -> ProviderClaims {
         var claims = ProviderClaims()
@@ -106,7 +108,8 @@ extension Providers {
         return try await !owners(of: claims.identities, isForAll: caller.readsEverything).isEmpty
     }
 
-    /// Log-ins create sessions before the transaction, which would remain if the transaction fails.
+    /// The error for a log-in or sign-up in a transaction. Its session would be created before the transaction and
+    /// remain if that failed.
     static let noLogInOfTransaction = ParseError(
         ParseError.invalidJSON, "Log-ins and sign-ups can't be part of a transaction.")
 

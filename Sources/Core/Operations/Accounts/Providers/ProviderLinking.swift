@@ -59,7 +59,9 @@ extension Providers {
         return change
     }
 
-    /// Throws 142 if unlinking would remove the user's last log-in method.
+    /// Checks that unlinking providers leaves the user a log-in method.
+    ///
+    /// - Throws: 142 if no log-in method would remain.
     func checkStillEnters(
         _ change: LoginDataChange, _ stored: JSONObject, _ objectId: String, setsPassword: Bool, _ caller: Caller
     ) async throws {

@@ -14,7 +14,8 @@ public struct Providers: Sendable, BackendPart {
     ///
     /// Presets below 9 create a user even if the request names no provider or only unlinks some.
     ///
-    /// - Throws: 252 if data without an id is rejected.
+    /// - Throws: 252 if a provider is unknown or disabled, or an anonymous client sends only data without an id and no
+    ///   password.
     func needsNoPassword(_ authData: JSONValue?, _ body: JSONObject, _ caller: Caller) throws(ParseError) -> Bool {
         guard configuration.preset < 9, let given = authData?.objectValue else { return false }
         let isUsable = given.isEmpty || given.values.contains { $0.isNull || $0["id"]?.isTruthy == true }
@@ -79,9 +80,7 @@ public struct Providers: Sendable, BackendPart {
         return change
     }
 
-    /// Checks additional factors. Wrong codes count like wrong passwords, since codes are short.
-    ///
-    /// - Throws: 101 after too many wrong codes.
+    /// Wrong codes of additional factors count like wrong passwords, since codes are short. Throws 101 after too many.
     private func checkFactors(
         _ claims: ProviderClaims, of id: String, stored: JSONObject, counts: Bool, _ context: RequestContext
     ) async throws -> LoginDataChange {

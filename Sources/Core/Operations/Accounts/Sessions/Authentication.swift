@@ -47,7 +47,7 @@ extension Sessions {
             isAnonymous: user.providers == ["anonymous"] && !user.hasPassword)
     }
 
-    /// A user's roles, including inherited ones, as `role:<name>`.
+    /// Returns a user's roles, including inherited ones, as `role:<name>`.
     func roles(of userId: String) async throws -> [Name] {
         try await store.sessions.roleNames(of: userId).map { Name("role:\($0)") }
     }

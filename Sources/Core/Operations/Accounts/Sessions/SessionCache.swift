@@ -4,7 +4,7 @@ import Rules
 import Synchronization
 import Tasks
 
-/// A cache of recently used sessions, so that most requests need no query to identify their user.
+/// A cache of recently used sessions. Most requests need no query to identify their user.
 package final class SessionCache: Sendable {
     package struct Entry: Sendable {
         var user: SessionUser
@@ -65,7 +65,8 @@ package final class SessionCache: Sendable {
         }
     }
 
-    /// Read this before a lookup, and pass it to ``insert(_:generation:)`` afterwards.
+    /// The number of invalidations so far. Read it before a lookup, and pass it to ``insert(_:generation:)``
+    /// afterwards.
     package var generation: Int { state.withLock { $0.generation } }
 
     /// Stores a session, unless an invalidation happened since its lookup began.

@@ -9,7 +9,6 @@ struct SessionRules: SaveRules {
 
     /// The session whose credentials open this one, or nil if it is opened by other means, such as a password.
     var opener: SessionUser?
-    /// The previous owner, if the master key may change it.
     private var ownerBefore: String?
 
     /// - Parameter opener: The session whose credentials open the saved one, or nil if it is opened by other means.
@@ -47,7 +46,7 @@ struct SessionRules: SaveRules {
         }
         guard save.caller.isUser(try await backend.sessions.owner(objectId)) else { throw ParseError.notFound }
         for key in save.body.keys where Sessions.isServerOwned(key.text) || FieldPath(key).root == "installationId" {
-            // SDKs send the id in the body. It is ignored.
+            // SDKs send the id in the body, where it is ignored.
             if key == "objectId" { continue }
             throw ParseError(ParseError.invalidKeyName, "Invalid key name: \(key)")
         }

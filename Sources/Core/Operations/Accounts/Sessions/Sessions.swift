@@ -46,7 +46,7 @@ public struct Sessions: Sendable, BackendPart {
             let end = context.now.milliseconds + Int64(configuration.sessionLength) * 1000
             body["expiresAt"] = ParseDate(milliseconds: end).json
         }
-        // Read first, so that no session is created if the roles can't be read.
+        // Read first, so an error doesn't leave a session behind.
         let roles = try await roles(of: userId)
         if let installationId = context.caller.installationId, !context.caller.isCloudCode {
             body["installationId"] = .string(installationId)
@@ -78,7 +78,9 @@ public struct Sessions: Sendable, BackendPart {
         return try await store.find(request).objects.first?["user"]?["objectId"]?.stringValue
     }
 
-    /// Throws 209 or 101 unless the session belongs to the caller.
+    /// Checks that a session belongs to the caller.
+    ///
+    /// - Throws: 209 if nobody is logged in, 101 if the session isn't the caller's.
     func checkOwn(_ objectId: String, _ caller: Caller) async throws {
         guard let userId = caller.userId else {
             throw ParseError(ParseError.invalidSessionToken, "Invalid session token")
@@ -89,6 +91,8 @@ public struct Sessions: Sendable, BackendPart {
     }
 
     /// Returns the session of a token for `GET /sessions/me`, even if it has expired.
+    ///
+    /// - Throws: 209 if the token is missing or unknown.
     public func own(token: String?, _ context: RequestContext) async throws -> JSONObject {
         guard let token, !token.isEmpty else {
             throw ParseError(ParseError.invalidSessionToken, "Session token required.")
@@ -107,7 +111,7 @@ public struct Sessions: Sendable, BackendPart {
         )
     }
 
-    /// A session as its user sees it. From preset 9 on, class permissions and protected fields apply.
+    /// From preset 9, class permissions and protected fields apply to a user's own session.
     private func ownView(_ session: JSONObject, _ user: SessionUser) -> JSONObject {
         guard configuration.preset >= 9, let schema = catalog.schema("_Session") else { return session }
         guard let access = try? backend.permissions.readAccess(schema, .get, Caller(user: user)) else {
@@ -117,6 +121,8 @@ public struct Sessions: Sendable, BackendPart {
     }
 
     /// Exchanges a session token for a new one. SDKs use it to replace legacy, non-revocable tokens.
+    ///
+    /// - Throws: 101 if nobody is logged in.
     public func upgrade(_ context: RequestContext) async throws -> JSONObject {
         guard let user = context.caller.user else {
             throw ParseError(ParseError.objectNotFound, "invalid session")

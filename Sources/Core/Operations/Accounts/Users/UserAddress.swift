@@ -6,9 +6,9 @@ import ServerConfiguration
 
 /// Handles the mail address of a new or changed user.
 extension UserRules {
-    /// The maximum address changes per user within ten minutes.
+    /// The maximum number of address changes per user within ten minutes.
     private static let mostAddressChanges = 10
-    /// The maximum rejected changes per user within ten minutes that don't count as changes.
+    /// The maximum number of rejected changes per user within ten minutes that don't count as changes.
     private static let mostRefusals = 100
 
     /// The origin of a new user's session.
@@ -19,7 +19,7 @@ extension UserRules {
         ]
     }
 
-    /// The user as it will be stored, for app functions.
+    /// Returns the user as it will be stored, for app functions.
     func subject(_ save: Save, _ stored: JSONObject) -> JSONObject {
         let secret: Set<Name> = ["password", "authData"]
         return stored.merging(save.body.filter { !secret.contains($0.key) }) { $1 }

@@ -5,7 +5,7 @@ import ParseStorage
 import Rules
 import ServerConfiguration
 
-/// Common rules for users: unique names ignoring case, and permission to update.
+/// Rules for users: unique names, passwords, permission to update, and new sessions after a password change.
 public struct Users: Sendable, BackendPart {
     let backend: Backend
 
@@ -24,7 +24,9 @@ public struct Users: Sendable, BackendPart {
         ).token
     }
 
-    /// Throws unless the caller may update the user: their own record, or one whose ACL allows it.
+    /// Checks that the caller may update the user: their own record, or one whose ACL allows it.
+    ///
+    /// - Throws: 206 if the caller may not, or the error of the class-level permissions.
     func authorizeUserUpdate(_ objectId: String, _ caller: Caller) async throws {
         guard caller.writesEverything || caller.userId != nil else {
             throw ParseError.denied(ParseError.sessionMissing, "Cannot modify user \(objectId).")
@@ -58,7 +60,7 @@ public struct Users: Sendable, BackendPart {
         }
     }
 
-    /// Rejects names that can't be stored.
+    /// Rejects user names and addresses that can't be stored.
     func checkNames(_ body: JSONObject) throws {
         for name in claimedNames(body) { _ = try ValueText.checked(name.text) }
     }
@@ -103,8 +105,8 @@ public struct Users: Sendable, BackendPart {
         }
     }
 
-    /// Returns the user of a log-in. Looks up every spelling even after a match, because the number of round trips must
-    /// not reveal who has an account.
+    /// Returns the user of a log-in, or nil if no account matches. Looks up every spelling even after a match, because
+    /// the number of round trips must not reveal who has an account.
     ///
     /// - Parameters:
     ///   - username: The user name, or empty.
