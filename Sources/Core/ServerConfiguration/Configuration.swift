@@ -27,7 +27,7 @@ public struct Configuration: Sendable {
 
     public var appId = ""
     public var masterKey = ""
-    /// The age in seconds after which the app's function is called again for the key, or 0 for never.
+    /// The age in seconds after which the key function is called again, or 0 for never.
     public var masterKeyTtl = 0
     /// The key that a function of the app renews, or nil if the key is constant.
     package var renewedMasterKey: RenewedKey?
@@ -39,7 +39,7 @@ public struct Configuration: Sendable {
     public var javascriptKey: String?
     public var restAPIKey: String?
     public var dotNetKey: String?
-    /// The addresses and networks that may use each key.
+    /// The addresses and networks that may use the master key.
     public var masterKeyIps = Configuration.thisMachine
     public var maintenanceKeyIps = Configuration.thisMachine
     public var readOnlyMasterKeyIps = Configuration.everywhere
@@ -54,7 +54,7 @@ public struct Configuration: Sendable {
     public var databaseSchema: String?
     /// The distribution of classes over several servers, or nil on a single server.
     public var distribution: Distribution?
-    /// The address of a streaming replica, for reads with a `readPreference`.
+    /// The address of a streaming replica that serves reads with a `readPreference`.
     public var readReplicaURI: String?
     public var readReplicaURIs: [String] = []
     public var replicas: [String] { (readReplicaURI.map { [$0] } ?? []) + readReplicaURIs }
@@ -123,7 +123,7 @@ public struct Configuration: Sendable {
     public var convertUsernameToLowercase = false
     /// Whether log-ins and mails find users by name and address ignoring case.
     public var caseInsensitiveLogin = false
-    /// The time in milliseconds that sessions and roles are cached.
+    /// The time in milliseconds for which sessions and roles are cached.
     public var cacheTTL = 5000
     public var cacheMaxSize = 10_000
 
@@ -236,7 +236,7 @@ public struct Configuration: Sendable {
         public var subqueryLimit: Int?
         public var queryDepth: Int?
         public var batchRequestLimit: Int?
-        /// Limits of GraphQL, which is not supported. They are validated only.
+        /// The maximum depth of GraphQL queries. Only validated, since GraphQL is not supported.
         var graphQLDepth: Int?
         var graphQLFields: Int?
         public var allowRegex = true

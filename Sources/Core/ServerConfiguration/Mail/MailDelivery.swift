@@ -19,7 +19,7 @@ extension Configuration {
             self.templates = templates
         }
 
-        /// Prints mails on the terminal.
+        /// A delivery that prints mails on the terminal.
         public static let onTerminal = MailDelivery(sender: "roost@localhost", transport: .terminal)
     }
 

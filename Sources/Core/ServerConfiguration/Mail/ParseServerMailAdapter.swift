@@ -26,7 +26,6 @@ enum ParseServerMailAdapter {
         }
     }
 
-    /// Returns a package's name without its scope.
     private static func package(_ module: String) -> String {
         module.utf8.first == UInt8(ascii: "@") ? String(module.split(separator: "/").last ?? "") : module
     }

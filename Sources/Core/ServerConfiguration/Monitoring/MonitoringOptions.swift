@@ -26,7 +26,7 @@ extension Configuration {
         /// Whether the main port also serves `/metrics`, below the mount path.
         public var onMainPort = false
 
-        /// Disables metrics.
+        /// Creates settings with metrics disabled.
         init() {}
 
         /// Whether metrics are collected.

@@ -53,7 +53,6 @@ extension Configuration {
 
     private static let logLevels = ["error", "warn", "info", "verbose", "debug", "silly", "silent"]
 
-    /// Records options that can't be combined.
     private func checkTogether(_ mistakes: inout ConfigurationMistakes) {
         for (option, key) in [("readOnlyMasterKey", readOnlyMasterKey), ("maintenanceKey", maintenanceKey)] {
             mistakes.refuse(

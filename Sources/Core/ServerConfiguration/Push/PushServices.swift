@@ -176,7 +176,6 @@ enum PushServiceReader {
 }
 
 extension JSONValue {
-    /// The entry with its credentials masked, for error messages.
     fileprivate var redacted: String {
         guard var entry = objectValue else { return text }
         for key in ["token", "pfx", "p12", "cert", "key", "passphrase"] where entry[Name(key)] != nil {

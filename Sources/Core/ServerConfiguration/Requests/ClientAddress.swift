@@ -50,7 +50,6 @@ public struct ClientAddress: Sendable, Equatable {
         return client
     }
 
-    /// Returns `1.2.3.4:80` or `[::1]:80` without the port.
     private static func withoutPort(_ text: Substring) -> String? {
         if text.hasPrefix("["), let end = text.firstIndex(of: "]") {
             return String(text[text.index(after: text.startIndex)..<end])
