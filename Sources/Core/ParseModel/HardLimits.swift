@@ -53,9 +53,9 @@ public enum HardLimits {
     /// The maximum nesting of an aggregation's lookups.
     public static let lookups = 20
 
-    /// Throws an error if a count exceeds its limit.
+    /// Checks that a count doesn't exceed its limit.
     ///
-    /// - Parameter what: What is counted, such as "conditions".
+    /// - Parameter what: The noun for the counted items, such as "conditions".
     /// - Throws: 102, or another `code`.
     public static func check(_ count: Int, atMost limit: Int, _ what: String, code: Int = ParseError.invalidQuery)
         throws(ParseError)
