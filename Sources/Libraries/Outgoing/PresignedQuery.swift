@@ -42,7 +42,8 @@ public struct PresignedQuery: Sendable {
     ///
     /// - Parameters:
     ///   - path: The percent-encoded path.
-    ///   - others: Further parameters, sorted, whose names come after `X-Amz-`, such as `response-content-disposition=attachment`.
+    ///   - others: Additional parameters, sorted, whose names come after `X-Amz-`, such as
+    ///     `response-content-disposition=attachment`.
     public func callAsFunction(_ path: String, others: String? = nil) -> String {
         var query = parameters
         if let others { query += "&" + others }

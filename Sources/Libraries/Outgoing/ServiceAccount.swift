@@ -20,7 +20,7 @@ public struct ServiceAccount: Sendable {
     /// The reason why Google issued no token. Contains no secrets.
     public struct Failure: Error, Sendable {
         public var reason: String
-        /// Whether Google rejected the credentials, so that retrying is useless.
+        /// Whether Google rejected the credentials, which makes retrying useless.
         public var isFinal: Bool
     }
 
