@@ -167,8 +167,8 @@ public struct RoostServer: Service {
 
     /// Connects to the database, installs what is missing, creates the configured classes, and loads cloud code.
     ///
-    /// - Throws: `PostgresError` if the database is unavailable, `UnknownDefinitions` for an unknown name in
-    ///   `classDefinitions`, `DeclaredSchemas.Failure` if strictly declared classes can't be created.
+    /// - Throws: `PostgresError` if the database is unavailable, and errors of the configuration, such as
+    ///   `UnknownDefinitions` and `DeclaredSchemas.Failure`.
     public func prepare() async throws {
         if let warning = certificate?.warning { logger.warning("\(warning)") }
         do {

@@ -163,7 +163,7 @@ public struct ServerExtensions: Sendable {
     public var files: (any FileStorage)?
     /// WebSocket handler and request metrics.
     public var http = HTTPServer.Additions()
-    /// The console's way to create backups, or nil to disable them.
+    /// The function that creates backups for the console, or nil to disable them.
     package var backups: BackupMaker?
 
     /// Creates extensions that change nothing.

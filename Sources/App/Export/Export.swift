@@ -27,11 +27,11 @@ package struct Export: Sendable {
         package var form = DatabaseExport.Form.parse
         /// The names of the classes, or nil for all.
         package var classes: [String]?
-        /// Limits the export to objects updated at or after this time. Nil for all.
+        /// The earliest update time of exported objects, or nil to export all objects.
         package var since: ParseDate?
         package var withFiles = true
 
-        /// Requests everything.
+        /// Creates a request to export everything, including files.
         package init(folder: String) { self.folder = folder }
     }
 
@@ -173,7 +173,6 @@ package struct Export: Sendable {
         }
     }
 
-    /// Copies the decrypted files and their metadata.
     private func copyFiles(to folder: FreshFolder, _ result: inout Report) async throws -> String {
         try folder.makeFolder("files")
         try folder.makeFolder("files/.metadata")

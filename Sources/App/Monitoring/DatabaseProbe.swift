@@ -8,7 +8,7 @@ final class DatabaseProbe: ReadinessProbe {
     let probeName: String
     let isNeeded: Bool
     let client: PostgresClient
-    /// In seconds.
+    /// The maximum replication lag in seconds.
     private let mostLag: Double
     /// The last time at which the replica had applied everything that it received.
     private let caughtUp = Mutex<ContinuousClock.Instant?>(nil)

@@ -30,10 +30,8 @@ extension PostgresError {
             && (sqlState.isEmpty || ["57", "53"].contains { sqlState.hasPrefix($0) })
     }
 
-    /// Whether the server requires a password and the address has none.
     fileprivate var lacksPassword: Bool { sqlState.isEmpty && message.contains("no password supplied") }
 
-    /// Whether the connection can't be encrypted as the address requires.
     fileprivate var lacksTLS: Bool {
         sqlState.isEmpty
             && ["SSL was required", "root certificate file", "certificate verify failed", "does not match host name"]
@@ -53,7 +51,7 @@ extension PostgresError {
 struct DatabaseFailure: Error, CustomStringConvertible {
     let description: String
 
-    /// - Returns: The error, or nil if it isn't about the connection or the user's privileges.
+    /// Describes an error, or returns nil if it isn't about the connection or the user's privileges.
     init?(_ error: PostgresError) {
         // PostgreSQL's first line has the reason. The others are hints for users of its own tools.
         let line = error.message.split(separator: "\n").first.map(String.init) ?? error.message
