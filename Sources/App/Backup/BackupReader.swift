@@ -86,7 +86,7 @@ package final class BackupReader {
     /// Passes all other entries to a sink, and verifies all checksums.
     ///
     /// - Parameter sink: Receives the entries. They are verified only when this method returns.
-    /// - Throws: `CommandFailure` if the archive is damaged, and the sink's errors.
+    /// - Throws: `CommandFailure` if the archive is damaged, `CancellationError`, and the sink's errors.
     package func readEntries(into sink: some BackupSink) throws {
         while let header = try header() {
             try Task.checkCancellation()

@@ -47,9 +47,9 @@ package struct Export: Sendable {
     package struct Report: Sendable {
         /// The number of rows of each class and relation, in export order.
         package var rows: [(name: String, file: String, count: Int)] = []
-        /// The number of copied files and their total size.
+        /// The number of copied files and their total size in bytes.
         package var files = (count: 0, bytes: 0)
-        /// Files that can't be decrypted or read.
+        /// The names of files that can't be decrypted.
         package var unreadable: [String] = []
         /// The time of the exported snapshot.
         package var time = ParseDate(milliseconds: 0)
@@ -252,7 +252,7 @@ actor ExportFile {
 
     /// Creates a file that only its owner can read.
     ///
-    /// - Throws: `CommandFailure` if the file exists, also because the file system ignores case and has `Post` for
+    /// - Throws: `CommandFailure` if the file can't be created. On a file system that ignores case, `Post` prevents
     ///   `post`.
     init(_ path: String, in folder: String) throws {
         let descriptor = open(folder + "/" + path, O_CREAT | O_EXCL | O_WRONLY | O_CLOEXEC, 0o600)

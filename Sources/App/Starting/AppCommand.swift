@@ -47,7 +47,6 @@ extension Server {
     }
 }
 
-/// The treatment of each option of an app's own index.js.
 private struct AppReport {
     private let app: ServedApp
     private let configuration: Configuration?

@@ -2,10 +2,10 @@ import Logging
 import Postgres
 
 extension PostgresClient {
-    /// Connects, and retries while the database isn't up yet.
+    /// Connects. Retries while the database isn't up yet or has too many clients.
     ///
-    /// - Parameter limit: The time after which it stops retrying.
-    /// - Throws: `PostgresError`.
+    /// - Parameter limit: The time limit of retries.
+    /// - Throws: `PostgresError`, or `CancellationError`.
     func start(within limit: Duration, _ logger: Logger) async throws {
         let end = ContinuousClock.now + limit
         var isReported = false
@@ -38,7 +38,6 @@ extension PostgresError {
                 .contains { message.contains($0) }
     }
 
-    /// Whether libpq can't parse the address.
     fileprivate var isMalformed: Bool {
         sqlState.isEmpty
             && ["invalid ", "missing ", "unexpected ", "end of string", "extra "].contains {

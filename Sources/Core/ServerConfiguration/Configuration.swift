@@ -190,9 +190,9 @@ public struct Configuration: Sendable {
     /// Whether the server prints neither a banner nor log lines.
     public var silent = false
     public var jsonLogs = false
-    /// Requests that take at least this many milliseconds are logged as warnings.
+    /// The duration in milliseconds from which requests are logged as warnings.
     public var slowRequest = 1000
-    /// Database operations that take at least this many milliseconds are logged. 0 disables that.
+    /// The duration in milliseconds from which database operations are logged, or 0 to log none.
     public var slowQueryThreshold = 1000
     public var indexAdvice = IndexAdvice.report
     /// The maximum number of indexes per class that ``indexAdvice`` creates.

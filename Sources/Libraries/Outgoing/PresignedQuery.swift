@@ -13,7 +13,6 @@ public struct PresignedQuery: Sendable {
     private let parameters: String
     private let host: String
     private let key: SymmetricKey
-    /// The beginning of the string to sign, before the request's hash.
     private let signedStart: [UInt8]
 
     /// Prepares URLs for reading.

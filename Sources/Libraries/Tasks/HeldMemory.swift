@@ -2,7 +2,7 @@ import Synchronization
 
 /// The memory that a request holds for values of large rows and parts of its response.
 ///
-/// A request only waits for memory while it holds none. Further memory is counted without waiting, so that requests
+/// A request only waits for memory while it holds none. Additional memory is counted without waiting, so that requests
 /// don't wait for each other. Data whose size is only known after reading is discarded if there is no room, and read
 /// again later (``reading(expecting:size:_:)``).
 public final class HeldMemory: Sendable {
@@ -99,7 +99,8 @@ public final class HeldMemory: Sendable {
         return second
     }
 
-    /// Like ``reading(expecting:size:_:)``, for the current task's request.
+    /// Reads data like ``reading(expecting:size:_:)``, for the current task's request. Requests whose memory isn't
+    /// counted never wait.
     ///
     /// - Throws: The errors of `read`, or `CancellationError` if the task is cancelled or the caller disconnects while
     ///   waiting.

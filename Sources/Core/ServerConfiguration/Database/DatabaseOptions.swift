@@ -31,7 +31,6 @@ extension OptionTable {
         ) { value, name, configuration throws(ConfigurationError) in try configuration.takeSchema(value, name) }
     }
 
-    /// Keys of parse-server's environment variables that Roost doesn't read.
     private static let ignoredDatabaseOptions: [OptionDefinition] =
         ["maxPoolSize", "maxStalenessSeconds", "maxTimeMS"].map { .ignored($0, "", .number, "not read") }
         + [

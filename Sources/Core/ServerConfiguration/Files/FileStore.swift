@@ -63,7 +63,6 @@ extension Configuration {
 }
 
 enum FileStoreReader {
-    /// The supported modules, with the names that parse-server and its users give them.
     private enum Module: CaseIterable {
         case disk, s3, google, postgres
 

@@ -54,7 +54,7 @@ public struct OptionDefinition: Sendable {
     let takesOthers: Bool
     let variables: Variables?
     let read: Read
-    /// Applies the default of an older preset if it differs from that of the newest.
+    /// Applies the default of an older preset if it differs from the newest preset's.
     let setDefault: @Sendable (_ preset: Int, inout Configuration) -> Void
     /// Describes the option's value in a configuration, or returns nil if it isn't shown.
     let word: @Sendable (Configuration) -> String?
