@@ -45,7 +45,7 @@ extension OptionTable {
         .flag(
             "allowCustomObjectId", "PARSE_SERVER_ALLOW_CUSTOM_OBJECT_ID", \.allowCustomObjectId,
             "Allows clients to choose ids"),
-        // Columns for object ids in join tables have 120 characters, parse-server's as well.
+        // Columns for object ids in join tables have 120 characters, as in parse-server.
         .whole(
             "objectIdSize", "PARSE_SERVER_OBJECT_ID_SIZE", \.objectIdSize, in: 1...120,
             "The length of generated ids, 120 at most"),
