@@ -25,8 +25,8 @@ public enum HardLimits {
     public static let operations = 5_000
     /// Dotted keys of a write.
     public static let dottedKeys = 1_000
-    /// Nulls that the dotted keys of a write insert to reach the elements that they name, in all new lists together and
-    /// in each existing list.
+    /// Nulls that the dotted keys of a write insert to reach their array indexes, in all new lists together and in each
+    /// existing list.
     public static let filledElements = 10_000
     /// The sum of the array indexes in the dotted keys of a write. Each may require that many list elements.
     public static let elementNumbers = 1_000_000

@@ -20,7 +20,7 @@ public struct ParseDate: Hashable, Sendable, Comparable {
         return writer.text
     }
 
-    /// The object format, which is used for every date except `createdAt` and `updatedAt`.
+    /// The date as an object, the format of every date except `createdAt` and `updatedAt`.
     public var json: JSONValue { .object(["__type": "Date", "iso": .string(iso)]) }
 
     /// Appends the text without quotes and without allocating: 24 bytes for the years 0 to 9999.

@@ -27,7 +27,7 @@ public struct Pointer: Hashable, Sendable {
         }
     }
 
-    /// The format used in requests and responses.
+    /// The pointer in the format of requests and responses.
     public var json: JSONValue {
         .object(["__type": "Pointer", "className": .string(className), "objectId": .string(objectId)])
     }

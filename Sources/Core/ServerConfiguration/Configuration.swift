@@ -4,7 +4,7 @@ import JSON
 public struct Configuration: Sendable {
     /// The major version of parse-server whose defaults and response formats apply, 4 to 9.
     public var preset = 9
-    /// The folder of the private PostgreSQL and of files, or nil for the default.
+    /// The folder of the private PostgreSQL and, by default, of files, or nil for the default folder.
     public var dataDir: String?
     /// The folder of uploaded files, or nil for `files` in the data folder.
     public var filesDirectory: String?
@@ -83,7 +83,7 @@ public struct Configuration: Sendable {
     public var allowClientClassCreation = false
     public var allowCustomObjectId = false
     public var objectIdSize = 10
-    /// Hidden fields by class and by entity, such as `*` for everybody.
+    /// Hidden fields, by class and by the principal that they are hidden from, such as `*` for everybody.
     public var protectedFields: [Name: [Name: [Name]]] = ["_User": ["*": ["email"]]]
     public var protectedFieldsOwnerExempt = true
     public var enforcePrivateUsers = true
@@ -121,7 +121,7 @@ public struct Configuration: Sendable {
     public var passwordHashingQueue = 256
     public var convertEmailToLowercase = false
     public var convertUsernameToLowercase = false
-    /// Whether log-ins and mails find users by name and address ignoring case.
+    /// Whether log-ins and account mails ignore case when they look up user names and addresses.
     public var caseInsensitiveLogin = false
     /// The time in milliseconds for which sessions and roles are cached.
     public var cacheTTL = 5000

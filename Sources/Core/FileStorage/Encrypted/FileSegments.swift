@@ -89,7 +89,7 @@ struct FileSegments: Sendable {
     }
 }
 
-/// Encrypts a content in segments. Emits a segment only once it is known whether it is the last.
+/// Encrypts content in segments. Emits a segment only once it is known whether it is the last.
 struct SealedContents<Contents: AsyncSequence>: AsyncSequence where Contents.Element == ByteBuffer {
     let contents: Contents
     let segments: FileSegments

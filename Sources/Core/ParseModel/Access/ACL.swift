@@ -28,7 +28,7 @@ public struct ACL: Hashable, Sendable {
         }
     }
 
-    /// Parse's format, readers first, with only the flags that are true.
+    /// The ACL in Parse's format, readers first, with only the flags that are true.
     public var json: JSONObject {
         var object: JSONObject = [:]
         for reader in readers { object[reader] = ["read": true] }

@@ -95,7 +95,7 @@ public struct GeoPoint: Hashable, Sendable {
     /// Whether both coordinates are in range.
     public var isOnEarth: Bool { abs(latitude) <= 90 && abs(longitude) <= 180 }
 
-    /// The format used in requests and responses.
+    /// The point in the format of requests and responses.
     public var json: JSONValue {
         .object(["__type": "GeoPoint", "latitude": .number(latitude), "longitude": .number(longitude)])
     }

@@ -100,8 +100,8 @@ extension Configuration {
         }
     }
 
-    /// Warnings about values that have no effect with the other options or the preset, and about unsafe settings:
-    /// metrics without a key, and trust in every proxy.
+    /// Warnings about values that have no effect with the other options or the preset, and about unsafe settings, such
+    /// as metrics without a key.
     func warnings(_ values: [String: JSONValue]) -> [String] {
         var warnings = DatabaseOptions.warnings(values["databaseOptions"]?.objectValue ?? [:])
         if preset >= 9 {

@@ -18,7 +18,7 @@ public struct ApplePush: Sendable {
     public var isProduction: Bool
     public var host: String
     public var port: Int
-    /// The path of a PEM file with an additional certificate authority, or nil.
+    /// The path of a PEM file with an additional certificate authority, or nil for none.
     public var authority: String?
     /// Whether the service's certificate is verified.
     public var checksCertificate: Bool
