@@ -17,7 +17,7 @@ package struct Deployment: Sendable {
     package let configuration: Configuration
     /// Warnings about options without effect.
     package let warnings: [String]
-    /// The folder of the private PostgreSQL and of uploaded files.
+    /// The folder of the private PostgreSQL and, by default, of uploaded files.
     package let dataFolder: String
     /// The path of the configuration file, or nil without a file.
     package let configurationFile: String?
@@ -27,9 +27,11 @@ package struct Deployment: Sendable {
     /// Reads the configuration.
     ///
     /// - Parameters:
-    ///   - arguments: The arguments of `roost serve`: the configuration file, unless the first argument is a flag, then options as flags. Without a file, roost.json in the current folder is read.
+    ///   - arguments: The arguments of `roost serve`: the configuration file, unless the first argument is a flag, then
+    ///     options as flags. Without a file, roost.json in the current folder is read.
     ///   - environment: The environment variables.
-    ///   - needsKeys: Whether `appId` and `masterKey` are required. Commands that only use the database don't need them.
+    ///   - needsKeys: Whether `appId` and `masterKey` are required. Commands that only use the database don't need
+    ///     them.
     ///   - app: The app's own index.js, used instead of a configuration file.
     /// - Throws: `ConfigurationError`.
     package init(
@@ -87,7 +89,7 @@ package struct Deployment: Sendable {
         }
     }
 
-    /// Returns the function that sends mails of cloud code, or nil without a mail transport.
+    /// Returns the function that sends mails of cloud code, or nil if the server itself sends no mails.
     static func codeMail(_ configuration: Configuration, _ caller: HTTPCaller?) throws -> NodeHost.SendMail? {
         // Node.js calls an adapter of the app's own itself.
         guard let delivery = configuration.accountMail.delivery, configuration.nodeMail == nil else { return nil }

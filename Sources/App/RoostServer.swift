@@ -38,8 +38,8 @@ public struct RoostServer: Service {
     ///   - filesDirectory: The folder of uploaded files.
     ///   - passwordCost: The bcrypt cost of new password hashes. Values below 10 are for tests only.
     ///   - extensions: Additions to the server, and replacements for its parts.
-    /// - Throws: `AddressList.InvalidEntry` for an invalid address in the configuration, `ConfigurationError` for an
-    ///   unknown login provider, `ServerCertificate.Unusable` for invalid files in `https`.
+    /// - Throws: Errors of the configuration, such as `ConfigurationError` for an unknown login provider and
+    ///   `ServerCertificate.Unusable` for invalid files in `https`.
     public init(
         configuration: Configuration, connectionString: String, filesDirectory: String, passwordCost: Int = 10,
         extensions: ServerExtensions = ServerExtensions(), logger: Logger
@@ -148,7 +148,7 @@ public struct RoostServer: Service {
         return limits
     }
 
-    /// The port that the server listens on. Waits until it does.
+    /// The port that the server listens on. Reading it waits until the server listens.
     public var boundPort: Int {
         get async throws { try await http.boundPort }
     }
@@ -167,8 +167,8 @@ public struct RoostServer: Service {
 
     /// Connects to the database, installs what is missing, creates the configured classes, and loads cloud code.
     ///
-    /// - Throws: `PostgresError` if the database is unavailable, `UnknownDefinitions` for an unknown name in
-    ///   `classDefinitions`, `DeclaredSchemas.Failure` if strictly declared classes can't be created.
+    /// - Throws: `PostgresError` if the database is unavailable, and errors of the configuration, such as
+    ///   `UnknownDefinitions` and `DeclaredSchemas.Failure`.
     public func prepare() async throws {
         if let warning = certificate?.warning { logger.warning("\(warning)") }
         do {
@@ -184,7 +184,7 @@ public struct RoostServer: Service {
         }
     }
 
-    /// Serves requests until the service is shut down. Requests in progress are completed.
+    /// Serves requests until the service is shut down. Requests in progress can complete within a time limit.
     public func run() async throws {
         let running: [Running] = features.map { feature in (feature, Task { await feature.run() }) }
         try await withGracefulShutdownHandler {

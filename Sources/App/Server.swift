@@ -161,9 +161,9 @@ public struct ServerExtensions: Sendable {
     public var cloudHosts: [any CloudHost] = []
     /// The file store, or nil to use the configured one.
     public var files: (any FileStorage)?
-    /// WebSocket handler and request metrics.
+    /// Additions to the HTTP server, such as a WebSocket handler.
     public var http = HTTPServer.Additions()
-    /// The console's way to create backups, or nil to disable them.
+    /// The function that creates backups for the console, or nil to disable them.
     package var backups: BackupMaker?
 
     /// Creates extensions that change nothing.

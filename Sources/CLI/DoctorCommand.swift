@@ -145,7 +145,6 @@ enum DoctorText {
             "\(count(.error)) errors, \(count(.warning)) warnings, \(count(.note)) notes; --fix can fix \(fixable)"
     }
 
-    /// Returns the report as JSON.
     static func json(of report: Doctor.Report, _ stores: [StoreWork.StoreSize] = []) -> JSONObject {
         [
             "event": "report", "version": .number(Double(report.version)), "bytes": .number(Double(report.size)),

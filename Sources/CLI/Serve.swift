@@ -77,7 +77,6 @@ enum OptionHelp {
         return lines.joined(separator: "\n") + "\n"
     }
 
-    /// Wraps a text at spaces and indents all lines but the first.
     private static func wrapped(_ text: String, indent: Int, width: Int) -> [String] {
         var lines: [String] = []
         var line = String(text.prefix { $0 == " " })

@@ -195,10 +195,11 @@ package struct Backup: Sendable {
 }
 
 extension Backup {
-    /// Returns the console's way to create backups, or nil if the option `console.backupFolder` is not set or the
-    /// database is external.
+    /// Returns the console's backup maker, or nil if the option `console.backupFolder` is not set or the database is
+    /// external.
     ///
-    /// - Throws: `ConfigurationError` if the folder is or lies inside that of uploaded files, which clients can download.
+    /// - Throws: `ConfigurationError` if the backup folder is the folder of uploaded files, which clients can download,
+    ///   or lies inside it.
     static func maker(_ deployment: Deployment, logger: Logger) throws -> BackupMaker? {
         guard let folder = deployment.configuration.console.backupFolder, deployment.configuration.databaseURI == nil
         else { return nil }

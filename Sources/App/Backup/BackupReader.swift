@@ -56,7 +56,6 @@ package final class BackupReader {
         guard try read(TarHeader.padding(size)).allSatisfy({ $0 == 0 }) else { throw damaged }
     }
 
-    /// Returns the next header, or nil at the end of the archive.
     private func header() throws -> TarHeader? {
         let block = try read(TarHeader.blockSize)
         if block.allSatisfy({ $0 == 0 }) { return nil }
@@ -87,7 +86,7 @@ package final class BackupReader {
     /// Passes all other entries to a sink, and verifies all checksums.
     ///
     /// - Parameter sink: Receives the entries. They are verified only when this method returns.
-    /// - Throws: `CommandFailure` if the archive is damaged, and the sink's errors.
+    /// - Throws: `CommandFailure` if the archive is damaged, `CancellationError`, and the sink's errors.
     package func readEntries(into sink: some BackupSink) throws {
         while let header = try header() {
             try Task.checkCancellation()
@@ -148,7 +147,7 @@ package struct BackupCheck: BackupSink {
 
 /// The description of a backup, stored as its first entry.
 package struct BackupManifest: Sendable, Equatable {
-    /// The path of the entry.
+    /// The manifest's path in the archive.
     package static let path = "roost-backup.json"
     /// The version of the archive format.
     static let version = 1

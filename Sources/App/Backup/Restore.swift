@@ -25,10 +25,10 @@ package struct Restore: Sendable {
         self.file = file
     }
 
-    /// Restores the backup. The data folder appears only after all of it is written and verified; on failure, nothing
-    /// is left behind.
+    /// Restores the backup. The data folder appears only when it is complete and verified. On failure, leaves nothing
+    /// behind.
     ///
-    /// - Returns: The time of the backup.
+    /// - Returns: The time of the backup in ISO 8601.
     /// - Throws: `CommandFailure`, `LocalPostgres.Failure`, and file errors.
     package func run() async throws -> String {
         guard deployment.configuration.databaseURI == nil else {

@@ -6,7 +6,7 @@ import REST
 import ServerConfiguration
 import Telemetry
 
-/// The administration page, and the history of figures for its charts.
+/// The administration page, and the metrics history for its charts.
 struct ConsoleFeature: Feature {
     let site: ConsoleSite
     private let figures: FigureHistory

@@ -27,11 +27,11 @@ package struct Export: Sendable {
         package var form = DatabaseExport.Form.parse
         /// The names of the classes, or nil for all.
         package var classes: [String]?
-        /// Limits the export to objects updated at or after this time. Nil for all.
+        /// The earliest update time of exported objects, or nil to export all objects.
         package var since: ParseDate?
         package var withFiles = true
 
-        /// Requests everything.
+        /// Creates a request to export everything, including files.
         package init(folder: String) { self.folder = folder }
     }
 
@@ -47,9 +47,9 @@ package struct Export: Sendable {
     package struct Report: Sendable {
         /// The number of rows of each class and relation, in export order.
         package var rows: [(name: String, file: String, count: Int)] = []
-        /// The number of copied files and their total size.
+        /// The number of copied files and their total size in bytes.
         package var files = (count: 0, bytes: 0)
-        /// Files that can't be decrypted or read.
+        /// The names of files that can't be decrypted.
         package var unreadable: [String] = []
         /// The time of the exported snapshot.
         package var time = ParseDate(milliseconds: 0)
@@ -173,7 +173,6 @@ package struct Export: Sendable {
         }
     }
 
-    /// Copies the decrypted files and their metadata.
     private func copyFiles(to folder: FreshFolder, _ result: inout Report) async throws -> String {
         try folder.makeFolder("files")
         try folder.makeFolder("files/.metadata")
@@ -253,7 +252,7 @@ actor ExportFile {
 
     /// Creates a file that only its owner can read.
     ///
-    /// - Throws: `CommandFailure` if the file exists, also because the file system ignores case and has `Post` for
+    /// - Throws: `CommandFailure` if the file can't be created. On a file system that ignores case, `Post` prevents
     ///   `post`.
     init(_ path: String, in folder: String) throws {
         let descriptor = open(folder + "/" + path, O_CREAT | O_EXCL | O_WRONLY | O_CLOEXEC, 0o600)

@@ -59,7 +59,6 @@ package final class FreshFolder: Sendable {
         guard entries?.isEmpty ?? false else { throw CommandFailure("\(target) is not empty. Choose another folder") }
     }
 
-    /// Creates the hidden folder, empties and locks it.
     private static func take(_ path: String) throws -> Int32 {
         for _ in 1...2 {
             if mkdir(path, 0o700) != 0, errno != EEXIST {

@@ -12,7 +12,6 @@ import Webhooks
 /// The cloud-code engine and its hosts.
 struct CloudFeature: Feature {
     let engine: CloudEngine
-    /// The host of `cloud/main.js`, or nil without cloud code in JavaScript.
     private let nodeHost: NodeHost?
     private let configuration: Configuration
     private let logger: Logger
@@ -38,7 +37,7 @@ struct CloudFeature: Feature {
         if additions.jobs == nil { additions.jobs = engine }
     }
 
-    /// Sends mails with the app's own adapter. Nil without Node.js.
+    /// The function that sends mails with the app's own adapter, or nil without Node.js.
     var mailAdapter: MailAdapterCall? {
         guard let nodeHost else { return nil }
         return { try await nodeHost.sendByAdapter($0) }
@@ -58,8 +57,8 @@ struct CloudFeature: Feature {
 
     func prepare() async throws { try await engine.start() }
 
-    /// Tells cloud code the server's own address, which it needs for file uploads. With TLS the host is one that the
-    /// certificate covers.
+    /// Passes the server's own address to cloud code, which needs it for file uploads. With TLS, it is the public URL,
+    /// whose host the certificate covers.
     func listening(on port: Int) { nodeHost?.serve(at: Deployment.ownAddress(configuration, port: port)) }
 
     func stop() async { await engine.shutdown() }

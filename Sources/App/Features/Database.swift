@@ -107,7 +107,7 @@ struct Database {
     }
 }
 
-/// The database connections, and the creation and maintenance of tables.
+/// Connects to the database, creates tables and maintains them.
 struct DatabaseFeature: Feature {
     let configuration: Configuration
     let database: Database

@@ -8,7 +8,7 @@ final class DatabaseProbe: ReadinessProbe {
     let probeName: String
     let isNeeded: Bool
     let client: PostgresClient
-    /// In seconds.
+    /// The maximum replication lag in seconds.
     private let mostLag: Double
     /// The last time at which the replica had applied everything that it received.
     private let caughtUp = Mutex<ContinuousClock.Instant?>(nil)
@@ -17,7 +17,8 @@ final class DatabaseProbe: ReadinessProbe {
     ///
     /// - Parameters:
     ///   - name: The name of the check in readiness responses.
-    ///   - isNeeded: Whether the server can't serve any request without this database. If false, the database is a replica.
+    ///   - isNeeded: Whether the server can't serve any request without this database. If false, the database is a
+    ///     replica.
     ///   - mostLag: The maximum replication lag in milliseconds, or nil for 30 seconds.
     init(
         _ name: String, isNeeded: Bool, mostLag: Int? = nil, _ settings: PostgresConfiguration, logger: Logger

@@ -5,7 +5,7 @@ import Telemetry
 /// nothing.
 struct DatabaseWritesProbe: ReadinessProbe {
     let probeName = "databaseWrites"
-    /// Reads may still work.
+    /// False, because reads may still work.
     let isNeeded = false
     let trouble: DatabaseTrouble
 

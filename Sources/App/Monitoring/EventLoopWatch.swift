@@ -38,7 +38,7 @@ final class EventLoopWatch: Sendable {
         self.tasks = Mutex(tasks)
     }
 
-    /// Whether all event loops run.
+    /// Whether every event loop ran within the last ten seconds.
     var isLive: Bool {
         let now = Int(NIODeadline.now().uptimeNanoseconds)
         return loops.allSatisfy { now - $0.lastBeat.value < Int(Self.longest.nanoseconds) }

@@ -15,7 +15,7 @@ final class FileStoreProbe: ReadinessProbe {
 
     init(storage: any FileStorage) { self.storage = storage }
 
-    /// Returns the probes of a file store. Local stores and the database need none.
+    /// Returns the probes of a file store: one for remote stores, and none for local stores and the database.
     static func all(of storage: any FileStorage, _ configuration: Configuration) -> [any ReadinessProbe] {
         if let own = storage as? any ReadinessProbe { return [own] }
         let isRemote = ([configuration.fileStore] + configuration.fileStoreFallbacks).contains { store in

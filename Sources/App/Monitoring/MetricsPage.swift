@@ -17,7 +17,7 @@ struct MetricsPage: Sendable {
     let preset: Int
     /// The TLS certificate, or nil for plain HTTP.
     let certificate: ServerCertificate?
-    /// The number of exported and dropped spans, or nil without tracing.
+    /// The number of spans by outcome, or nil without tracing.
     let spans: Counters<SpanExporter.Outcome>?
 
     /// Returns the current metrics without querying the database.

@@ -27,7 +27,6 @@ final class Monitoring: Sendable {
         readiness.expect(probes.filter(\.isNeeded).map(\.probeName))
     }
 
-    /// Returns the monitoring routes.
     func routes() -> MonitoringRoutes {
         MonitoringRoutes(
             readiness: readiness, page: { [weak self] in self?.text($0) ?? Exposition($0) },

@@ -18,7 +18,7 @@ struct SupervisorNotices: Service {
     private let server: RoostServer
     private let logger: Logger
 
-    /// Returns nil if no service manager listens.
+    /// Creates the service, or returns nil if no service manager listens.
     init?(_ environment: [String: String], of server: RoostServer, logger: Logger) {
         guard let path = environment["NOTIFY_SOCKET"], !path.isEmpty else { return nil }
         self.path = path

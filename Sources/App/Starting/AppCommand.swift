@@ -47,7 +47,6 @@ extension Server {
     }
 }
 
-/// The treatment of each option of an app's own index.js.
 private struct AppReport {
     private let app: ServedApp
     private let configuration: Configuration?
@@ -77,13 +76,11 @@ private struct AppReport {
         return (options + app.notes + others).map(\.line)
     }
 
-    /// Returns the warning about an option without its name.
     private func hint(_ name: String) -> String? {
         let start = "option \(name) "
         return warnings.first { $0.hasPrefix(start) }.map { String($0.dropFirst(start.count)) }
     }
 
-    /// Returns the value without masked secrets.
     private static func withoutMasked(_ value: JSONValue) -> JSONValue? {
         switch value {
         // `nil` alone would be JSON's null here.
@@ -94,7 +91,7 @@ private struct AppReport {
         }
     }
 
-    /// Writes the options except secrets, which belong into environment variables.
+    /// Writes the options except secrets, which belong in environment variables.
     ///
     /// - Throws: `ConfigurationError` if the file exists, and errors of writing it.
     func write(to path: String) throws {

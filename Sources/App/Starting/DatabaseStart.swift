@@ -2,10 +2,10 @@ import Logging
 import Postgres
 
 extension PostgresClient {
-    /// Connects, and retries while the database isn't up yet.
+    /// Connects. Retries while the database isn't up yet or has too many clients.
     ///
-    /// - Parameter limit: The time after which it stops retrying.
-    /// - Throws: `PostgresError`.
+    /// - Parameter limit: The time limit of retries.
+    /// - Throws: `PostgresError`, or `CancellationError`.
     func start(within limit: Duration, _ logger: Logger) async throws {
         let end = ContinuousClock.now + limit
         var isReported = false
@@ -30,17 +30,14 @@ extension PostgresError {
             && (sqlState.isEmpty || ["57", "53"].contains { sqlState.hasPrefix($0) })
     }
 
-    /// Whether the server requires a password and the address has none.
     fileprivate var lacksPassword: Bool { sqlState.isEmpty && message.contains("no password supplied") }
 
-    /// Whether the connection can't be encrypted as the address requires.
     fileprivate var lacksTLS: Bool {
         sqlState.isEmpty
             && ["SSL was required", "root certificate file", "certificate verify failed", "does not match host name"]
                 .contains { message.contains($0) }
     }
 
-    /// Whether libpq can't parse the address.
     fileprivate var isMalformed: Bool {
         sqlState.isEmpty
             && ["invalid ", "missing ", "unexpected ", "end of string", "extra "].contains {
@@ -53,7 +50,7 @@ extension PostgresError {
 struct DatabaseFailure: Error, CustomStringConvertible {
     let description: String
 
-    /// - Returns: The error, or nil if it isn't about the connection or the user's privileges.
+    /// Describes an error, or returns nil if it isn't about the connection or the user's privileges.
     init?(_ error: PostgresError) {
         // PostgreSQL's first line has the reason. The others are hints for users of its own tools.
         let line = error.message.split(separator: "\n").first.map(String.init) ?? error.message

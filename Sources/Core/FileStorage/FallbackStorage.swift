@@ -1,7 +1,6 @@
 public import NIOCore
 
-/// A storage that reads files missing from the first storage from older ones, so that files can be moved while a server
-/// runs.
+/// A storage that reads files missing from the first storage from older ones. Files can be moved while a server runs.
 public struct FallbackStorage: FileStorage {
     private let first: any FileStorage
     private let others: [any FileStorage]
@@ -54,7 +53,7 @@ public struct FallbackStorage: FileStorage {
         return nil
     }
 
-    /// Returns a file's details from the first storage that has the file.
+    /// Returns a file's details from the first storage that has the file, or empty details if none has it.
     public func details(name: String) async throws -> FileDetails {
         for storage in all {
             if try await storage.exists(name: name) { return try await storage.details(name: name) }
@@ -62,8 +61,8 @@ public struct FallbackStorage: FileStorage {
         return FileDetails()
     }
 
-    /// Deletes a file from all storages. The first storage comes last, so that readers never see an older version, and
-    /// a concurrent move doesn't restore the file.
+    /// Deletes a file from all storages, from the first storage last. Otherwise readers could see an older version, and
+    /// a concurrent move could restore the file.
     public func delete(name: String) async throws {
         var isFound = false
         for storage in all.reversed() {

@@ -10,8 +10,8 @@ public protocol FileStorage: Sendable {
     /// Maximum memory in bytes that a file occupies while it is stored, or 0 if its bytes are forwarded immediately.
     var memoryOfWrites: Int { get }
 
-    /// Returns the URL for downloading a file directly from the storage, or nil if clients must use the server. The
-    /// property is nil if no file has such a URL. Called while rows are encoded, so it must not block.
+    /// The function that returns the URL for downloading a file directly, or nil if no file has one. It returns nil if
+    /// clients must use the server. Called while rows are encoded, so it must not block.
     var location: (@Sendable (_ name: String) -> String?)? { get }
 
     /// Prepares the storage before the first request. An unreachable remote storage is only logged and doesn't prevent
@@ -94,7 +94,7 @@ extension FileStorage {
     }
 }
 
-/// The errors of file storages.
+/// The reason why a file storage can't perform an operation.
 public enum FileStorageError: Error, Sendable, Equatable {
     case notFound
     /// The storage doesn't allow the name: it is empty, begins with a dot, or is too long.
@@ -126,7 +126,7 @@ extension FileStorageError: CustomStringConvertible {
 public struct FileWish: Sendable {
     /// The value of the client's `Range` header, or nil for the whole file.
     public var range: String?
-    /// The value of the client's `If-None-Match` header, or nil.
+    /// The value of the client's `If-None-Match` header, or nil if the client sent none.
     public var knownVersions: String?
     /// Whether only the file's properties are needed.
     public var isHeadOnly: Bool

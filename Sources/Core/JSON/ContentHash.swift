@@ -1,6 +1,6 @@
 /// A hash of response bytes that lets clients detect changes.
 public enum ContentHash {
-    /// Returns the hash of some bytes, which is the same in every process and on every machine. Not collision-resistant
+    /// Returns a hash of the bytes that is the same in every process and on every machine. Not collision-resistant
     /// against attackers.
     ///
     /// Every byte of every JSON response is hashed, so the hash processes four independent 8-byte words at a time.
@@ -46,7 +46,6 @@ public enum ContentHash {
 
     private static var seed: UInt64 { 0x9E37_79B9_7F4A_7C15 }
 
-    /// One multiply-and-fold step, which uses both halves of the product.
     private static func mix(_ hash: UInt64, _ word: UInt64) -> UInt64 {
         let product = (hash ^ word).multipliedFullWidth(by: 0xD6E8_FEB8_6659_FD93)
         return product.high ^ product.low ^ word

@@ -20,10 +20,10 @@ public struct Name: Sendable {
     @inlinable
     public var utf8: String.UTF8View { text.utf8 }
 
-    /// Compares byte by byte.
+    /// Whether the name begins with a prefix, compared byte by byte.
     public func hasPrefix(_ prefix: Name) -> Bool { utf8.starts(with: prefix.utf8) }
 
-    /// Compares byte by byte.
+    /// Whether the name ends with a suffix, compared byte by byte.
     public func hasSuffix(_ suffix: Name) -> Bool {
         utf8.count >= suffix.utf8.count && utf8.suffix(suffix.utf8.count).elementsEqual(suffix.utf8)
     }
@@ -61,10 +61,10 @@ extension Name: CustomStringConvertible {
 }
 
 extension String {
-    /// Compares strings byte by byte. See ``Name``.
+    /// Whether the strings are equal byte by byte. See ``Name``.
     public func hasSameBytes(as other: String) -> Bool { ByteEquality.areSame(self, other) }
 
-    /// Compares strings byte by byte. False if the other is nil.
+    /// Whether the strings are equal byte by byte. False if the other is nil.
     public func hasSameBytes(as other: String?) -> Bool { other.map { ByteEquality.areSame(self, $0) } ?? false }
 
     /// Returns the part after a prefix, compared byte by byte, or nil if the string doesn't begin with it.
@@ -83,7 +83,7 @@ extension String {
 }
 
 extension String? {
-    /// Compares strings byte by byte. Two nils are equal.
+    /// Whether the strings are equal byte by byte. Two nils are equal.
     public func hasSameBytes(as other: String?) -> Bool {
         switch (self, other) {
         case (nil, nil): true

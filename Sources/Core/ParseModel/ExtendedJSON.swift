@@ -11,7 +11,7 @@ public enum ExtendedJSON {
     /// Converts typed values such as `{"$date": …}` and `{"$numberLong": "1"}` at any depth to dates, texts and
     /// numbers.
     ///
-    /// - Throws: 102 for invalid values, and for integers that a number of JSON can't hold.
+    /// - Throws: 102 for invalid values, and for integers that a JSON number can't represent exactly.
     public static func plain(_ value: JSONValue) throws(ParseError) -> JSONValue {
         switch value {
         case .array(let list):

@@ -22,7 +22,7 @@ public enum FieldOperation: Sendable, Hashable {
 
     /// Parses a value of a write: a plain value, or `{"__op": …}`.
     ///
-    /// - Throws: 107 for malformed operands, 108 for an unknown operation, 111 for an invalid pointer.
+    /// - Throws: 107 for malformed or too many operands, 108 for an unknown operation, 111 for an invalid pointer.
     public init(json value: JSONValue, isCreating: Bool) throws(ParseError) {
         guard let name = value["__op"], name.isTruthy else {
             self = .set(value)
@@ -109,7 +109,7 @@ public enum FieldOperation: Sendable, Hashable {
         }
     }
 
-    /// Whether it can change a relation, which is stored in a separate table.
+    /// Whether the operation can change a relation, which is stored in a separate table.
     public var isOnRelation: Bool {
         switch self {
         case .addRelation, .removeRelation, .batch: true

@@ -25,8 +25,8 @@ public enum HardLimits {
     public static let operations = 5_000
     /// Dotted keys of a write.
     public static let dottedKeys = 1_000
-    /// Nulls that the dotted keys of a write insert to reach the elements that they name, in all new lists together and
-    /// in each existing list.
+    /// Nulls that the dotted keys of a write insert to reach their array indexes, in all new lists together and in each
+    /// existing list.
     public static let filledElements = 10_000
     /// The sum of the array indexes in the dotted keys of a write. Each may require that many list elements.
     public static let elementNumbers = 1_000_000
@@ -53,9 +53,9 @@ public enum HardLimits {
     /// The maximum nesting of an aggregation's lookups.
     public static let lookups = 20
 
-    /// Throws an error if a count exceeds its limit.
+    /// Checks that a count doesn't exceed its limit.
     ///
-    /// - Parameter what: What is counted, such as "conditions".
+    /// - Parameter what: The noun for the counted items, such as "conditions".
     /// - Throws: 102, or another `code`.
     public static func check(_ count: Int, atMost limit: Int, _ what: String, code: Int = ParseError.invalidQuery)
         throws(ParseError)

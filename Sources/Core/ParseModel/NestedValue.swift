@@ -5,8 +5,8 @@ extension JSONValue {
     /// Sets the value at a path. Missing objects are created, and a list is filled with nulls up to an index of at most
     /// six digits. A value that is neither an object nor such a list is replaced by an object.
     ///
-    /// - Returns: The number of nulls inserted, or nil if it would exceed ``HardLimits/filledElements``. The list is
-    ///   unchanged then.
+    /// - Returns: The number of nulls inserted, or nil without filling a list that lacks more than
+    ///   ``HardLimits/filledElements``.
     @discardableResult
     public mutating func set(_ value: JSONValue, at steps: ArraySlice<String>) -> Int? {
         guard let step = steps.first else {
@@ -30,7 +30,7 @@ extension JSONValue {
         return filled
     }
 
-    /// Removes the value at a path. A list element becomes null, so that the others keep their indexes.
+    /// Removes the value at a path. A list element becomes null, which preserves the indexes of the others.
     public mutating func remove(at steps: ArraySlice<String>) {
         guard let step = steps.first else { return }
         let rest = steps.dropFirst()

@@ -20,7 +20,7 @@ public struct ParseDate: Hashable, Sendable, Comparable {
         return writer.text
     }
 
-    /// The object format, which is used for every date except `createdAt` and `updatedAt`.
+    /// The date as an object, the format of every date except `createdAt` and `updatedAt`.
     public var json: JSONValue { .object(["__type": "Date", "iso": .string(iso)]) }
 
     /// Appends the text without quotes and without allocating: 24 bytes for the years 0 to 9999.
@@ -52,7 +52,7 @@ public struct ParseDate: Hashable, Sendable, Comparable {
     private static var dash: UInt64 { UInt64(UInt8(ascii: "-")) }
     private static var colon: UInt64 { UInt64(UInt8(ascii: ":")) }
 
-    /// Two ASCII digits of a number below 100, the first in the low byte.
+    /// Returns two ASCII digits of a number below 100, the first in the low byte.
     private static func pair(_ value: UInt64) -> UInt64 { (48 + value / 10) | (48 + value % 10) << 8 }
 
     /// Parses `{"$date": …}` of MongoDB's extended JSON: a text, or milliseconds since 1970. Returns nil for anything

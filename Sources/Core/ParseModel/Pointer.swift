@@ -27,7 +27,7 @@ public struct Pointer: Hashable, Sendable {
         }
     }
 
-    /// The format used in requests and responses.
+    /// The pointer in the format of requests and responses.
     public var json: JSONValue {
         .object(["__type": "Pointer", "className": .string(className), "objectId": .string(objectId)])
     }
@@ -37,7 +37,7 @@ public struct Pointer: Hashable, Sendable {
         left.objectId.hasSameBytes(as: right.objectId) && left.className.hasSameBytes(as: right.className)
     }
 
-    /// Includes the class: a list may have the same id in very many classes, even ones that don't exist.
+    /// Includes the class. Otherwise, the same id with many classes, which need not exist, would cause collisions.
     public func hash(into hasher: inout Hasher) {
         hasher.combine(Name(objectId))
         hasher.combine(Name(className))

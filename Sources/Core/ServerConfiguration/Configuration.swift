@@ -4,7 +4,7 @@ import JSON
 public struct Configuration: Sendable {
     /// The major version of parse-server whose defaults and response formats apply, 4 to 9.
     public var preset = 9
-    /// The folder of the private PostgreSQL and of files, or nil for the default.
+    /// The folder of the private PostgreSQL and, by default, of files, or nil for the default folder.
     public var dataDir: String?
     /// The folder of uploaded files, or nil for `files` in the data folder.
     public var filesDirectory: String?
@@ -27,7 +27,7 @@ public struct Configuration: Sendable {
 
     public var appId = ""
     public var masterKey = ""
-    /// The age in seconds after which the app's function is called again for the key, or 0 for never.
+    /// The age in seconds after which the key function is called again, or 0 for never.
     public var masterKeyTtl = 0
     /// The key that a function of the app renews, or nil if the key is constant.
     package var renewedMasterKey: RenewedKey?
@@ -39,7 +39,7 @@ public struct Configuration: Sendable {
     public var javascriptKey: String?
     public var restAPIKey: String?
     public var dotNetKey: String?
-    /// The addresses and networks that may use each key.
+    /// The addresses and networks that may use the master key.
     public var masterKeyIps = Configuration.thisMachine
     public var maintenanceKeyIps = Configuration.thisMachine
     public var readOnlyMasterKeyIps = Configuration.everywhere
@@ -54,7 +54,7 @@ public struct Configuration: Sendable {
     public var databaseSchema: String?
     /// The distribution of classes over several servers, or nil on a single server.
     public var distribution: Distribution?
-    /// The address of a streaming replica, for reads with a `readPreference`.
+    /// The address of a streaming replica that serves reads with a `readPreference`.
     public var readReplicaURI: String?
     public var readReplicaURIs: [String] = []
     public var replicas: [String] { (readReplicaURI.map { [$0] } ?? []) + readReplicaURIs }
@@ -83,7 +83,7 @@ public struct Configuration: Sendable {
     public var allowClientClassCreation = false
     public var allowCustomObjectId = false
     public var objectIdSize = 10
-    /// Hidden fields by class and by entity, such as `*` for everybody.
+    /// Hidden fields, by class and by the principal that they are hidden from, such as `*` for everybody.
     public var protectedFields: [Name: [Name: [Name]]] = ["_User": ["*": ["email"]]]
     public var protectedFieldsOwnerExempt = true
     public var enforcePrivateUsers = true
@@ -121,9 +121,9 @@ public struct Configuration: Sendable {
     public var passwordHashingQueue = 256
     public var convertEmailToLowercase = false
     public var convertUsernameToLowercase = false
-    /// Whether log-ins and mails find users by name and address ignoring case.
+    /// Whether log-ins and account mails ignore case when they look up user names and addresses.
     public var caseInsensitiveLogin = false
-    /// The time in milliseconds that sessions and roles are cached.
+    /// The time in milliseconds for which sessions and roles are cached.
     public var cacheTTL = 5000
     public var cacheMaxSize = 10_000
 
@@ -190,9 +190,9 @@ public struct Configuration: Sendable {
     /// Whether the server prints neither a banner nor log lines.
     public var silent = false
     public var jsonLogs = false
-    /// Requests that take at least this many milliseconds are logged as warnings.
+    /// The duration in milliseconds from which requests are logged as warnings.
     public var slowRequest = 1000
-    /// Database operations that take at least this many milliseconds are logged. 0 disables that.
+    /// The duration in milliseconds from which database operations are logged, or 0 to log none.
     public var slowQueryThreshold = 1000
     public var indexAdvice = IndexAdvice.report
     /// The maximum number of indexes per class that ``indexAdvice`` creates.
@@ -236,7 +236,7 @@ public struct Configuration: Sendable {
         public var subqueryLimit: Int?
         public var queryDepth: Int?
         public var batchRequestLimit: Int?
-        /// Limits of GraphQL, which is not supported. They are validated only.
+        /// The maximum depth of GraphQL queries. Only validated, since GraphQL is not supported.
         var graphQLDepth: Int?
         var graphQLFields: Int?
         public var allowRegex = true

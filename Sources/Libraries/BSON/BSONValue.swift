@@ -11,7 +11,7 @@ public indirect enum BSONValue: Sendable, Hashable {
     case undefined
     case objectID(BSONObjectID)
     case bool(Bool)
-    /// Milliseconds since 1970.
+    /// A date in milliseconds since 1970.
     case date(Int64)
     case null
     case regularExpression(pattern: String, options: String)
@@ -74,7 +74,7 @@ extension BSONValue {
         }
     }
 
-    /// The number as an integer, or nil if the value isn't a number or has a fraction. Nil for `decimal128`, too.
+    /// The number as an integer, or nil if the value has a fraction, is a `decimal128` or isn't a number.
     public var integerValue: Int64? {
         switch self {
         case .int32(let number): Int64(number)
@@ -84,7 +84,7 @@ extension BSONValue {
         }
     }
 
-    /// MongoDB's name of the type.
+    /// The type's name for messages, such as `objectId`. All numeric types are `number`.
     public var typeName: String {
         switch self {
         case .double, .int32, .int64, .decimal128: "number"
@@ -113,7 +113,7 @@ extension BSONValue {
 public struct BSONObjectID: Sendable, Hashable {
     public let bytes: [UInt8]
 
-    /// Returns nil unless there are exactly twelve bytes.
+    /// Creates an id, or returns nil unless there are exactly twelve bytes.
     public init?(_ bytes: some Collection<UInt8>) {
         guard bytes.count == 12 else { return nil }
         self.bytes = Array(bytes)

@@ -31,7 +31,7 @@ extension StringProtocol {
 
     /// Returns the text without leading and trailing tabs and Unicode spaces.
     ///
-    /// - Parameter newlines: Whether to remove line breaks, too.
+    /// - Parameter newlines: Whether to also remove line breaks.
     public func trimmingBlanks(newlines: Bool = false) -> String {
         func isBlank(_ scalar: Unicode.Scalar) -> Bool {
             scalar == "\t" || scalar.properties.generalCategory == .spaceSeparator || newlines && isLineBreak(scalar)

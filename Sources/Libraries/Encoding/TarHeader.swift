@@ -13,7 +13,7 @@ package struct TarHeader: Equatable {
     package var kind: Kind
     package var path: String
     package var size: Int
-    /// Seconds since 1970.
+    /// The modification time in seconds since 1970.
     package var modified: Int
 
     private static let largestSize = 0o77777777777

@@ -32,8 +32,8 @@ package struct Account: Sendable {
 
     /// Returns the command line that runs a command as this account.
     ///
-    /// Uses runuser(1) instead of swift-subprocess's option, which changes the user between fork and exec. There glibc
-    /// deadlocks if this process was starting a thread.
+    /// Uses runuser(1) instead of swift-subprocess's option, which changes the user between fork and exec. glibc
+    /// deadlocks there if this process was starting a thread.
     func wrap(_ command: [String]) -> [String] {
         guard identity != nil else { return command }
         return ["/usr/sbin/runuser", "-u", "postgres", "--"] + command

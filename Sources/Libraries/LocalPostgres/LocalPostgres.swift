@@ -54,7 +54,9 @@ public actor LocalPostgres {
         return connectionString
     }
 
-    /// Like ``start()``, but returns nil if another process uses the cluster. Throws ``Failure``.
+    /// Starts the cluster like ``start()``, or returns nil if another process uses it.
+    ///
+    /// - Throws: ``Failure``.
     func startUnlessInUse() async throws -> String? {
         let binaries = try await PostgresBinaries.newest()
         self.binaries = binaries
@@ -96,7 +98,7 @@ public actor LocalPostgres {
         ["-D", cluster, "-U", "roost", "-A", "trust", "-E", "UTF8", "--no-locale", "--data-checksums"]
     }
 
-    /// The number in the socket's file name. Set explicitly, so that PGPORT doesn't change it.
+    /// The number in the socket's file name. Set explicitly, since PGPORT would change it.
     package static let port = "5432"
 
     /// Returns the connection string of the database `roost`, given the socket's folder.
@@ -151,8 +153,8 @@ public actor LocalPostgres {
         try? FileManager.default.removeItem(atPath: outsideSocketFolder)
     }
 
-    /// Returns the socket's folder: in the data folder, or a private temporary folder if that path is too long (socket
-    /// paths are limited to about 100 bytes) or contains special characters.
+    /// Creates the socket's folder and returns its path. It is in the data folder, or a private temporary folder if
+    /// that path is too long (socket paths are limited to about 100 bytes) or contains special characters.
     private func socketFolder(_ account: Account) throws -> String {
         try account.makePrivateFolder(
             socketPath, isAmongOthers: socketPath.utf8.elementsEqual(outsideSocketFolder.utf8))
@@ -186,13 +188,13 @@ public actor LocalPostgres {
     }
 }
 
-/// Prevents two servers from using a folder. The system releases the lock when the process ends.
+/// A lock that only one server can hold on a folder. The system releases it when the process ends.
 final class FolderLock: Sendable {
     private let descriptor: Int32
 
     /// Acquires the lock. Returns nil if another process holds it.
     ///
-    /// - Throws: `LocalPostgres.Failure` if the file can't be written.
+    /// - Throws: `LocalPostgres.Failure` if the file can't be opened for writing.
     init?(_ path: String) throws {
         descriptor = open(path, O_CREAT | O_RDWR | O_CLOEXEC, 0o600)
         guard descriptor >= 0 else { throw LocalPostgres.Failure("\(path) can't be written") }

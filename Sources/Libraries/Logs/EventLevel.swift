@@ -1,7 +1,7 @@
 public import Logging
 
 extension Logger {
-    /// Logs an event with a level named as in parse-server. Does nothing for `silent`.
+    /// Logs an event with a level named as in parse-server. Does nothing for `silent` and unknown names.
     ///
     /// - Parameter metadata: The fields of the line. Only evaluated if the line is written.
     public func event(_ level: String, _ message: Logger.Message, metadata: @autoclosure () -> Logger.Metadata) {

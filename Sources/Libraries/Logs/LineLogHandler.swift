@@ -61,7 +61,7 @@ package struct LogLine: Sendable {
         output.append(UInt8(ascii: "\n"))
     }
 
-    /// Format: `<time> <level> <label>: <name>=<value> … <message>`
+    /// Writes `<time> <level> <label>: <name>=<value> … <message>`.
     private func writeText(to output: inout [UInt8]) {
         let start = output.count
         output += moment.iso.utf8

@@ -9,9 +9,7 @@ import Encoding
 
 /// Signs requests with AWS Signature Version 4, for Amazon's services and compatible ones.
 public struct AWSSignature: Sendable {
-    /// The id of the access key.
     public var accessKeyId: String
-    /// The secret access key.
     public var secretAccessKey: String
     /// The session token of temporary credentials, or nil for permanent ones.
     public var sessionToken: String?

@@ -7,7 +7,7 @@ public struct HTTPCall: Sendable {
     public var method: String
     /// The URL, with the scheme `https` or `http`.
     public var url: String
-    /// The header fields, without host and length, which are added.
+    /// The header fields, except the host and the length, which ``HTTPCaller`` adds.
     public var headers: [(name: String, value: String)]
     /// The body, which may be empty.
     public var body: [UInt8]

@@ -20,7 +20,7 @@ import Synchronization
 /// Reuses connections. Verifies certificates and limits the duration and size of responses. Doesn't follow redirects,
 /// which would let another server choose whom this server contacts.
 public final class HTTPCaller: Sendable {
-    /// Connections are opened by the first call, so that a server that fails to start has none to close.
+    /// The first call creates the client. A server that fails to start has no connections to close.
     private enum State {
         case unused(HTTPClient.Configuration)
         case open(HTTPClient)

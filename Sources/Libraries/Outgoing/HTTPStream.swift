@@ -48,7 +48,7 @@ public actor HTTPPieces {
     /// Reads the rest of the body.
     ///
     /// - Parameter time: The time limit, even if data keeps arriving.
-    /// - Throws: `HTTPCallFailure`, also if the body exceeds `limit` bytes.
+    /// - Throws: `HTTPCallFailure`, also if the body exceeds `limit` bytes, or `CancellationError`.
     public nonisolated func collect(upTo limit: Int, within time: Duration = .seconds(300)) async throws -> [UInt8] {
         var bytes: [UInt8] = []
         let end = ContinuousClock.now + time

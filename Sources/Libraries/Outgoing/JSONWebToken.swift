@@ -15,7 +15,7 @@ public struct JSONWebToken: Sendable {
     public let claims: JSONObject
     /// The encoded header and claims, which the signature covers.
     private let signed: [UInt8]
-    /// Empty if the signature can't be decoded, so that no key verifies it.
+    /// The decoded signature, or empty if it can't be decoded. No key verifies an empty one.
     private let signature: [UInt8]
 
     private static let longest = 16_384

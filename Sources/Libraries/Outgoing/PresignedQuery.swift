@@ -13,7 +13,6 @@ public struct PresignedQuery: Sendable {
     private let parameters: String
     private let host: String
     private let key: SymmetricKey
-    /// The beginning of the string to sign, before the request's hash.
     private let signedStart: [UInt8]
 
     /// Prepares URLs for reading.
@@ -42,7 +41,8 @@ public struct PresignedQuery: Sendable {
     ///
     /// - Parameters:
     ///   - path: The percent-encoded path.
-    ///   - others: Further parameters, sorted, whose names come after `X-Amz-`, such as `response-content-disposition=attachment`.
+    ///   - others: Additional parameters, sorted, whose names come after `X-Amz-`, such as
+    ///     `response-content-disposition=attachment`.
     public func callAsFunction(_ path: String, others: String? = nil) -> String {
         var query = parameters
         if let others { query += "&" + others }

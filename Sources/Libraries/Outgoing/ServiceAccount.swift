@@ -20,7 +20,7 @@ public struct ServiceAccount: Sendable {
     /// The reason why Google issued no token. Contains no secrets.
     public struct Failure: Error, Sendable {
         public var reason: String
-        /// Whether Google rejected the credentials, so that retrying is useless.
+        /// Whether Google rejected the credentials, which makes retrying useless.
         public var isFinal: Bool
     }
 
@@ -81,7 +81,7 @@ public struct ServiceAccount: Sendable {
     /// Requests a token from Google.
     ///
     /// - Parameter scope: The last part of the scope's URL, such as `devstorage.read_write`.
-    /// - Throws: ``Failure``.
+    /// - Throws: ``Failure``, or `CancellationError`.
     public func token(for scope: String, by caller: HTTPCaller) async throws -> Token {
         let now = Date.now.timeIntervalSince1970.rounded(.down)
         let claims: JSONObject = [

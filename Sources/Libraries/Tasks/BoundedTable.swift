@@ -7,7 +7,7 @@ public struct BoundedTable<Key: Hashable, Value> {
         @usableFromInline let key: Key
         @usableFromInline var value: Value
         @usableFromInline var weight: Int
-        /// The indices of the nodes used just before and after this one, or nil at the ends.
+        /// The index of the node used just before this one, or nil at the end.
         @usableFromInline var older: Int?
         @usableFromInline var newer: Int?
     }

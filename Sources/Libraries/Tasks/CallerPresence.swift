@@ -1,6 +1,6 @@
 import Synchronization
 
-/// Whether a request's caller is still connected.
+/// The connection state of a request's caller.
 ///
 /// If the caller disconnects, slow reads are cancelled on the database server; see ``PostgresClient/slowQuery(_:)``.
 /// Writes continue, because a request must not be carried out in part.

@@ -2,10 +2,9 @@ import Synchronization
 
 /// Limits concurrent work. Waiting work is admitted round robin by sender, or by the time that each sender has used.
 ///
-/// Waiting work leaves the queue if its task is cancelled or its caller disconnects, so that no work is done for absent
-/// callers.
+/// Waiting work leaves the queue if its task is cancelled or its caller disconnects.
 public final class Gate: Sendable {
-    /// The error if too many wait.
+    /// The error if too many calls are already waiting.
     public struct Full: Error {}
 
     private struct Waiter {
@@ -49,9 +48,9 @@ public final class Gate: Sendable {
     ///   - capacity: Maximum total weight of running work. Heavier work runs alone.
     ///   - share: Maximum total weight of one sender's running work.
     ///   - leavesRoom: Whether a sender may use at most three times the weight that remains free: three quarters of the
-    /// capacity if it is alone, less if there are others. So a new sender always finds room.
-    ///   - countsTime: Whether the sender that has used the least time in ``run(weight:of:_:)`` goes first. So a sender with
-    /// little work doesn't wait for a turn of each busy sender.
+    ///     capacity if it is alone, less if there are others. So a new sender always finds room.
+    ///   - countsTime: Whether the sender that has used the least time in ``run(weight:of:_:)`` goes first. So a sender
+    ///     with little work doesn't wait for a turn of each busy sender.
     ///   - mostWaiting: Maximum number of waiting calls.
     ///   - waitingShare: Maximum number of waiting calls per sender.
     public init(

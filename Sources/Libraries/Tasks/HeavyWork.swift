@@ -21,7 +21,8 @@ public enum HeavyWork {
     /// Minimum size in bytes of query results that count as heavy to write, which is faster than parsing.
     public static let answerSize = 256 * 1024
 
-    /// Limits the bytes parsed into values at a time, for all senders together. Values take many times as much memory.
+    /// The gate that limits the bytes parsed into values at a time, for all senders together. Values take many times as
+    /// much memory.
     private static let valueBudget = Gate(capacity: 4 * 1024 * 1024)
 
     /// Runs `body`, which parses bytes into values. Large inputs are parsed off the event loop, in a queue that is fair
@@ -50,7 +51,7 @@ public enum HeavyWork {
         }
     }
 
-    /// Runs `body` on the caller's executor, or elsewhere if it is heavy.
+    /// Runs `body` on the caller's executor, or off the event loop if it is heavy.
     public static func run<R>(if isHeavy: Bool, _ body: () async throws -> R) async rethrows -> R {
         guard isHeavy else { return try await body() }
         return try await run(body)

@@ -2,7 +2,7 @@ import Synchronization
 
 /// The memory that a request holds for values of large rows and parts of its response.
 ///
-/// A request only waits for memory while it holds none. Further memory is counted without waiting, so that requests
+/// A request only waits for memory while it holds none. Additional memory is counted without waiting, so that requests
 /// don't wait for each other. Data whose size is only known after reading is discarded if there is no room, and read
 /// again later (``reading(expecting:size:_:)``).
 public final class HeldMemory: Sendable {
@@ -14,7 +14,7 @@ public final class HeldMemory: Sendable {
 
     private let gate: Gate
     private let sender: Sender
-    /// Serializes waiting within the request. Once one part holds memory, the others don't wait.
+    /// The gate that serializes waiting within the request. Once one part holds memory, the others don't wait.
     private let turn = Gate(capacity: 1)
     private let weight = Mutex(0)
 
@@ -63,7 +63,6 @@ public final class HeldMemory: Sendable {
         }
     }
 
-    /// Reserves bytes without waiting, or returns false.
     private func holdNow(_ bytes: Int) -> Bool {
         weight.withLock { weight in
             if weight == 0 {
@@ -80,7 +79,8 @@ public final class HeldMemory: Sendable {
     /// again.
     ///
     /// - Parameters:
-    ///   - expected: The expected size in bytes, for example the previous one. Waits for it first, so that nothing is discarded.
+    ///   - expected: The expected size in bytes, for example the previous one. Waiting for it first avoids discarding
+    ///     data.
     ///   - size: Returns the size of the data in bytes.
     ///   - read: Reads the data. Must have no side effects.
     /// - Throws: The errors of `read`, or `CancellationError` if the task is cancelled or the caller disconnects while
@@ -99,7 +99,8 @@ public final class HeldMemory: Sendable {
         return second
     }
 
-    /// Like ``reading(expecting:size:_:)``, for the current task's request.
+    /// Reads data like ``reading(expecting:size:_:)``, for the current task's request. Requests whose memory isn't
+    /// counted never wait.
     ///
     /// - Throws: The errors of `read`, or `CancellationError` if the task is cancelled or the caller disconnects while
     ///   waiting.
@@ -127,13 +128,13 @@ public final class HeldMemory: Sendable {
 /// Each nesting depth of cloud code has its own budget, so that requests made by cloud code never wait for the request
 /// that waits for the code.
 public struct MemoryBudget: Sendable {
-    /// For data that is parsed into values, including values passed to cloud code. Values take many times as much
-    /// memory.
+    /// The budget for data that is parsed into values, including values passed to cloud code. Values take many times as
+    /// much memory.
     public static let values = MemoryBudget(capacity: 8 * 1024 * 1024)
-    /// For parts of responses that are being assembled.
+    /// The budget for parts of responses that are being assembled.
     public static let answers = MemoryBudget(capacity: 32 * 1024 * 1024)
 
-    /// Maximum nesting depth of cloud-code calls, plus one for client requests.
+    /// The maximum nesting depth of cloud-code calls, plus one for client requests.
     private static let depths = 17
 
     private let gates: [Gate]

@@ -1,7 +1,7 @@
 import Synchronization
 
 /// A request's slot in a gate. Released while the request waits for external code, because that code may make requests
-/// that need slots, too.
+/// that also need slots.
 public final class HeldPlace: Sendable {
     /// The slot of the current task's request, or nil if it has none.
     @TaskLocal public static var current: HeldPlace?

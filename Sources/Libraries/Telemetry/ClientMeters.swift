@@ -1,6 +1,6 @@
 /// The time of the last request of each kind of client. Recording doesn't block, and memory is bounded.
 public final class ClientMeters: Sendable {
-    /// The kinds of clients that the header field `X-Parse-Client-Version` identifies.
+    /// The kind of a client, derived from the header field `X-Parse-Client-Version`.
     public enum Kind: Int, CaseIterable, Sendable {
         case iOS, macOS, tvOS, watchOS, swift, android, javaScript, php, dotNet
         /// A client without that header field, such as curl or the Flutter SDK, or with an unknown version.

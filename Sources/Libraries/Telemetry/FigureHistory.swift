@@ -52,7 +52,7 @@ public final class FigureHistory: Sendable {
     public struct Row: Sendable {
         /// The HTTP method of a route, or empty for a database operation.
         public let method: String
-        /// The path template of the route or the name of the operation. Nil for unrouted requests.
+        /// The path template of the route or the name of the operation, or nil for unrouted requests.
         public let name: String?
         /// The number of requests, and of those that failed because of the client and of the server.
         public let count: Int, clientErrors: Int, serverErrors: Int
@@ -199,8 +199,9 @@ public final class FigureHistory: Sendable {
         var minutes: [Point] = []
         /// The highest values of the current minute.
         var highest: [Float]?
-        /// The totals every five minutes of the last hour, and every hour of the last day.
+        /// The totals every five minutes of the last hour.
         var marks: [Tallies] = []
+        /// The totals every hour of the last day.
         var hours: [Tallies] = []
     }
 

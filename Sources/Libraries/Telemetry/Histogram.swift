@@ -46,7 +46,6 @@ public final class Histogram: Sendable {
 
     public init(_ bounds: Bounds) { self.bounds = bounds }
 
-    /// Records a duration in nanoseconds.
     public func record(_ nanoseconds: UInt64) {
         let index = bounds.nanoseconds.firstIndex { nanoseconds <= $0 } ?? Self.mostBounds
         add(1, at: index)

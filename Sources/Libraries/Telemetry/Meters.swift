@@ -18,7 +18,7 @@ public final class Meters: Sendable {
     public let jobs = JobMeters()
     public let mails = MailMeters()
     public let files = FileStoreMeters()
-    /// Slow database operations.
+    /// Database operations that took at least `slowQueryThreshold`, by kind.
     public let slowOperations = Counters<DatabaseMeters.Operation>()
     public let logLines = Counters<LogLevel>()
 

@@ -52,7 +52,8 @@ public final class Readiness: Sendable {
 
     private let state = Mutex(State())
 
-    /// The number of consecutive failures after which a dependency counts as down. Ignores short network interruptions.
+    /// The number of consecutive failures after which a dependency counts as down. More than one, since a short network
+    /// interruption can make a single probe fail.
     static let tolerated = 2
 
     public init() {}

@@ -46,7 +46,7 @@ struct Tally: Sendable {
 }
 
 extension UInt64 {
-    /// The difference, or zero if negative: counters are read one by one while they grow.
+    /// Returns the difference, or zero if negative: counters are read one by one while they grow.
     fileprivate func less(_ other: UInt64) -> UInt64 { self > other ? self - other : 0 }
 }
 

@@ -1,4 +1,4 @@
-/// A language with an optional region: `de`, `de-AT`.
+/// Language tags: a language with an optional region, such as `de` and `de-AT`.
 public enum LanguageTag {
     /// Whether a text has the form of a language tag: two or three letters, then groups of letters and digits after
     /// hyphens.

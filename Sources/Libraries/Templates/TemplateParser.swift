@@ -25,7 +25,9 @@ struct TemplateParser {
 
     init(_ text: String) { rest = Array(text.utf8)[...] }
 
-    /// Parses the whole template. Throws `Malformed`.
+    /// Parses the whole template.
+    ///
+    /// - Throws: `Malformed` if the syntax is invalid.
     mutating func parse() throws(TextTemplate.Malformed) -> [TemplatePart] {
         // Drops an empty first line, but keeps blanks before a tag in the first line.
         let startsLine = skipLineEnd()

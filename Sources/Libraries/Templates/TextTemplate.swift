@@ -32,7 +32,6 @@ public struct TextTemplate: Sendable {
         return text
     }
 
-    /// - Parameter stack: The values of the surrounding sections, the innermost last.
     private func render(_ parts: [TemplatePart], _ stack: [any Sendable], into text: inout String) {
         for part in parts {
             switch part {

@@ -15,7 +15,8 @@ import NIOPosix
     import Glibc
 #endif
 
-/// File-system calls, made on threads that may block. All throw `IOError` if the system call fails.
+/// File-system calls, made on threads that may block. They throw `IOError`, or Foundation's error if a folder can't be
+/// created.
 enum Disk {
     /// The size and modification time of a regular file.
     struct Status: Sendable {
@@ -43,7 +44,7 @@ enum Disk {
         }
     }
 
-    /// Returns the status of a regular file, or nil if it doesn't exist.
+    /// Returns the status of a regular file, or nil if no regular file has this path.
     static func status(_ path: String) async throws -> Status? {
         try await NIOThreadPool.singleton.runIfActive { try statusNow(path) }
     }
@@ -67,8 +68,8 @@ enum Disk {
         return descriptor
     }
 
-    /// Returns the content of a small file, or nil if it doesn't exist. Throws if the file is larger than `limit`
-    /// bytes.
+    /// Returns the content of a small file, or nil if no regular file has this path. Throws if the file is larger than
+    /// `limit` bytes.
     static func contents(of path: String, atMost limit: Int64) async throws -> [UInt8]? {
         guard let file = try await DiskFile.open(path) else { return nil }
         guard file.size <= limit else { throw IOError(errnoCode: EFBIG, reason: "read") }
@@ -86,7 +87,7 @@ enum Disk {
         }
     }
 
-    /// Renames a file, or deletes it if the new name exists.
+    /// Renames a file, or deletes it if the new name exists. Without hard links, it replaces the existing file instead.
     static func renameIfFree(_ path: String, to name: String) async throws {
         try await NIOThreadPool.singleton.runIfActive {
             #if canImport(Darwin)

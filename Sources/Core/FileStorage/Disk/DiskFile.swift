@@ -23,7 +23,7 @@ final class DiskFile: StoredFile {
     /// Bytes per read. Smaller pieces cost more thread switches; larger ones stay in memory longer for slow clients.
     private static let pieceSize: Int64 = 64 * 1024
 
-    /// Takes ownership of a descriptor. Fails if it isn't a regular file.
+    /// Takes ownership of a descriptor. If it isn't a regular file, closes it and returns nil.
     private init?(descriptor: Int32) {
         var status = stat()
         guard fstat(descriptor, &status) == 0, status.st_mode & S_IFMT == S_IFREG else {
@@ -94,7 +94,6 @@ final class DiskFile: StoredFile {
         return piece.readableBytes > 0 ? piece : nil
     }
 
-    /// - Throws: `IOError` if reading fails or the file was truncated.
     private func read(_ range: Range<Int64>) throws -> ByteBuffer {
         var failure: Int32 = 0
         let piece = fill(range) { address in
@@ -107,7 +106,6 @@ final class DiskFile: StoredFile {
         return piece
     }
 
-    /// Uses the buffer's memory directly, so that the system call writes without a copy.
     private func fill(_ range: Range<Int64>, _ read: (UnsafeMutableRawPointer?) -> Int) -> ByteBuffer {
         var buffer = ByteBufferAllocator().buffer(capacity: range.count)
         buffer.writeWithUnsafeMutableBytes(minimumWritableBytes: range.count) { max(0, read($0.baseAddress)) }

@@ -68,7 +68,7 @@ public struct DiskStorage: FileStorage {
 
     /// Opens a file for reading.
     ///
-    /// - Returns: The file, or nil if it doesn't exist.
+    /// - Returns: The file, or nil if it doesn't exist or its name is unusable.
     /// - Throws: `IOError` if the system call fails.
     public func open(name: String, for wish: FileWish) async throws -> (any StoredFile)? {
         guard let path = try? path(of: name) else { return nil }
@@ -99,7 +99,6 @@ public struct DiskStorage: FileStorage {
 
     private func path(of name: String) throws -> String { directory + "/" + (try entry(of: name)) }
 
-    /// Returns the file's name in its folder: one path component that isn't hidden.
     private func entry(of name: String) throws -> String {
         let entry = PercentEncoding.encode(name)
         guard !entry.isEmpty, !entry.hasPrefix("."), entry.utf8.count <= Self.maximumEntryLength else {
@@ -134,7 +133,7 @@ public struct DiskStorage: FileStorage {
         await Task { try? await Disk.remove([unfinished]) }.value
     }
 
-    /// Renames temporary files to their final names. The details are renamed first, so that a failure leaves the file
+    /// Renames temporary files to their final names. The details come first, so a failure leaves the file itself
     /// unchanged.
     ///
     /// - Parameter names: The paths of the file and its details. Old details are deleted if there are no new ones.
@@ -188,7 +187,7 @@ extension DiskStorage {
 }
 
 extension DiskStorage {
-    /// Returns the random id of the folder, which all processes that share the folder read from it.
+    /// Returns the random id that is stored in the folder and shared by all processes that use the folder.
     ///
     /// - Throws: The file system's error.
     public func mark() async throws -> String {

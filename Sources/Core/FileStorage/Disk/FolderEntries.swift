@@ -60,7 +60,7 @@ final class FolderEntries: Sendable {
             }
         }
 
-        /// The layout of an entry (getdents(2)): inode (8 bytes), offset (8), entry length (2), type (1),
+        /// Parses entries in the layout of getdents(2): inode (8 bytes), offset (8), entry length (2), type (1),
         /// zero-terminated name.
         private static func names(of buffer: inout ByteBuffer) -> [String] {
             var names: [String] = []

@@ -27,7 +27,7 @@ package final class DecryptedFiles: Sendable {
     }
 
     private let state = Mutex(State())
-    /// Limits the memory of concurrent decryptions to 48 MB.
+    /// The gate that limits concurrent decryptions to 48 MB. A larger file is decrypted alone.
     package let budget = Gate(capacity: 48 * 1024 * 1024)
 
     package init() {}

@@ -19,7 +19,7 @@ public struct EncryptedStorage: FileStorage {
     private let older: FileCipher?
     private let writesSegments: Bool
     private let decrypted = DecryptedFiles()
-    /// Limits the memory of concurrent encryptions to 48 MB, in addition to the files themselves.
+    /// The gate that limits concurrent encryptions to 48 MB, in addition to the files themselves.
     private let encryptions = Gate(capacity: 48 * 1024 * 1024)
 
     /// Creates a storage that encrypts the files of another storage.
@@ -158,9 +158,6 @@ public struct EncryptedStorage: FileStorage {
         return (opened, current == nil)
     }
 
-    /// Decrypts a file in parse-server's format.
-    ///
-    /// - Parameter head: The bytes already read.
     private func decrypt(_ file: any StoredFile, _ head: [UInt8]) async throws -> (file: FileInMemory, isOlder: Bool) {
         guard file.size <= Self.mostBytes else { throw FileStorageError.notReadable }
         var sealed = head
@@ -194,7 +191,7 @@ public struct EncryptedStorage: FileStorage {
         }
     }
 
-    /// Runs on another thread, because large files would block the event loop.
+    /// Runs `work` on another thread, because large files would block the event loop.
     private static func onThread<R: Sendable>(_ work: @escaping @Sendable () throws -> R) async throws -> R {
         try await NIOThreadPool.singleton.runIfActive(work)
     }
@@ -228,7 +225,7 @@ public struct FileCipher: Sendable {
 
     func segments() throws -> FileSegments { try FileSegments(secret: secret) }
 
-    /// Returns the decryption of a file in segments, or nil if it was encrypted with another key.
+    /// Returns the cipher of a file in segments, or nil if the file was encrypted with another key.
     func segments(header: [UInt8]) -> FileSegments? { FileSegments(secret: secret, header: header) }
 
     /// Encrypts bytes.

@@ -1,7 +1,7 @@
 import Crypto
 import NIOCore
 
-/// Encrypts a file in segments, so that parts can be read and written without the rest.
+/// Encrypts a file in segments. Each part can be read and written without the rest.
 ///
 /// The header contains a format mark, a 23-byte random salt, and a tag that verifies the key. Segments of 64 KiB
 /// follow, each with a 16-byte tag. The key is derived for each file, and the nonce contains the segment's number and
@@ -30,7 +30,7 @@ struct FileSegments: Sendable {
         header = Self.mark + salt + Array(box.tag)
     }
 
-    /// Derives the key from a file's header. Fails if the secret is wrong.
+    /// Derives the key from a file's header. Returns nil if the secret is wrong.
     init?(secret: SymmetricKey, header: [UInt8]) {
         guard Self.isHeader(header) else { return nil }
         key = Self.key(secret, Array(header[Self.mark.count...].prefix(Self.saltSize)))
@@ -89,7 +89,7 @@ struct FileSegments: Sendable {
     }
 }
 
-/// Encrypts a content in segments. Emits a segment only once it is known whether it is the last.
+/// Encrypts content in segments. Emits a segment only once it is known whether it is the last.
 struct SealedContents<Contents: AsyncSequence>: AsyncSequence where Contents.Element == ByteBuffer {
     let contents: Contents
     let segments: FileSegments
@@ -137,7 +137,7 @@ struct SegmentedFile: StoredFile {
     var entityTag: String { file.entityTag }
     var details: FileDetails? { file.details }
 
-    /// - Throws: ``FileStorageError/notReadable`` if the file was truncated.
+    /// - Throws: ``FileStorageError/notReadable`` if the size isn't possible in this format.
     init(_ file: any StoredFile, _ segments: FileSegments) throws {
         guard let size = FileSegments.plainSize(file.size) else { throw FileStorageError.notReadable }
         self.size = size
@@ -147,7 +147,7 @@ struct SegmentedFile: StoredFile {
 
     /// Reads the segments that overlap the range. Passes only authenticated bytes to `sink`.
     func give(_ range: Range<Int64>, to sink: (ByteBuffer) async throws -> Void) async throws {
-        // The only segment of an empty file is read, too, because it shows that the file wasn't truncated.
+        // The only segment of an empty file is also read, because it shows that the file wasn't truncated.
         guard !range.isEmpty || size == 0 else { return }
         let length = Int64(FileSegments.segmentSize)
         let last = (range.upperBound - 1) / length

@@ -8,8 +8,8 @@ struct DecimalNumber {
         1e20, 1e21, 1e22,
     ]
 
-    /// The nearest double if a single rounding yields it: for an integer, or for an integer up to 2^53 scaled by an
-    /// exact power of ten. Otherwise nil.
+    /// The nearest double if a single rounding yields it, or nil. One rounding suffices for an integer, or for an
+    /// integer up to 2^53 scaled by an exact power of ten.
     @inline(__always)
     var exactQuotientOrProduct: Double? {
         if exponent == 0 { return Double(significand) }

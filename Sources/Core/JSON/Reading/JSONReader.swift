@@ -172,8 +172,7 @@ struct JSONReader: ~Copyable {
 
 /// The reason and position of a JSON syntax error.
 ///
-/// Reasons are fixed phrases: `unexpected character`, `unexpected end`, `nesting deeper than <n>`, `number out of
-/// range`, `invalid UTF-8`, `invalid escape`, `unescaped control character`.
+/// Reasons are fixed phrases, such as `unexpected end` and `invalid UTF-8`, and don't quote the input.
 public struct JSONError: Error, Sendable, Equatable, CustomStringConvertible {
     /// The zero-based offset in bytes of the error.
     public var offset: Int

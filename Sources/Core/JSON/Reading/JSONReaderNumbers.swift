@@ -43,7 +43,7 @@ extension JSONReader {
         return value
     }
 
-    /// The result is invalid for more than 19 digits.
+    /// Reads digits, at least one. The result is invalid for more than 19.
     @inline(__always)
     private mutating func digits(into significand: inout UInt64) throws(JSONError) {
         let first = cursor
@@ -56,7 +56,7 @@ extension JSONReader {
         guard cursor > first else { throw unexpected() }
     }
 
-    /// Caps large exponents at a value that still exceeds the range of doubles.
+    /// Reads an exponent. Caps large ones at a value that still exceeds the range of doubles.
     private mutating func writtenExponent() throws(JSONError) -> Int {
         var isNegative = false
         if cursor < end, cursor.pointee == UInt8(ascii: "-") || cursor.pointee == UInt8(ascii: "+") {

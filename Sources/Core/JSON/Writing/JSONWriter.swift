@@ -43,7 +43,8 @@ public struct JSONWriter: ~Copyable, @unchecked Sendable {
     /// A copy of the bytes written so far.
     public var bytes: [UInt8] { Array(UnsafeBufferPointer(start: start, count: count)) }
 
-    /// Returns all bytes. Releases the memory of large outputs while copying, so that they are never in memory twice.
+    /// Returns all bytes. Releases the memory of large outputs while copying, which avoids holding them in memory
+    /// twice.
     public consuming func take() -> [UInt8] {
         guard count >= Self.large else { return bytes }
         let pageSize = Int(getpagesize())
@@ -66,7 +67,7 @@ public struct JSONWriter: ~Copyable, @unchecked Sendable {
         }
     }
 
-    /// Minimum size in bytes of outputs that must not be in memory twice.
+    /// The minimum size in bytes of outputs whose memory is released while copying.
     private static let large = 1024 * 1024
 
     /// Reallocates memory. The C library moves large blocks by remapping pages, without copying.

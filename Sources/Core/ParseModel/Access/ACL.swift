@@ -28,7 +28,7 @@ public struct ACL: Hashable, Sendable {
         }
     }
 
-    /// Parse's format, readers first, with only the flags that are true.
+    /// The ACL in Parse's format, readers first, with only the flags that are true.
     public var json: JSONObject {
         var object: JSONObject = [:]
         for reader in readers { object[reader] = ["read": true] }
@@ -54,12 +54,12 @@ extension JSONValue {
 
 /// The names in ACLs and class-level permissions: everybody (`*`), a role (`role:<name>`), or a user by id.
 public enum Principal {
-    /// Keywords that appear next to user ids in permissions.
+    /// Words that permissions contain next to user ids.
     private static let words: Set<Name> = [
         "*", "requiresAuthentication", "authenticated", "pointerFields", "currentUser",
     ]
 
-    /// Whether an id could be mistaken for another principal, so that no user may have it.
+    /// Whether an id could be mistaken for another principal and therefore can't be a user's id.
     ///
     /// A user with the id `role:Admins` would count as a member of that role.
     public static func isReserved(_ id: Name) -> Bool {

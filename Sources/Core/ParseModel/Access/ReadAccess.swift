@@ -1,6 +1,6 @@
 public import JSON
 
-/// Decides which objects of a class a caller can read, and which of their fields.
+/// The objects of a class that a caller can read, and the fields hidden from the caller.
 public struct ReadAccess: Sendable {
     /// The caller's principals, any of which must be among an object's readers, or nil to read every object.
     public var readers: [Name]?
@@ -13,10 +13,10 @@ public struct ReadAccess: Sendable {
     public var hidden: Set<Name>
     /// Alternative hidden fields for users whom an object itself names.
     public var ownerRules: [OwnerRule]
-    /// Transforms the login data of users before it is returned, or nil to return it as stored.
+    /// The transformation of users' login data before it is returned, or nil to return it as stored.
     public var loginData: (@Sendable (JSONObject) -> JSONObject)?
 
-    /// By default, everything can be read.
+    /// Creates access rules. By default, everything can be read.
     public init(
         readers: [Name]? = nil, filter: Filter = .everything, hidden: Set<Name> = [], ownerRules: [OwnerRule] = []
     ) {
@@ -26,13 +26,12 @@ public struct ReadAccess: Sendable {
         self.ownerRules = ownerRules
     }
 
-    /// Sets other hidden fields for objects in which a field refers to the user.
+    /// Other hidden fields for objects that refer to the user.
     public struct OwnerRule: Sendable {
         /// A field with one or more pointers to users, or nil if the object itself is the user.
         public var field: String?
         public var userId: String
-        /// The hidden fields for such objects. If several rules apply, only the fields hidden by all of them are
-        /// hidden.
+        /// The hidden fields for such objects. If several rules apply, a field is hidden only if all of them hide it.
         public var hidden: Set<Name>
 
         public init(field: String?, userId: String, hidden: Set<Name>) {

@@ -12,8 +12,8 @@ public struct FieldPath: Hashable, Sendable {
             steps = []
             return
         }
-        // Split by bytes, since Swift counts a dot followed by a combining mark as another character. Further dots are
-        // left unsplit, since so many steps exceed every limit and each would take 100 bytes of memory.
+        // Split by bytes, since Swift counts a dot followed by a combining mark as another character. Dots beyond the
+        // limit are left unsplit, since so many steps exceed every limit and each would take 100 bytes of memory.
         let parts = key.utf8.split(separator: UInt8(ascii: "."), maxSplits: 256, omittingEmptySubsequences: false)
             .map { String(Substring($0)) }
         root = parts.first ?? ""
@@ -95,7 +95,7 @@ public struct GeoPoint: Hashable, Sendable {
     /// Whether both coordinates are in range.
     public var isOnEarth: Bool { abs(latitude) <= 90 && abs(longitude) <= 180 }
 
-    /// The format used in requests and responses.
+    /// The point in the format of requests and responses.
     public var json: JSONValue {
         .object(["__type": "GeoPoint", "latitude": .number(latitude), "longitude": .number(longitude)])
     }

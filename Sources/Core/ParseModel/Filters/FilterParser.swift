@@ -2,7 +2,7 @@ import JSON
 
 /// Parses a `where` into a ``Filter``. Unknown operators are rejected.
 public struct FilterParser: Sendable {
-    /// Limits on the shape of a query, or nil for no limit.
+    /// Limits on the shape of a query, each nil for no limit.
     public struct Limits: Sendable {
         /// The maximum nesting of `$or`, `$and` and `$nor`.
         public var conditionDepth: Int?
@@ -15,7 +15,7 @@ public struct FilterParser: Sendable {
         /// Whether regular expressions may have back-references.
         public var allowsBackReferences = false
 
-        /// Sets no limits. Those that protect the server itself still apply.
+        /// Creates settings without limits. ``HardLimits`` still apply.
         public init() {}
     }
 
@@ -26,7 +26,7 @@ public struct FilterParser: Sendable {
         "_perishable_token_expires_at", "_failed_login_count", "_account_lockout_expires_at", "_password_changed_at",
         "_created_at", "_updated_at", "_id",
     ]
-    /// A nesting that no query needs. The parser is recursive and must reject deeper ones.
+    /// The maximum nesting, which protects the recursive parser. No query needs more.
     static let hardDepth = 100
 
     /// Whether the master or maintenance key was used, which allows internal keys and lifts `limits`.
@@ -222,7 +222,7 @@ public struct FilterParser: Sendable {
         }
     }
 
-    /// Checks an operator's operand. An object with operators must be a pipeline's date.
+    /// Checks an operator's operand. Only pipelines may contain an object with an operator, and only as a date.
     ///
     /// - Throws: 102 for other operators, since they would match nothing.
     private func value(_ operand: JSONValue, of name: String) throws(ParseError) -> JSONValue {

@@ -19,7 +19,6 @@ extension FilterParser {
         return .containsAllStarting(prefixes)
     }
 
-    /// - Throws: 102 if the deployment doesn't allow regular expressions.
     private func checkPatterns() throws(ParseError) {
         guard !limits.allowsRegex, !isMaster else { return }
         throw ParseError(ParseError.invalidQuery, "$regex operator is not allowed")

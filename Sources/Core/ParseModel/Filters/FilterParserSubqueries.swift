@@ -29,7 +29,7 @@ extension FilterParser {
         return name == "$inQuery" || name == "$select" ? .inQuery(query) : .notInQuery(query)
     }
 
-    /// The iOS SDK omits `where` in a subquery without a condition, which means all objects.
+    /// Returns the condition of a subquery. The iOS SDK omits `where` to select all objects.
     private static func condition(_ value: JSONValue?, of name: String) throws(ParseError) -> JSONObject {
         switch value {
         case nil: return [:]

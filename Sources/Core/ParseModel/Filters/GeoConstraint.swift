@@ -108,7 +108,8 @@ public struct GeoPolygon: Hashable, Sendable {
     /// The corners in order. The first one is repeated at the end.
     public let corners: [GeoPoint]
 
-    /// PostgreSQL compares every corner of one polygon with every corner of another and can't be interrupted meanwhile.
+    /// The maximum number of corners. PostgreSQL compares the corners of two polygons pairwise and can't be interrupted
+    /// meanwhile.
     private static let mostCorners = 10_000
 
     /// Creates a polygon from its corners and closes it.

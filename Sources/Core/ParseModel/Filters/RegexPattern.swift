@@ -53,7 +53,7 @@ public enum RegexPattern {
     ///   - options: Letters out of `imxsu`.
     ///   - allowsBackReferences: Whether the pattern may have back-references (`\1`). Matching such a pattern can take
     ///     exponential time in its length.
-    /// - Throws: 102 for syntax that PostgreSQL has no equivalent for.
+    /// - Throws: 102 for syntax without an equivalent in PostgreSQL, and for back-references that aren't allowed.
     public static func postgres(_ pattern: String, options: String, allowsBackReferences: Bool = true)
         throws(ParseError) -> String
     {
@@ -69,7 +69,7 @@ public enum RegexPattern {
         return "(?\(flags))" + String(decoding: translation.body, as: UTF8.self)
     }
 
-    /// Translates a pattern without embedding its flags. See ``postgres(_:options:allowsBackReferences:)``.
+    /// Translates a pattern without embedding its flags. Throws like ``postgres(_:options:allowsBackReferences:)``.
     static func translation(_ pattern: String, options: String, allowsBackReferences: Bool)
         throws(ParseError) -> Translation
     {

@@ -58,8 +58,8 @@ struct RegexReader {
         return output
     }
 
-    /// Consumes `\Qtext\E`, or everything up to the end if `\E` is missing. Returns nil if something else follows. iOS
-    /// escapes an `\E` inside the text as `\E\\E\Q`.
+    /// Consumes `\Qtext\E`, or everything up to the end if `\E` is missing. Returns nil if the rest doesn't begin with
+    /// `\Q`. iOS escapes an `\E` inside the text as `\E\\E\Q`.
     mutating func quotation() -> [UInt8]? {
         guard rest.starts(with: "\\Q".utf8) else { return nil }
         rest = rest.dropFirst(2)

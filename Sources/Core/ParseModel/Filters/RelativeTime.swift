@@ -6,7 +6,7 @@ import JSON
     import Foundation
 #endif
 
-/// Parses `$relativeTime`: a time relative to now, such as `3 days 2 hours ago` or `in 1 week`.
+/// Parses `$relativeTime`: a time relative to now, such as `3 days 2 hours ago`, `in 1 week` or `now`.
 enum RelativeTime {
     private static let seconds: [Name: Int64] = [
         "yr": 31_536_000, "yrs": 31_536_000, "year": 31_536_000, "years": 31_536_000,
@@ -17,7 +17,9 @@ enum RelativeTime {
         "sec": 1, "secs": 1, "second": 1, "seconds": 1,
     ]
 
-    /// Returns the time in milliseconds since 1970. Throws 107 with the reason if the text is invalid.
+    /// Returns the time in milliseconds since 1970.
+    ///
+    /// - Throws: 107 with the reason if the text is invalid.
     static func parse(_ value: JSONValue, now: Int64) throws(ParseError) -> Int64 {
         guard let original = value.stringValue else {
             throw ParseError(107, "bad $relativeTime (\(value.text)) value. Time should be a string")

@@ -35,7 +35,8 @@ extension JSONValue {
         }
     }
 
-    /// The integer in a parameter: a number, or a numeric string as sent by iOS and Android. Nil for anything else.
+    /// The integer in a parameter, or nil for other types. iOS and Android send numeric strings. A Boolean counts as 0
+    /// or 1.
     public var parameterInteger: Int? {
         switch self {
         case .number(let number): Int(exactly: number.rounded(.towardZero))

@@ -45,7 +45,7 @@ enum ColumnValue: Hashable {
         }
     }
 
-    /// Whether two values are the same. Corners of polygons may come in another order.
+    /// Whether two values are the same. Polygons may have their corners in a different order.
     func isSame(_ other: ColumnValue, _ budget: inout MatchBudget) throws(FilterMatcherError) -> Bool {
         switch (self, other) {
         case (.point(let left), .point(let right)): return left.isSame(right)

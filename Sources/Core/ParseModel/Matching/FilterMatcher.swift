@@ -40,7 +40,9 @@ public struct FilterMatcher: Sendable {
         return try matches(object, &budget)
     }
 
-    /// Does the same within the remaining budget.
+    /// Whether an object matches the filter. Subtracts the work from a budget.
+    ///
+    /// - Throws: ``FilterMatcherError/tooMuchWork`` if the budget is exhausted.
     public func matches(_ object: JSONObject, _ budget: inout MatchBudget) throws(FilterMatcherError) -> Bool {
         try Self.holds(root, object, &budget)
     }
@@ -109,7 +111,6 @@ public struct FilterMatcher: Sendable {
         }
     }
 
-    /// A field that the class doesn't have is missing in every object.
     private static func isFulfilledByNothing(_ constraint: Constraint) -> Bool {
         switch constraint {
         case .equal(.null), .exists(false): true
@@ -147,10 +148,10 @@ public struct FilterMatcher: Sendable {
 
 /// The reason why a ``FilterMatcher`` can't match a filter.
 public enum FilterMatcherError: Error, Equatable, Sendable {
-    /// The result depends on other rows, or on columns that objects don't contain: `$inQuery`, `$notInQuery`,
-    /// `$select`, `$dontSelect`, `$relatedTo`, `$text`, conditions on relations and on internal columns.
+    /// The result depends on other rows, as with `$inQuery`, on columns that objects don't contain, or on an operator
+    /// that only the database supports, such as `$text` and `$elemMatch`. The value names the operator or column.
     case needsDatabase(String)
-    /// The database would reject the filter, too: an invalid pattern, or `$relativeTime` on a field that isn't a date.
+    /// The database would also reject the filter, for example because of an invalid pattern.
     case invalid(ParseError)
     /// The pattern can't be matched in linear time or within the limits: it has back-references, looks around, or
     /// repeats too much.

@@ -14,7 +14,7 @@ extension GeoPoint {
         abs(latitude - other.latitude) <= Self.tolerance && abs(longitude - other.longitude) <= Self.tolerance
     }
 
-    /// The great-circle distance in radians, by the haversine formula.
+    /// Returns the great-circle distance in radians, by the haversine formula.
     func radians(to center: GeoPoint) -> Double {
         func radians(_ degrees: Double) -> Double { degrees * .pi / 180 }
         let height = sin(radians(center.latitude - latitude) / 2)

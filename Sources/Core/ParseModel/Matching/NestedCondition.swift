@@ -130,7 +130,7 @@ enum NestedCondition {
         return false
     }
 
-    /// Returns whether a comparison is true. Values of different types have no order.
+    /// Whether a comparison is true. Values of different types have no order.
     private static func stands(_ value: JSONValue, _ comparison: Comparison, _ operand: JSONValue) -> Bool {
         switch (value, operand) {
         case (.number(let left), .number(let right)): return comparison.holds(left, right)
@@ -151,7 +151,7 @@ enum NestedCondition {
 struct MatchedLeaf {
     /// The value, or nil if the path doesn't exist.
     let value: JSONValue?
-    /// Whether it is an array selected by index from another array. Its elements don't match separately.
+    /// Whether the value is an array selected by index from another array. Its elements don't match separately.
     var isWhole = false
 
     /// Returns every value that a path leads to from an object or an array, and none from other values.
@@ -231,7 +231,7 @@ public struct UnorderedValue: Hashable, Sendable {
         }
     }
 
-    /// The cost of comparing the value, in steps of a ``MatchBudget``.
+    /// Returns the cost of comparing the value, in steps of a ``MatchBudget``.
     static func weight(_ value: JSONValue) -> Int {
         switch value {
         case .null, .bool, .number: 1

@@ -1,6 +1,6 @@
 /// Parses a regular expression in PostgreSQL's syntax, as translated by ``RegexPattern``.
 struct PatternParser {
-    /// Maximum nesting of groups.
+    /// The maximum nesting of groups, since the parser is recursive.
     private static let deepest = 100
     /// The maximum repetition count, as in PostgreSQL.
     private static let mostRepetitions = 255

@@ -1,5 +1,5 @@
-/// A regular expression as a nondeterministic automaton, run in all states at once, so that each character is visited
-/// at most once per state.
+/// A regular expression as a nondeterministic automaton that runs all states at once. Each character is visited at most
+/// once per state.
 struct PatternProgram {
     private enum Step {
         case character(CharacterChoice)
@@ -10,7 +10,7 @@ struct PatternProgram {
         case found
     }
 
-    /// Maximum steps. Repetitions are expanded.
+    /// The maximum number of steps. Repetitions are expanded, so a short pattern can have many.
     private static let longest = 10_000
 
     private var steps: [Step] = []

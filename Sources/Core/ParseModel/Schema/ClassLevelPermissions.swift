@@ -5,7 +5,7 @@ public enum ClassOperation: String, Sendable, CaseIterable {
     case find, count, get, create, update, delete, addField
 }
 
-/// The permissions of a class.
+/// The class-level permissions (CLP): who may perform which operation on a class.
 public struct ClassLevelPermissions: Sendable, Hashable {
     /// The permissions for one operation.
     public struct Entry: Sendable, Hashable {
@@ -13,10 +13,10 @@ public struct ClassLevelPermissions: Sendable, Hashable {
         public var principals: Set<Name> = []
         /// Whether every signed-in user is allowed.
         public var requiresAuthentication = false
-        /// Fields whose users are allowed, object by object.
+        /// Pointer fields whose users are allowed the operation on the objects that refer to them.
         public var pointerFields: [Name] = []
 
-        /// Allows everybody.
+        /// An entry that allows everybody.
         public static let open = Entry(principals: ["*"])
     }
 

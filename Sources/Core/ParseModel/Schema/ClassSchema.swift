@@ -6,7 +6,7 @@ public struct Field: Hashable, Sendable {
     public var type: FieldType
     /// The option `required` of the definition, or nil if it isn't set.
     public var required: Bool?
-    /// Whether objects must have a value for it.
+    /// Whether objects must have a value for the field.
     public var isRequired: Bool { required ?? false }
     /// The value of new objects without one.
     public var defaultValue: JSONValue?
@@ -20,7 +20,7 @@ public struct Field: Hashable, Sendable {
         self.defaultValue = defaultValue
     }
 
-    /// The format of `_SCHEMA` rows and the schemas API.
+    /// The field in the format of `_SCHEMA` rows and the schemas API.
     public var json: JSONObject {
         var object: JSONObject = ["type": .string(type.name)]
         if let target = type.targetClass { object["targetClass"] = .string(target.text) }
@@ -29,7 +29,7 @@ public struct Field: Hashable, Sendable {
         return object
     }
 
-    /// Parses that format. Returns nil if the type is unknown.
+    /// Parses the format of ``json``. Returns nil if the type is unknown.
     public init?(json: JSONValue) {
         guard let name = json["type"]?.stringValue,
             let type = FieldType(name: name, targetClass: json["targetClass"]?.nameValue)
@@ -94,7 +94,7 @@ public struct ClassSchema: Sendable {
 
     /// Whether the class doesn't have a field yet.
     ///
-    /// - Throws: 111 if it has one of another type.
+    /// - Throws: 111 if the class has a field of that name with a different type.
     public func lacks(_ field: String, of type: FieldType) throws(ParseError) -> Bool {
         guard let known = self.type(of: field) else { return true }
         guard known == type else {
@@ -106,7 +106,7 @@ public struct ClassSchema: Sendable {
 
     /// Returns the fields that the class doesn't have yet.
     ///
-    /// - Throws: 111 if it has one of another type.
+    /// - Throws: 111 if the class has one of the fields with a different type.
     public func missing(_ fields: OrderedDictionary<Name, Field>) throws(ParseError) -> OrderedDictionary<Name, Field> {
         var missing: OrderedDictionary<Name, Field> = [:]
         for (name, field) in fields where try lacks(name.text, of: field.type) { missing[name] = field }

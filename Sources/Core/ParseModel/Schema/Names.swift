@@ -32,7 +32,7 @@ public enum Names {
             && !isSystemColumn(name)
     }
 
-    /// Whether every PostgreSQL table has a column of this name, so that no field can have it.
+    /// Whether every PostgreSQL table has a column of this name, which no field can have.
     static func isSystemColumn(_ name: String) -> Bool {
         switch name {
         case "ctid", "xmin", "xmax", "cmin", "cmax", "tableoid": true

@@ -3,13 +3,13 @@ import OrderedCollections
 
 /// Parse's built-in classes with their default fields.
 public enum SystemClass {
-    /// System classes that requests of any caller may name.
+    /// System classes that are valid class names in requests. Some of them require the master key.
     public static let names: Set<Name> = [
         "_User", "_Installation", "_Role", "_Session", "_Product", "_PushStatus", "_JobStatus", "_JobSchedule",
         "_Audience", "_Idempotency",
     ]
 
-    /// Classes that have a table but no row in `_SCHEMA`.
+    /// Classes with a table but without a row in `_SCHEMA`.
     public static let volatileNames: [Name] = [
         "_Hooks", "_JobStatus", "_JobSchedule", "_PushStatus", "_GlobalConfig", "_GraphQLConfig", "_Audience",
         "_Idempotency",
@@ -96,7 +96,7 @@ public enum SystemClass {
         "_Product": ["productIdentifier", "icon", "order", "title", "subtitle"],
     ]
 
-    /// Returns the field for MongoDB's name of it, which queries and pipelines may use, too. Other names are returned
+    /// Returns the field for its MongoDB name, which queries and pipelines may also use. Other names are returned
     /// unchanged.
     public static func field(queriedAs name: String) -> String {
         switch name {

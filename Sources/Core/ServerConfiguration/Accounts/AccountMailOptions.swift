@@ -63,7 +63,7 @@ extension Configuration {
         public var preventSignupWithUnverifiedEmail = false
         /// The lifetime of a verification link in seconds, or nil if links don't expire.
         public var emailVerifyTokenValidityDuration: Double?
-        /// Whether a further request sends the same verification link while it is valid.
+        /// Whether another request sends the same verification link while it is valid.
         public var emailVerifyTokenReuseIfValid = false
         /// Whether a request for a verification link succeeds even if no account has the address.
         public var emailVerifySuccessOnInvalidEmail = true
@@ -71,7 +71,7 @@ extension Configuration {
         public var sendUserEmailVerification = true
         /// The lifetime of a password-reset link in seconds, or nil if links don't expire.
         public var resetTokenValidityDuration: Double?
-        /// Whether a further request sends the same password-reset link while it is valid.
+        /// Whether another request sends the same password-reset link while it is valid.
         public var resetTokenReuseIfValid = false
         /// Whether a request for a password reset succeeds even if no account has the address.
         public var resetPasswordSuccessOnInvalidEmail = true
@@ -100,7 +100,7 @@ extension Configuration {
 }
 
 extension Configuration.AccountMail {
-    /// Records options that require others. The texts are parse-server's.
+    /// Records a mistake for each option that lacks another one. The texts are parse-server's.
     func check(publicServerURL: String?, _ mistakes: inout ConfigurationMistakes) {
         let needed = [
             ("An emailAdapter", "emailAdapter", delivery == nil), ("An app name", "appName", appName == nil),

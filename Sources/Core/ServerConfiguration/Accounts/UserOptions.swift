@@ -95,7 +95,7 @@ extension Configuration {
         public var maxPasswordHistory = 0
     }
 
-    /// Locks an account after failed log-ins.
+    /// The option `accountLockout`: accounts are locked after failed log-ins.
     public struct AccountLockout: Sendable {
         /// The number of failed log-ins that lock an account, 1 to 999.
         public var threshold: Int
@@ -130,7 +130,7 @@ extension Configuration {
         }
     }
 
-    /// The password policy. Setting one of its rules creates it.
+    /// The password policy, or one without rules. Setting a rule creates the policy.
     var passwordRules: PasswordPolicy {
         get { passwordPolicy ?? PasswordPolicy() }
         set { passwordPolicy = newValue }

@@ -115,12 +115,12 @@ extension Configuration {
         }
     }
 
-    /// An option that is a function in the app's index.js. Node.js calls it at each use. An option that can also be a
-    /// plain value is true in the configuration.
+    /// An option that is a function in the app's index.js. Node.js calls the function at each use, except for
+    /// `masterKey`.
     package enum OptionFunction: String, Sendable, CaseIterable {
         case verifyUserEmails, preventLoginWithUnverifiedEmail, sendUserEmailVerification
         case validatorCallback = "passwordPolicy.validatorCallback"
-        /// Called again when the key is older than `masterKeyTtl`.
+        /// Called again only when the key is older than `masterKeyTtl`.
         case masterKey
     }
 

@@ -31,7 +31,6 @@ extension OptionTable {
         ) { value, name, configuration throws(ConfigurationError) in try configuration.takeSchema(value, name) }
     }
 
-    /// Keys of parse-server's environment variables that Roost doesn't read.
     private static let ignoredDatabaseOptions: [OptionDefinition] =
         ["maxPoolSize", "maxStalenessSeconds", "maxTimeMS"].map { .ignored($0, "", .number, "not read") }
         + [
@@ -105,18 +104,18 @@ extension Configuration {
         public var strict = false
         /// Whether undeclared fields are deleted.
         public var deleteExtraFields = false
-        /// Whether fields that have another type than declared are deleted and created again.
+        /// Whether fields whose type differs from the declared one are deleted and created again.
         public var recreateModifiedFields = false
         /// Whether the schemas API rejects changes.
         public var lockSchemas = false
         /// Whether undeclared indexes are retained.
         public var keepUnknownIndexes = false
-        /// Paths of SQL files that run before and after the changes.
+        /// Paths of SQL files that run before the changes.
         public var beforeMigration: [String] = []
         public var afterMigration: [String] = []
     }
 
-    /// The declared classes. Setting one of the options creates them.
+    /// The declared classes, or none. Setting one of the options creates them.
     var declaredSchemas: DeclaredSchemas {
         get { schema ?? DeclaredSchemas() }
         set { schema = newValue }
@@ -124,7 +123,7 @@ extension Configuration {
 }
 
 extension Configuration {
-    /// Reads the name of a schema. `public` and an empty string are ignored.
+    /// Sets the app's database schema. `public` and an empty string are ignored.
     ///
     /// - Throws: `ConfigurationError` if the name is invalid or reserved, or if another option names a different
     ///   schema.
@@ -160,9 +159,6 @@ extension Configuration.DatabaseOptions {
 }
 
 extension Configuration.DeclaredSchemas {
-    /// Reads the declared classes.
-    ///
-    /// - Throws: `ConfigurationError` if a class has no name or is declared twice.
     fileprivate static func definitions(_ list: [JSONValue]) throws(ConfigurationError) -> [JSONObject] {
         var names: Set<Name> = []
         var definitions: [JSONObject] = []
@@ -192,7 +188,7 @@ extension OptionTable {
 }
 
 extension Configuration {
-    /// What to do about slow queries without an index.
+    /// The treatment of slow queries that lack an index.
     public enum IndexAdvice: String, Sendable, CaseIterable {
         /// Records nothing.
         case off

@@ -38,7 +38,7 @@ extension OptionTable {
         .choiceOption(
             "encryptionFormat", "ROOST_ENCRYPTION_FORMAT", \.encryptionFormat,
             "whole (as parse-server) or segments (never whole in memory)"),
-        // After the options that it overrides.
+        // Listed after the options that it overrides.
         OptionDefinition(
             "filesAdapter", "PARSE_SERVER_FILES_ADAPTER", .any,
             "The file store: parse-server's adapters for disk, S3 or Google Cloud Storage, or postgres, such as "

@@ -63,7 +63,6 @@ extension Configuration {
 }
 
 enum FileStoreReader {
-    /// The supported modules, with all names used by parse-server and its users.
     private enum Module: CaseIterable {
         case disk, s3, google, postgres
 
@@ -105,9 +104,9 @@ enum FileStoreReader {
         var encryptionKey: String?
     }
 
-    /// Reads the option `filesAdapter`.
+    /// Applies the option `filesAdapter` to the configuration.
     ///
-    /// - Throws: `ConfigurationError` for an unknown module or invalid settings.
+    /// - Throws: `ConfigurationError` for an unknown module, invalid settings, or direct URLs of encrypted files.
     static func read(_ adapter: JSONValue, into configuration: inout Configuration) throws(ConfigurationError) {
         let reading = try read(adapter, path: "filesAdapter")
         configuration.fileStore = reading.store
@@ -120,9 +119,10 @@ enum FileStoreReader {
         }
     }
 
-    /// Reads the option `filesFallback`.
+    /// Applies the option `filesFallback` to the configuration.
     ///
-    /// - Throws: `ConfigurationError` for an unknown module or invalid settings, and for a second disk store.
+    /// - Throws: `ConfigurationError` for an unknown module, invalid settings, a second disk store, or a different
+    ///   encryption key.
     static func readFallbacks(_ adapters: JSONValue, into configuration: inout Configuration) throws(ConfigurationError)
     {
         for adapter in adapters.arrayValue ?? [] {

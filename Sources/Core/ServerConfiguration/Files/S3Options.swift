@@ -115,7 +115,7 @@ extension Configuration.S3 {
         return named == "none" ? nil : named ?? (isPublic ? "public-read" : nil)
     }
 
-    /// Returns a part of a URL unchanged.
+    /// Checks a part of a URL and returns it unchanged.
     ///
     /// - Throws: `ConfigurationError` for characters that need escaping.
     static func label(_ text: String, _ option: String) throws(ConfigurationError) -> String {
@@ -125,7 +125,7 @@ extension Configuration.S3 {
         return text
     }
 
-    /// Options of the AWS client that the adapter uses.
+    /// The option `s3overrides`: options of the AWS client, which take precedence over the adapter's.
     private struct Overrides {
         var bucket: String?
         var region: String?
@@ -155,9 +155,6 @@ extension Configuration.S3 {
 }
 
 extension Configuration.S3.Key {
-    /// Reads credentials, or returns nil if there are none.
-    ///
-    /// - Throws: `ConfigurationError` if one of the two options is missing.
     fileprivate init?(_ options: inout AdapterOptions, _ name: Name, _ secret: Name) throws(ConfigurationError) {
         let (id, value, token) = (try options.text(name), try options.text(secret), try options.text("sessionToken"))
         switch (id, value) {
@@ -207,7 +204,7 @@ extension Configuration.S3.Endpoint {
         return String(host.prefix { $0 != ":" })
     }
 
-    /// Whether the host is an IP address or `localhost`, so that a bucket can't be its subdomain.
+    /// Whether the host is an IP address or `localhost`, which can't have a bucket as subdomain.
     var isAddress: Bool {
         name.hasPrefix("[") || name == "localhost" || name.utf8.allSatisfy { $0 == 0x2E || (0x30...0x39).contains($0) }
     }

@@ -33,7 +33,7 @@ extension Configuration {
     public struct LiveQuery: Sendable {
         /// The names of the classes whose changes are published.
         package var classNames: Set<Name> = []
-        /// Patterns of further class names.
+        /// Regular expressions of additional class names.
         var patterns: [Pattern] = []
         /// Whether this server accepts live-query connections.
         public var isServed = false
@@ -43,7 +43,7 @@ extension Configuration {
         /// The interval of pings on a connection, in milliseconds.
         public var pingInterval = 10_000
 
-        /// Disables live queries.
+        /// Creates settings with live queries disabled.
         public init() {}
 
         public var isPublished: Bool { !classNames.isEmpty || !patterns.isEmpty }
@@ -117,7 +117,6 @@ extension Configuration {
             }
         }
 
-        /// Returns the pattern anchored at both ends.
         private static func whole(_ source: String) -> String { "\\A(?:\(source))\\z" }
     }
 }

@@ -3,6 +3,8 @@ import JSON
 /// Options that only mail adapters have.
 extension AdapterOptions {
     /// Returns the sender's address, with or without a name, from the first option that is set.
+    ///
+    /// - Throws: `ConfigurationError` if no option is set, or if the value contains no `@`.
     mutating func sender(_ keys: Name...) throws(ConfigurationError) -> String {
         var found: (key: Name, text: String)?
         for key in keys {

@@ -19,7 +19,7 @@ extension Configuration {
             self.templates = templates
         }
 
-        /// Prints mails on the terminal.
+        /// A delivery that prints mails on the terminal.
         public static let onTerminal = MailDelivery(sender: "roost@localhost", transport: .terminal)
     }
 
@@ -99,7 +99,7 @@ extension Configuration {
 
         /// The template of a request body, in Mustache syntax.
         public enum Body: Sendable {
-            /// A JSON text. Values are escaped as JSON strings.
+            /// A template of JSON text. Values are escaped as JSON strings.
             case text(String)
             /// A JSON value whose strings are templates. Strings that render empty are omitted.
             case json(JSONValue)

@@ -62,8 +62,7 @@ extension Configuration.MailDelivery {
                     host: try Self.host(&options))))
     }
 
-    /// Returns the Mailgun host. Accepts a host name or a URL, also under the name `url`, like some versions of
-    /// Mailgun's client.
+    /// Returns the Mailgun host. Some versions of Mailgun's client have it as a URL, in the option `url`.
     private static func host(_ options: inout AdapterOptions) throws(ConfigurationError) -> String {
         let (name, address) = (try options.text("host"), try options.text("url"))
         var host = (name ?? address ?? "api.mailgun.net")[...]
@@ -141,7 +140,6 @@ extension Configuration.MailDelivery {
         }
     }
 
-    /// Whether HTTP allows the name and the value of a header.
     private static func isField(_ name: String, _ value: String) -> Bool {
         !name.isEmpty && name.utf8.allSatisfy { $0 > 0x20 && $0 < 0x7F && !"\"(),/:;<=>?@[\\]{}".utf8.contains($0) }
             && value.utf8.allSatisfy { $0 >= 0x20 && $0 != 0x7F }

@@ -26,7 +26,6 @@ enum ParseServerMailAdapter {
         }
     }
 
-    /// Returns a package's name without its scope.
     private static func package(_ module: String) -> String {
         module.utf8.first == UInt8(ascii: "@") ? String(module.split(separator: "/").last ?? "") : module
     }
@@ -101,7 +100,6 @@ enum ParseServerMailAdapter {
         return delivery
     }
 
-    /// Reads the option `templates`, whose mails have `subject`, `pathPlainText` and `pathHtml`.
     private static func files(_ options: inout AdapterOptions) throws(ConfigurationError)
         -> Configuration.MailTemplates
     {
@@ -135,7 +133,8 @@ enum ParseServerMailAdapter {
         return delivery
     }
 
-    /// The adapter's only setting of the region is the service's URL, such as `https://email.eu-west-1.amazonaws.com`.
+    /// Reads the SES adapter's options. They contain the region only in the service's URL, such as
+    /// `https://email.eu-west-1.amazonaws.com`.
     private static func simpleAmazon(_ options: inout AdapterOptions) throws(ConfigurationError)
         -> Configuration.MailDelivery
     {

@@ -75,7 +75,6 @@ enum SMTPMailAdapters {
         return Configuration.MailDelivery(sender: sender, transport: .smtp(server))
     }
 
-    /// Returns the server's host, from its own option or from the name of a mail service.
     private static func host(_ options: inout AdapterOptions) throws(ConfigurationError) -> String {
         let service = try options.text("service")
         if let host = try options.text("host") { return host }
@@ -86,7 +85,6 @@ enum SMTPMailAdapters {
         return host
     }
 
-    /// Returns the host of a mail service. Covers the common ones of those that nodemailer knows.
     private static func host(_ service: String) -> String? {
         switch service.lowercased() {
         case "gmail": "smtp.gmail.com"

@@ -36,7 +36,6 @@ enum ServiceMailAdapters {
                     headers: [("Authorization", "Bearer \(key)")], body: .text(body), bodies: bodies)))
     }
 
-    /// Options that name templates stored by the service.
     private static let templatesOfService = ["passwordReset", "verification"].flatMap { mail in
         ["TemplateId", "TemplateName", "TemplateAlias"].map { mail + $0 }
     }

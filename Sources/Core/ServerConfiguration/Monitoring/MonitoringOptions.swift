@@ -21,12 +21,13 @@ extension Configuration {
         public var port: Int?
         /// The address to listen on.
         public var host = "127.0.0.1"
-        /// The key that scrapers send. Required on the main port, and on the metrics port unless it is local.
+        /// The key that scrapers send, or nil for none. Required for `onMainPort`. The metrics port checks it unless it
+        /// is local.
         public var key: String?
         /// Whether the main port also serves `/metrics`, below the mount path.
         public var onMainPort = false
 
-        /// Disables metrics.
+        /// Creates settings with metrics disabled.
         init() {}
 
         /// Whether metrics are collected.

@@ -159,7 +159,7 @@ extension Configuration {
         var isProtocolKnown = true
         /// The service name in traces.
         public var serviceName = "roost"
-        /// Further resource attributes of the process.
+        /// Additional resource attributes of the process.
         public var resource: [Pair] = []
         public var sampler = Sampler.parentRatio
         /// The fraction of requests to trace, 0 to 1.

@@ -20,7 +20,10 @@ struct AdapterOptions {
         return values[key]?.orNil
     }
 
-    /// Returns a text without control characters, which could break protocol lines and URLs.
+    /// Returns a text, or nil if it is missing or null.
+    ///
+    /// - Throws: `ConfigurationError` for an empty text, and for control characters, which could break protocol lines
+    ///   and URLs.
     mutating func text(_ key: Name) throws(ConfigurationError) -> String? {
         guard let value = value(key) else { return nil }
         guard let text = value.stringValue, !text.isEmpty, text.utf8.allSatisfy({ $0 >= 0x20 && $0 != 0x7F }) else {
@@ -29,14 +32,16 @@ struct AdapterOptions {
         return text
     }
 
-    /// Returns a text that may have several lines, or nil if it is empty.
+    /// Returns a text that may have several lines, or nil if it is missing or empty.
     mutating func lines(_ key: Name) throws(ConfigurationError) -> String? {
         guard let value = value(key) else { return nil }
         guard let text = value.stringValue else { throw ConfigurationError("option \(path).\(key) must be a string") }
         return text.isEmpty ? nil : text
     }
 
-    /// Returns the first of several options that is set, or throws if all are missing.
+    /// Returns the first of several options that is set.
+    ///
+    /// - Throws: `ConfigurationError` if none is set, or if one is invalid.
     mutating func needed(_ keys: Name...) throws(ConfigurationError) -> String {
         var found: String?
         for key in keys {
@@ -95,7 +100,7 @@ struct AdapterOptions {
         return text
     }
 
-    /// Reads an option that is an object. Members that `read` doesn't read count as unknown, too.
+    /// Reads an option that is an object. Members that `read` doesn't read also count as unknown.
     mutating func nested<R>(_ key: Name, _ read: (inout AdapterOptions) throws(ConfigurationError) -> R)
         throws(ConfigurationError) -> R
     {

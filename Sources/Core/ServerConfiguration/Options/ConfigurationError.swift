@@ -14,12 +14,12 @@ public struct ConfigurationError: Error, Sendable, Equatable {
         ConfigurationError("\(name) must be \(allowed)")
     }
 
-    /// The error for a list entry that is neither an address nor a network.
+    /// Returns the error for a list entry that is neither an address nor a network.
     static func invalidAddress(_ name: String, _ error: AddressList.InvalidEntry) -> ConfigurationError {
         ConfigurationError("The Parse Server option \"\(name)\" contains an invalid IP address \"\(error.entry)\".")
     }
 
-    /// The error for an unknown option, with a suggestion.
+    /// Returns the error for an unknown option, with a suggestion if there is one.
     static func unknown(_ name: String, among names: [String]) -> ConfigurationError {
         ConfigurationError("error: unknown option \(name)" + (hint(name, among: names).map { ". \($0)" } ?? ""))
     }

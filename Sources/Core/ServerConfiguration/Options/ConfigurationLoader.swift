@@ -34,9 +34,7 @@ extension Configuration {
     }
 }
 
-/// Collects the values of options from the file, the environment and the flags.
 private struct ConfigurationLoader {
-    /// A key that matches no option.
     private struct Unknown {
         let name: String
         /// The names to choose a suggestion from.

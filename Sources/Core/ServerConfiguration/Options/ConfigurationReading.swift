@@ -53,7 +53,6 @@ extension Configuration {
 
     private static let logLevels = ["error", "warn", "info", "verbose", "debug", "silly", "silent"]
 
-    /// Records options that can't be combined.
     private func checkTogether(_ mistakes: inout ConfigurationMistakes) {
         for (option, key) in [("readOnlyMasterKey", readOnlyMasterKey), ("maintenanceKey", maintenanceKey)] {
             mistakes.refuse(
@@ -101,8 +100,8 @@ extension Configuration {
         }
     }
 
-    /// Warnings about values that have no effect with the other options or the preset, and about unsafe settings:
-    /// metrics without a key, and trust in every proxy.
+    /// Warnings about values that have no effect with the other options or the preset, and about unsafe settings, such
+    /// as metrics without a key.
     func warnings(_ values: [String: JSONValue]) -> [String] {
         var warnings = DatabaseOptions.warnings(values["databaseOptions"]?.objectValue ?? [:])
         if preset >= 9 {

@@ -3,13 +3,13 @@ import JSON
 /// The environment variables of an option's members, by parse-server's names: the member `duration` of `accountLockout`
 /// is `PARSE_SERVER_ACCOUNT_LOCKOUT_DURATION`.
 package struct MemberVariables: Sendable {
-    /// The names of the option and of the nested objects down to the one that has the members.
+    /// The path to the object that contains the members, for example `["accountLockout"]`.
     package let path: [String]
     /// The prefix of the variables' names.
     package let prefix: String
     /// The members with the kinds of their values.
     package let members: [String: OptionDefinition.Kind]
-    /// The members that variables must set unless the option is already set. Otherwise all of them are ignored.
+    /// The members that the variables must set if the option isn't set otherwise. If one is missing, all are ignored.
     package let needed: Set<String>
     /// Whether the members form an additional element of a list.
     let isElement: Bool
@@ -39,6 +39,7 @@ package struct MemberVariables: Sendable {
     ///
     /// parse-server declares these variables but doesn't read them. A deployment may have had some of them for years,
     /// so an incomplete set must not change the server.
+    ///
     /// - Returns: A warning if the variables have no effect.
     /// - Throws: `ConfigurationError` for a value of the wrong kind.
     func merge(
@@ -59,8 +60,8 @@ package struct MemberVariables: Sendable {
         return nil
     }
 
-    /// Returns the value with members added to the object at the path. Values of another kind are left unchanged, to be
-    /// rejected later.
+    /// Returns the value with members added to the object at the path. Leaves values of other kinds unchanged, since a
+    /// later check rejects them.
     private func adding(_ given: JSONObject, to value: JSONValue, at path: ArraySlice<String>) -> JSONValue {
         if path.isEmpty, isElement {
             switch value {
@@ -92,7 +93,7 @@ package struct MemberVariables: Sendable {
         return name
     }
 
-    /// Members whose variable names don't follow the rule.
+    /// The variable names that parse-server doesn't derive from the member's name.
     private static let irregular = [
         "classNames": "CLASSNAMES", "graphQLDepth": "GRAPHQL_DEPTH", "graphQLFields": "GRAPHQL_FIELDS",
     ]

@@ -26,7 +26,8 @@ public struct OptionDefinition: Sendable {
     struct Variables: Sendable {
         /// The prefix of the variables' names.
         let prefix: String
-        /// The members that variables must set unless the option is already set. Otherwise all of them are ignored.
+        /// The members that the variables must set if the option isn't set otherwise. If one is missing, all are
+        /// ignored.
         var needed: Set<String> = []
         /// Whether the members form an additional element of a list.
         var isElement = false
@@ -53,7 +54,7 @@ public struct OptionDefinition: Sendable {
     let takesOthers: Bool
     let variables: Variables?
     let read: Read
-    /// Applies the default of an older preset if it differs from that of the newest.
+    /// Applies the default of an older preset if it differs from the newest preset's.
     let setDefault: @Sendable (_ preset: Int, inout Configuration) -> Void
     /// Describes the option's value in a configuration, or returns nil if it isn't shown.
     let word: @Sendable (Configuration) -> String?
@@ -95,7 +96,8 @@ public struct OptionDefinition: Sendable {
     /// Creates an option that sets one property of the configuration.
     ///
     /// - Parameters:
-    ///   - older: Defaults by the last preset that has them, oldest first. For later presets, the property's initial value is the default.
+    ///   - older: Defaults by the last preset that has them, oldest first. For later presets, the property's initial
+    ///     value is the default.
     ///   - word: Describes a value, or returns nil if it isn't shown.
     ///   - parse: Returns the parsed value, or nil to leave the default.
     init<Value: Sendable>(

@@ -11,7 +11,7 @@ extension OptionDefinition {
         }
     }
 
-    /// An optional text. An empty one counts as unset.
+    /// Defines an optional text. An empty one counts as unset.
     static func text(
         _ name: String, _ environment: String?, _ path: OptionPath<String?>, _ summary: String = ""
     ) -> OptionDefinition {
@@ -28,7 +28,7 @@ extension OptionDefinition {
         ) { value, _ in value.nonEmptyText }
     }
 
-    /// An integer. Decimal places are dropped.
+    /// Defines an integer. Decimal places are dropped.
     static func whole(
         _ name: String, _ environment: String?, _ path: OptionPath<Int>, in range: ClosedRange<Int>,
         _ summary: String = ""
@@ -38,7 +38,7 @@ extension OptionDefinition {
         ) { value, name throws(ConfigurationError) in try value.whole(in: range, name) }
     }
 
-    /// An optional integer.
+    /// Defines an optional integer. Decimal places are dropped.
     static func whole(
         _ name: String, _ environment: String?, _ path: OptionPath<Int?>, in range: ClosedRange<Int>,
         _ summary: String = ""
@@ -48,7 +48,7 @@ extension OptionDefinition {
         ) { value, name throws(ConfigurationError) in .some(try value.whole(in: range, name)) }
     }
 
-    /// A duration in milliseconds, at most one day. 0 means no limit.
+    /// Defines a duration in milliseconds, at most one day. 0 means no limit.
     static func milliseconds(
         _ name: String, _ environment: String?, _ path: OptionPath<Duration?>, _ summary: String
     ) -> OptionDefinition {
@@ -74,7 +74,7 @@ extension OptionDefinition {
         }
     }
 
-    /// A list of texts.
+    /// Defines a list of texts.
     ///
     /// - Parameter check: Throws for invalid elements.
     static func texts(
@@ -92,7 +92,7 @@ extension OptionDefinition {
         }
     }
 
-    /// A value with its own parser.
+    /// Defines a value with its own parser.
     static func custom<Value: Sendable>(
         _ name: String, _ environment: String?, _ kind: Kind, _ path: OptionPath<Value>, _ summary: String = "",
         members: [OptionDefinition] = [], variables: Variables? = nil,
@@ -116,14 +116,14 @@ extension OptionDefinition {
         }
     }
 
-    /// A list of paths. A single path needs no list, and an empty one is ignored.
+    /// Defines a list of paths. A single path needs no list, and an empty one is ignored.
     static func paths(_ name: String, _ path: OptionPath<[String]>) -> OptionDefinition {
         custom(name, nil, .stringOrArray, path) { value, _ in
             value.stringValue == "" ? [] : value.stringValue.map { [$0] } ?? value.arrayValue?.compactMap(\.stringValue)
         }
     }
 
-    /// A limit. -1 means no limit.
+    /// Defines a limit. -1 means no limit.
     static func limit(_ name: String, _ path: OptionPath<Int?>) -> OptionDefinition {
         custom(name, nil, .number, path) { value, name throws(ConfigurationError) in
             guard value != -1 else { return nil }
@@ -148,7 +148,7 @@ extension OptionDefinition {
         }
     }
 
-    /// A member that is applied by `read`, or by the option that contains it.
+    /// Defines a member that is applied by `read`, or by the option that contains it.
     static func member(
         _ name: String, _ kind: Kind, members: [OptionDefinition] = [], variables: Variables? = nil,
         read: @escaping Read = { _, _, _ in }
@@ -156,12 +156,12 @@ extension OptionDefinition {
         OptionDefinition(name, nil, kind, "", members: members, variables: variables, read: read)
     }
 
-    /// An option that is not supported.
+    /// Defines an option that is not supported.
     static func none(_ name: String, _ environment: String?, _ kind: Kind, _ summary: String) -> OptionDefinition {
         OptionDefinition(name, environment, kind, summary, support: .notBuilt)
     }
 
-    /// An option that is accepted without effect.
+    /// Defines an option that is accepted without effect.
     static func ignored(
         _ name: String, _ environment: String?, _ kind: Kind, _ why: String, members: [OptionDefinition] = [],
         variables: Variables? = nil
@@ -194,8 +194,10 @@ extension JSONValue {
         return whole
     }
 
-    /// Returns a positive duration, usually in seconds. Values above a thousand years are reduced to that, so that the
-    /// end remains a date that every client can parse.
+    /// Returns a positive duration, usually in seconds. Longer ones are reduced to a thousand years, so that their end
+    /// remains a date that every client can parse.
+    ///
+    /// - Parameter refusal: The error text for other values.
     func time(_ refusal: String) throws(ConfigurationError) -> Double {
         guard let number = numberValue, number > 0, number.isFinite else { throw ConfigurationError(refusal) }
         return min(number, Self.longestTime)

@@ -1,7 +1,7 @@
 import JSON
 
 /// All options: parse-server's with their names, and Roost's own. Flags, variables, `--help` and docs are derived from
-/// it.
+/// this table.
 public enum OptionTable {
     /// The options by topic, in the order of `--help` and docs/configuration.md.
     package static let sections: [(title: String, options: [OptionDefinition])] = [

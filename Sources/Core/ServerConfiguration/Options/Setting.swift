@@ -13,7 +13,7 @@ public struct Setting: Sendable {
     public let value: JSONValue?
     /// The default in words, or nil if it isn't shown.
     public let defaultWords: String?
-    /// A value to start editing from: a mail adapter's texts, or an example. Nil for most options.
+    /// A value to start editing from: a mail adapter's texts or an example, or nil for most options.
     public let example: JSONValue?
     /// Whether the option is set but its value is secret.
     public let isSecret: Bool
@@ -108,7 +108,7 @@ public struct Setting: Sendable {
         "security", "https",
     ]
 
-    /// A member's value is masked if its name contains one of these words.
+    /// Words that mark a member as secret if its name contains one of them.
     private static let secretParts = ["key", "secret", "password", "token", "passphrase", "uri", "url", "header"]
 
     /// Returns the value with secret members masked and credentials removed from URLs.

@@ -131,7 +131,6 @@ extension Configuration {
             }
         }
 
-        /// Returns the options of parse-server's own push adapter. Other adapters are rejected.
         private static func options(ofAdapter adapter: JSONValue) throws(ConfigurationError) -> JSONObject {
             let name = adapter.stringValue ?? adapter["module"]?.stringValue ?? ""
             guard name.hasSuffix("push-adapter"), !name.contains("onesignal"), !name.contains("sns") else {

@@ -18,7 +18,7 @@ public struct ApplePush: Sendable {
     public var isProduction: Bool
     public var host: String
     public var port: Int
-    /// The path of a PEM file with an additional certificate authority, or nil.
+    /// The path of a PEM file with an additional certificate authority, or nil for none.
     public var authority: String?
     /// Whether the service's certificate is verified.
     public var checksCertificate: Bool
@@ -176,7 +176,6 @@ enum PushServiceReader {
 }
 
 extension JSONValue {
-    /// The entry with its credentials masked, for error messages.
     fileprivate var redacted: String {
         guard var entry = objectValue else { return text }
         for key in ["token", "pfx", "p12", "cert", "key", "passphrase"] where entry[Name(key)] != nil {

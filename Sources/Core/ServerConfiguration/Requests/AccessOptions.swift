@@ -45,7 +45,7 @@ extension OptionTable {
         .flag(
             "allowCustomObjectId", "PARSE_SERVER_ALLOW_CUSTOM_OBJECT_ID", \.allowCustomObjectId,
             "Allows clients to choose ids"),
-        // Columns for object ids in join tables have 120 characters, parse-server's as well.
+        // Columns for object ids in join tables have 120 characters, as in parse-server.
         .whole(
             "objectIdSize", "PARSE_SERVER_OBJECT_ID_SIZE", \.objectIdSize, in: 1...120,
             "The length of generated ids, 120 at most"),
@@ -116,22 +116,22 @@ extension OptionTable {
 }
 
 extension Configuration {
-    /// The handling of installations that share a device token with a saved one.
+    /// The handling of installations that have the same device token as a saved one.
     public struct Installations: Sendable {
-        /// The action on the losing rows.
+        /// Whether the other rows with the same token are deleted or only lose it.
         public enum Action: String, Sendable, CaseIterable {
             /// Deletes the rows.
             case delete
-            /// Retains the rows, without the shared value.
+            /// Retains the rows, but removes the token.
             case update
         }
 
-        /// The row that wins if one has the installation id and the other the device token.
+        /// The row to keep if one has the installation id and another has the device token.
         public enum KeptRow: String, Sendable, CaseIterable {
             case deviceToken, installationId
         }
 
-        /// Whether only rows that the caller may change can lose.
+        /// Whether only rows that the caller may change are deleted or lose their token.
         public var enforcesCaller = false
         public var action = Action.delete
         public var kept = KeptRow.deviceToken

@@ -62,7 +62,6 @@ public struct AddressList: Sendable, Equatable {
             || Self.covers(mapped...(mapped | UInt128(UInt32.max)), version6)
     }
 
-    /// Whether the ranges together cover the whole range.
     private static func covers(_ whole: ClosedRange<UInt128>, _ ranges: [ClosedRange<UInt128>]) -> Bool {
         var next = whole.lowerBound
         for range in ranges.sorted(by: { $0.lowerBound < $1.lowerBound }) {

@@ -3,18 +3,18 @@ import JSON
 extension Configuration {
     /// The admin keys and the audit log.
     public struct Audit: Sendable {
-        /// The SHA-256 hashes of further master keys, by owner.
+        /// The SHA-256 hashes of additional master keys, by owner.
         public var adminKeys: [String: [UInt8]] = [:]
-        /// The recorded changes, made with the master key, an administrator's key or the maintenance key.
+        /// The kinds of changes to record if they are made with the master key, an admin key or the maintenance key.
         public var events: Set<AuditEvent> = []
 
-        /// Creates settings without admin keys and recorded changes.
+        /// Creates settings without admin keys or recorded changes.
         public init() {}
     }
 
     /// A kind of change that the audit log records.
     public enum AuditEvent: String, CaseIterable, Sendable {
-        /// Changes of objects, and all changes without their own kind.
+        /// Changes of objects, and all changes without another kind.
         case write
         /// Changes of classes and their permissions.
         case schema

@@ -1,7 +1,7 @@
 import Encoding
 import JSON
 
-/// The address of a client.
+/// The address of a client, once for limits and logs and once for checks against address lists.
 public struct ClientAddress: Sendable, Equatable {
     /// The client's IP address as trusted proxies report it, for limits, logs and cloud code.
     public let text: String
@@ -50,7 +50,6 @@ public struct ClientAddress: Sendable, Equatable {
         return client
     }
 
-    /// Returns `1.2.3.4:80` or `[::1]:80` without the port.
     private static func withoutPort(_ text: Substring) -> String? {
         if text.hasPrefix("["), let end = text.firstIndex(of: "]") {
             return String(text[text.index(after: text.startIndex)..<end])

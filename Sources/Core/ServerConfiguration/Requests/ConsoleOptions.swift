@@ -51,7 +51,7 @@ extension Configuration {
         public enum SignIn: String, Sendable, CaseIterable {
             /// With an operator's name, the master key or a ticket.
             case operators
-            /// The same, for development: sessions opened by a ticket don't confirm actions that can't be undone, and
+            /// The same, for development. Sessions opened by a ticket don't confirm actions that can't be undone, and
             /// requests are counted for charts.
             case thisMachine
         }
@@ -90,8 +90,8 @@ extension Configuration {
 
         /// Checks the option against others.
         ///
-        /// - Throws: `ConfigurationError` if it would expose the data to other machines, or if the page's path contains
-        ///   the API.
+        /// - Throws: `ConfigurationError` if the API is below the page's path, or if sign-in for development would be
+        ///   reachable from other machines.
         func check(_ configuration: Configuration) throws(ConfigurationError) {
             guard reach != .closed else { return }
             if (configuration.mount + "/").hasPrefix(path + "/") {
@@ -119,12 +119,10 @@ extension Configuration {
             }
         }
 
-        /// Whether a server that listens on a host is reachable only from this machine.
         private static func isLoopback(_ host: String) -> Bool {
             host == "localhost" || IPAddress(host)?.isLoopback == true
         }
 
-        /// Whether a URL is valid only on this machine.
         private static func isOfThisMachine(_ url: String) -> Bool {
             guard let scheme = url.firstRange(of: "://") else { return false }
             let authority = url[scheme.upperBound...].prefix { $0 != "/" }

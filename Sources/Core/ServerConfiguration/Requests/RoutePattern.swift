@@ -6,7 +6,8 @@ enum RoutePattern {
     /// With more wildcards, the matching time would grow too fast with the length of the path.
     private static let mostWildcards = 2
 
-    /// Returns a regular expression that matches whole paths, or nil if the pattern is invalid.
+    /// Returns a regular expression that matches whole paths, or nil if the pattern is invalid or has more than two
+    /// wildcards.
     static func regularExpression(_ pattern: String) -> String? {
         var rest = pattern.replacing("(.*)", with: "*")[...]
         guard let first = rest.first else { return nil }
@@ -54,7 +55,7 @@ enum RoutePattern {
         return String(Substring(name)).lowercased()
     }
 
-    /// Removes the name of a parameter. Returns false if it is missing.
+    /// Removes the name of a parameter from the start of the text. Returns false if it is missing.
     private static func name(_ rest: inout Substring) -> Bool {
         let length = rest.utf8.prefix { $0.isASCIIAlphanumeric || $0 == UInt8(ascii: "_") }.count
         rest.removeFirst(length)

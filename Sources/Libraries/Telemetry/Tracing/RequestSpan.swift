@@ -109,7 +109,7 @@ final class RecordedRequest: Sendable {
     private let slow: Duration?
     private let ended = Mutex(State())
 
-    /// The limits of a request, and the overhead of an array in bytes.
+    /// The limits of a request in spans and bytes, and the overhead of an array in bytes.
     private static let (mostSpans, mostBytes, arrayBytes) = (200, 64 * 1024, 32)
 
     init(

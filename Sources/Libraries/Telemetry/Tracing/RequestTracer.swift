@@ -4,7 +4,7 @@ public import Tracing
 ///
 /// A span within a recorded request is recorded with it. Only the server's own tracer starts recordings.
 public struct RequestTracer: Tracer {
-    /// Determines which requests are recorded.
+    /// The rules that select the requests to record.
     package struct Settings: Sendable {
         /// The callers whose `traceparent` is trusted. Apps and browsers could otherwise have every request recorded.
         package enum Trust: Sendable {
@@ -16,7 +16,8 @@ public struct RequestTracer: Tracer {
         /// Whether the caller's sampling decision applies to its requests.
         package var followsParent = true
         package var trust = Trust.proxy
-        /// The duration from which unsampled requests are exported, as are failed ones. Nil to export neither.
+        /// The duration from which unsampled requests are exported, or nil to export none. If set, failed ones are also
+        /// exported.
         package var slow: Duration?
 
         package init() {}

@@ -5,7 +5,7 @@ import Tracing
 public final class SpanExporter: Sendable {
     public enum Outcome: Int, Label { case exported, dropped, failed }
 
-    /// Sends an OTLP request within a time limit. Returns the HTTP status, and the seconds of `Retry-After`.
+    /// Sends an OTLP request within a time limit, and returns the HTTP status and the seconds of `Retry-After`.
     package typealias Send =
         @Sendable (_ request: [UInt8], _ timeLimit: Duration) async throws -> (status: Int, retryAfter: Double?)
 

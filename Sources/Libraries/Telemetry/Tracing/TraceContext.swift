@@ -26,7 +26,7 @@ package struct TraceContext: Sendable, Equatable {
         self.state = state
     }
 
-    /// Parses `traceparent` and `tracestate`. Returns nil if `traceparent` is invalid; an invalid `tracestate` is
+    /// Parses `traceparent` and `tracestate`. Returns nil if `traceparent` is invalid. An invalid `tracestate` is
     /// dropped.
     package init?(traceparent: String, tracestate: String?) {
         let bytes = Array(traceparent.utf8)
