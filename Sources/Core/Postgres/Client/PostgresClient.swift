@@ -131,8 +131,7 @@ public final class PostgresClient: Sendable {
     ///
     /// - Parameter conflictKey: A name for the row.
     /// - Returns: One result per statement.
-    /// - Throws: The first `PostgresError`. No statement takes effect, unless the connection was lost or the task was
-    ///   cancelled.
+    /// - Throws: The first `PostgresError`. Nothing takes effect, unless the connection is lost or the task cancelled.
     public func change(conflictKey: String, _ statements: [Statement]) async throws -> [PostgresResult] {
         guard !statements.isEmpty else { return [] }
         return try await perform(
