@@ -136,7 +136,7 @@ public final class WebhookHost: CloudHost {
         }
     }
 
-    /// parse-server's limit for request bodies.
+    /// parse-server's limit for request bodies, in bytes.
     private static let mostSent = 10 * 1024 * 1024
     private static let mostReceived = 20 * 1024 * 1024
 }

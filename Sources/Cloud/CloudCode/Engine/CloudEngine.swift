@@ -255,8 +255,8 @@ public final class CloudEngine: Sendable {
 }
 
 extension CloudResult {
-    /// Adds the validator's defaults and reverted fields to the write, unless the code returned all fields. Values set
-    /// by the code take precedence.
+    /// Returns the result with the validator's defaults and reverted fields added to the write, unless the code
+    /// returned all fields. Values set by the code take precedence.
     func adding(_ validation: CloudValidation) -> CloudResult {
         guard !validation.set.isEmpty || !validation.reverted.isEmpty else { return self }
         var result = self

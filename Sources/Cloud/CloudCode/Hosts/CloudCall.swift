@@ -30,7 +30,8 @@ public struct CloudCall: Sendable {
     public var file: CloudFile?
     /// The id of the job's run in `_JobStatus`.
     public var jobId: String?
-    /// Reports a job's progress. The text becomes the `message` of its `_JobStatus` row. Nil outside jobs.
+    /// The function that reports a job's progress, or nil outside jobs. The text becomes the `message` of the run's
+    /// `_JobStatus` row.
     public var message: (@Sendable (String) -> Void)?
     public var caller: CloudCaller
     /// The IP address of the client.
@@ -51,7 +52,7 @@ public struct CloudCall: Sendable {
     /// Whether another call is known to wait for this one. Nested calls have separate slots, so they never wait for
     /// top-level calls.
     public var isNested = false
-    /// About how many bytes it has as a message; measured before it is sent.
+    /// The approximate size of the call's message in bytes, measured before it is sent.
     package var size = 0
     /// The engine's deadline for the call, or nil if it has none. Hosts may pass it to the code.
     public var deadline: ContinuousClock.Instant?
@@ -102,7 +103,7 @@ public struct CloudFile: Sendable {
     public var contentType: String?
     /// The size in bytes, or nil if unknown.
     public var size: Int?
-    /// The content before and after an upload, or nil in other triggers. Not sent to webhooks.
+    /// The content before and after an upload, or nil in other triggers. Never sent to webhooks.
     public var bytes: [UInt8]?
     /// Metadata sent by the client with the file.
     public var metadata: JSONObject = [:]

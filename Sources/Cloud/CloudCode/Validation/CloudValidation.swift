@@ -31,7 +31,7 @@ struct CloudValidation {
         try checkUserKeys(user)
     }
 
-    /// The user being created by a sign-up counts as the caller.
+    /// Returns the user that a sign-up creates, because that user counts as the caller.
     private static func newUser(_ call: CloudCall) -> JSONObject? {
         guard case .trigger(_, "_User") = call.target, call.original == nil else { return nil }
         return call.object
@@ -44,7 +44,7 @@ struct CloudValidation {
             if let original = call.original {
                 params[rule.name] = original[rule.name]
                 set[rule.name] = nil
-                // Dotted keys change the field, too.
+                // Dotted keys also change the field.
                 let inside = Name("\(rule.name).")
                 reverted += [rule.name] + call.changes.keys.filter { $0.hasPrefix(inside) }
             } else if let value = rule.defaultValue {

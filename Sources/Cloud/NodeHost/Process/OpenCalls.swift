@@ -21,7 +21,7 @@ final class OpenCalls: Sendable {
     /// The error for calls that are open when the process ends.
     static let stopped = ParseError(ParseError.scriptFailed, "Cloud code stopped.")
 
-    /// The process ended before it received the call, so another process may handle it.
+    /// The error for a call whose process ended before it received the call. Another process may handle it.
     struct Closed: Error {}
 
     private let state = Mutex(State())

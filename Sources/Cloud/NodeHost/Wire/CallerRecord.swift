@@ -35,7 +35,8 @@ struct CallerRecord: Sendable {
 struct KeptRecords {
     private var names = BoundedTable<Name, Name>(capacity: CallerRecord.mostKept)
 
-    /// Returns the messages to send before a call that refers to a record, which are none if the process has it.
+    /// Returns the messages to send before a call that refers to a record, or an empty list if the process has the
+    /// record.
     ///
     /// - Parameter message: The message that sends the record, if it was already created.
     /// - Returns: The messages, or nil if the record must be sent and `message` is nil.

@@ -55,7 +55,7 @@ public struct ParseQuery: Sendable, Equatable {
         set { setList("include", newValue) }
     }
 
-    /// The fields to return. All fields if empty.
+    /// The fields to return, or all fields if empty.
     public var keys: [String] {
         get { list("keys") }
         set { setList("keys", newValue) }
@@ -107,7 +107,7 @@ public struct ParseQuery: Sendable, Equatable {
         /// The field matches a regular expression.
         public static func matches(_ pattern: String) -> Condition { operation("$regex", .string(pattern)) }
 
-        /// An operator of the REST interface, for example `$nearSphere`.
+        /// Returns a condition with any operator of the REST interface, for example `$nearSphere`.
         public static func operation(_ name: String, _ value: JSONValue) -> Condition {
             Condition(json: .object([Name(name): value]))
         }
@@ -142,8 +142,8 @@ public struct ParseQuery: Sendable, Equatable {
         return query
     }
 
-    /// Returns the parameters that differ from an earlier state of the query, with null for removed ones. Nil if none
-    /// differ.
+    /// Returns the parameters that differ from an earlier state of the query, with null for removed ones, or nil if
+    /// none differ.
     package func changes(since before: ParseQuery) -> JSONObject? {
         var changes: JSONObject = [:]
         for (name, value) in parameters where before.parameters[name] != value { changes[name] = value }

@@ -59,7 +59,7 @@ public struct LoginRequest: CloudRequest {
 /// The request of a `beforeConnect` trigger.
 public struct ConnectRequest: CloudRequest {
     public var details: CallDetails
-    /// Properties of the client: `installationId`, `clients`, `subscriptions`.
+    /// Properties of the connection, such as `installationId`, `clients` and `subscriptions`.
     public let members: JSONObject
 }
 
