@@ -92,7 +92,6 @@ enum TokenSearch {
 
     /// The class of webhooks, which conditions on other classes can reach.
     static let hooks: Name = "_Hooks"
-    /// Session tokens, mail tokens and password hashes.
     private static let secrets = [
         hooks.text, "sessionToken", "_session_token", "_perishable_token", "_email_verify_token", "_hashed_password",
         "_password_history",

@@ -158,7 +158,7 @@ extension ConsoleInterface {
             ], body: .stream(stream))
     }
 
-    /// The role of a browser's session now, or nil if the session has ended.
+    /// Returns the current role of a browser's session, or nil if the session has ended.
     func role(_ cookies: [String], _ token: [UInt8]) async throws -> ConsoleRole? {
         try await session(cookies: cookies, token: token).flatMap { ConsoleRole(rawValue: $0.role) }
     }

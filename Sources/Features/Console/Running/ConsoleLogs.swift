@@ -36,8 +36,8 @@ extension ConsoleRouteTable {
 
 /// Access to live-query connections and events. Set later, because live queries start after the console.
 final class LiveSource: Sendable {
-    /// Returns the events of a query since the previous call. Takes the query, the subscription name, the server URL,
-    /// the client address and the maximum waiting time.
+    /// A function that returns the events of a query since the previous call. Takes the query, the subscription name,
+    /// the server URL, the client address and the maximum waiting time.
     typealias Events = @Sendable (JSONObject, String, String, String, Duration) async throws -> JSONObject
 
     private let source = Mutex<(connections: @Sendable () async -> JSONObject, events: Events)?>(nil)
@@ -52,7 +52,7 @@ final class LiveSource: Sendable {
         return await source?.connections()
     }
 
-    /// Reads events, or nil if live queries are off.
+    /// The function that reads events, or nil if live queries are off.
     var events: Events? { source.withLock { $0?.events } }
 }
 

@@ -63,7 +63,6 @@ package struct ConsoleSignIn: Sendable {
         return outcome
     }
 
-    /// Returns the session for a valid key or ticket, or nil otherwise.
     private func holder(of body: JSONObject, from client: ClientAddress) async throws -> StoredOperatorSession? {
         if let key = body["masterKey"]?.stringValue {
             switch dispatcher.power(ofKey: key, from: client) {
