@@ -33,7 +33,7 @@ public struct S3Storage: FileStorage {
         return { links.url($0) }
     }
 
-    /// The memory for two parts: one being sent, and one being filled.
+    /// The bytes of two parts: one being sent, and one being filled.
     public var memoryOfWrites: Int { 2 * S3Upload.partSize }
 
     /// Does nothing, because ``tend()`` checks the bucket without delaying the start.
@@ -88,7 +88,7 @@ public struct S3Storage: FileStorage {
         try await S3Upload(client: client, key: key, headers: headers).run(contents)
     }
 
-    /// Opens a file with a single request.
+    /// Opens a file, usually with a single request.
     public func open(name: String, for wish: FileWish) async throws -> (any StoredFile)? {
         guard let key = key(of: name) else { return nil }
         if wish.isHeadOnly { return try await head(key) }

@@ -21,7 +21,8 @@ package struct S3Upload {
     let key: String
     let headers: [(name: String, value: String)]
 
-    /// Stores the contents. If it throws, nothing is stored.
+    /// Stores the contents. Aborts an upload in parts after an error. If the store's response was lost, the object may
+    /// exist nevertheless.
     func run<Contents: AsyncSequence>(_ contents: Contents) async throws where Contents.Element == ByteBuffer {
         var part = Part()
         var started: String?
@@ -66,7 +67,7 @@ package struct S3Upload {
         }
     }
 
-    /// The time limit for a body: 30 seconds plus one second per 256 KiB.
+    /// Returns the time limit for a body: 30 seconds plus one second per 256 KiB.
     private static func limit(_ size: Int) -> Duration { .seconds(30 + size / (256 * 1024)) }
 
     private func sendWhole(_ part: Part.Full) async throws {
@@ -147,7 +148,7 @@ package struct S3Upload {
     }
 }
 
-/// A part that is being filled. Its checksum is updated along the way, so that none is computed at the end.
+/// A part that is being filled. Its checksum is updated along the way instead of at the end.
 private struct Part {
     /// A part that is ready to send.
     struct Full: Sendable {
