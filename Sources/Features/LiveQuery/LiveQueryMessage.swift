@@ -63,7 +63,6 @@ enum LiveQueryMessage {
         throw wrongType(value, wanted: "string", requestID: requestID)
     }
 
-    /// Checks that `include` is a string or a list of distinct strings.
     private static func checkInclude(_ value: JSONValue?, requestID: RequestID) throws(LiveQueryError) {
         guard let value, !value.isNull, value.stringValue == nil else { return }
         guard let list = value.arrayValue else { throw wrongType(value, wanted: "array", requestID: requestID) }
