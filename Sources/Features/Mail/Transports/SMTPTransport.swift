@@ -230,7 +230,7 @@ struct SMTPTransport: MailTransport {
         }
     }
 
-    /// A server's line. The challenge of a rejected token is decoded from base64.
+    /// Returns a server's line as text. Decodes the challenge of a rejected token from base64.
     private static func readable(_ line: String) -> String {
         let text = line.filter { !$0.isNewline }
         guard text.hasPrefix("334 "), let challenge = Data(base64Encoded: String(text.dropFirst(4))) else {
@@ -267,7 +267,7 @@ struct SMTPTransport: MailTransport {
             }
         }
 
-        /// Whether to abort because the caller has stopped waiting. Not if the server has the whole mail, which would
+        /// Whether to abort because the caller has stopped waiting. False if the server has the whole mail, which would
         /// otherwise be sent twice.
         var isBrokenOff: Bool { isGivenUp.load(ordering: .relaxed) && !said.isWhole }
 
