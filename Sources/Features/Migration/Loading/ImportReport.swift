@@ -67,8 +67,9 @@ package final class ImportProgress: Sendable {
     package struct Figures: Sendable {
         /// A description of the current step.
         package var step = "reading the source"
-        /// The number of bytes to read in the current step, and the number read so far.
+        /// The number of bytes to read in the current step.
         package var totalBytes: Int64 = 0
+        /// The number of bytes read so far in the current step.
         package var bytes: Int64 = 0
         /// The number of objects that this process has read.
         package var documents: Int64 = 0

@@ -76,7 +76,8 @@ enum MongoValues {
         }
     }
 
-    /// Whether a double has all digits of the decimal number.
+    /// Whether a double keeps all digits of the number, judging by their count. Doesn't detect numbers too small for a
+    /// double.
     private static func isExact(_ number: BSONDecimal, _ nearest: Double) -> Bool {
         let text = number.text
         guard nearest.isFinite else { return ["NaN", "Infinity", "-Infinity"].contains(text) }
