@@ -14,7 +14,7 @@ final class CloudCallCounts: Sendable {
 
     /// The maximum number of counted targets. Bounded because requests can register webhooks.
     private static let mostTargets = 2_000
-    /// Number of recent durations used for p50 and p99.
+    /// The number of recent durations per target, from which p50 and p99 are computed.
     private static let mostTimes = 200
 
     private let counts = Mutex<[CloudTarget: Count]>([:])

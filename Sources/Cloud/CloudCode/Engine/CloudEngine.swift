@@ -163,8 +163,8 @@ public final class CloudEngine: Sendable {
         place?.goOutside()
         let result: Result<CloudResult, any Error>
         do { result = .success(try await body()) } catch { result = .failure(error) }
-        // The slot is acquired before the memory. It is released first and reacquired only without memory, so that no
-        // request holds one and waits for the other.
+        // The slot is acquired before the memory. It is released first and reacquired only without memory, so a request
+        // never holds one while it waits for the other.
         if isAlone || !Self.isFollowedByAnswer(call) { memory.leave() }
         await place?.comeBack(takingPlace: Self.isFollowedByWrite(call, result))
         return try result.get()

@@ -7,9 +7,9 @@ struct CloudValidation {
     private let call: CloudCall
     /// The parameters of a function or the object of a save, with defaults filled in.
     private(set) var params: JSONObject
-    /// Defaults to write for fields that the client didn't send. Only for saves.
+    /// Defaults to write for fields that the client didn't send. Empty except for saves.
     private(set) var set: JSONObject = [:]
-    /// Constant fields that must not be written. Only for saves.
+    /// Constant fields that must not be written. Empty except for saves.
     private(set) var reverted: [Name] = []
 
     /// Runs the checks. Throws 142 for the first one that fails.

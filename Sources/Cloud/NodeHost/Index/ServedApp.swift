@@ -124,7 +124,7 @@ package struct ServedApp: Sendable {
 
     /// Configures the host to run the file instead of `cloud/main.js`.
     package func configure(_ configuration: inout Configuration) {
-        // Flags and environment variables override functions, too. A whole password policy overrides the function in
+        // Flags and environment variables also override functions. A whole password policy overrides the function in
         // it.
         let policies: Set = ["--passwordPolicy", "PARSE_SERVER_PASSWORD_POLICY"]
         let overridden = configuration.settings.filter { $0.source == .flag || $0.source == .environment }

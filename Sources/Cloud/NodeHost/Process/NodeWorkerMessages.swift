@@ -53,7 +53,7 @@ extension NodeWorker {
 
     /// Sends the call. Returns false if the process lacks the record and `message`, which contains it, is nil.
     private func send(_ call: OutgoingMessage, naming name: Name, _ message: [UInt8]?) -> Bool {
-        // Under the lock, so that no call precedes its record or follows its eviction.
+        // Under the lock, because a call must not precede its record or follow its eviction.
         state.withLock { state in
             guard let channel = state.channel else { return true }
             guard let missing = state.records.missing(name, message) else { return false }

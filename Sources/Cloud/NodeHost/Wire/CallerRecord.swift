@@ -6,7 +6,7 @@ import Tasks
 struct CallerRecord: Sendable {
     /// The approximate minimum size in bytes of records that are sent separately.
     private static let smallest = 32 * 1024
-    /// The approximate maximum size; a larger record would take too much of the process's cache.
+    /// The approximate maximum size in bytes. A larger record would take too much of the process's cache.
     private static let largest = mostKept / 2
     /// The cache size of a process for records, in bytes.
     fileprivate static let mostKept = 16 * 1024 * 1024
