@@ -31,7 +31,7 @@ public final class ChangeFeed: ChangeObserver {
     private struct Queue {
         var count = 0
         var bytes = 0
-        /// The gaps that no change of their class follows, so that none is queued twice.
+        /// The gaps that no change of their class follows. They aren't queued again.
         var lastGaps: Set<Name?> = []
     }
 

@@ -57,7 +57,7 @@ enum LiveQueryMessage {
         return id
     }
 
-    /// - Throws: ``LiveQueryError`` 1 if the value is present and neither a string nor null.
+    /// Checks that a value is a string, null or missing. Throws ``LiveQueryError`` 1 for other values.
     private static func checkText(_ value: JSONValue?, requestID: RequestID? = nil) throws(LiveQueryError) {
         guard let value, !value.isNull, value.stringValue == nil else { return }
         throw wrongType(value, wanted: "string", requestID: requestID)

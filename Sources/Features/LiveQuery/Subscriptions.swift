@@ -7,7 +7,7 @@ package struct Subscriptions {
     typealias RequestID = LiveQueryMessage.RequestID
 
     struct Subscription {
-        /// Distinguishes successive subscriptions with the same request id.
+        /// The number that distinguishes successive subscriptions with the same request id.
         let serial: Int
         /// The token of the session whose permissions the subscription has, or nil for none.
         let sessionToken: String?
@@ -113,7 +113,7 @@ package struct Subscriptions {
         if let before { leave(.user(before)) }
     }
 
-    /// Stops following the users of sessions that no subscription uses any more.
+    /// Stops following the users of sessions that no subscription uses.
     package mutating func forgetSessions() {
         let used = Set((all.values.map(\.sessionToken) + [ownSession]).compactMap { $0.map { Name($0) } })
         for (session, user) in users where !used.contains(session) {

@@ -63,8 +63,8 @@ package struct ConsoleGate: Sendable {
         }
     }
 
-    /// Editors may write only objects and files. System classes other than users, roles and installations are excluded,
-    /// and so are new classes and fields.
+    /// Returns why an editor may not make a write, or nil if they may. Editors can write files and objects, except
+    /// objects of system classes other than users, roles and installations. They can't create classes or fields.
     private static func refusalOfWrite(_ call: Call, _ schema: (String) -> ClassSchema?) -> String? {
         if call.path.first?.asciiLowercased == "files" || call.path == ["batch"] { return nil }
         guard let className = call.className else { return "Editors can only change objects and files." }

@@ -134,7 +134,7 @@ struct ConsoleInterface: Sendable {
         return try await session(cookies: cookies(of: visit), token: ConsoleSecrets.hash(token))
     }
 
-    /// Browsers store fewer cookies per host.
+    /// The maximum number of cookies read per request. Browsers store fewer per host.
     private static let mostCookies = 256
 
     /// Returns all possible session cookies of a request. Servers on other ports of the host can set cookies of the

@@ -163,7 +163,7 @@ extension ConsoleInterface {
         try await session(cookies: cookies, token: token).flatMap { ConsoleRole(rawValue: $0.role) }
     }
 
-    /// Exports hold a long transaction, which keeps PostgreSQL from removing deleted rows.
+    /// The time limit of an export. Its long transaction keeps PostgreSQL from removing deleted rows.
     private static let longestExport = Duration.seconds(3_600)
     private static let pieceSize = 256 * 1024
 

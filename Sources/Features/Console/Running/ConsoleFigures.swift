@@ -72,7 +72,7 @@ private struct FigureCalls: ConsoleCalls {
         return .object(object)
     }
 
-    /// Rounds to three decimal places, because charts show no more.
+    /// Rounds to three decimal places, as many as charts show.
     private static func rounded(_ value: Double) -> Double { (value * 1000).rounded() / 1000 }
 
     func statements() async throws -> Reply {

@@ -73,7 +73,7 @@ private struct LiveCalls: ConsoleCalls {
         }
         var wanted: JSONObject = ["className": .string(className)]
         wanted["where"] = query["where"]
-        // The session is part of the name, so that no session gets another's events.
+        // The name includes the session, so a session can't get another's events.
         let own = ConsoleSecrets.hash(visit.fields.token ?? "").hexadecimal
         let seconds = min(20, max(0, texts["wait"]?.stringValue.flatMap(Double.init) ?? 0))
         let context = context

@@ -134,7 +134,8 @@ extension ConsoleCalls {
     /// - Parameters:
     ///   - done: The message when the work has succeeded.
     ///   - work: Returns the result of the task.
-    ///   - ended: Receives the final HTTP status before the page sees the end, so the audit entry is complete then.
+    ///   - ended: Receives the final HTTP status. The page sees the end only afterwards, when the audit entry is
+    ///     complete.
     /// - Returns: The response, or nil if such a task is already running.
     func begin(
         _ item: ConsoleTasks.Item, done: String, _ work: @Sendable @escaping () async throws -> JSONValue,

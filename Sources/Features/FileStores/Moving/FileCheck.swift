@@ -20,7 +20,7 @@ public struct FileCheck: Sendable {
     private let storage: any FileStorage
     private let rights: Rights
 
-    /// The provider's permission names, or empty strings if it has none.
+    /// The provider's permission names, or empty strings if the provider has none.
     private struct Rights {
         var (store, read, list, delete) = ("", "", "", "")
 

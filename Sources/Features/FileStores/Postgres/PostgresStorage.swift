@@ -115,7 +115,7 @@ public struct PostgresStorage: FileStorage {
         }
     }
 
-    /// The number of stored bytes, or 0 if the total isn't limited.
+    /// Returns the number of stored bytes, or 0 if the total isn't limited.
     private func occupied(before id: Int64) async throws -> Int64 {
         guard options.maximumTotal != nil else { return 0 }
         return try await Self.passing { try await rows.total(before: id) }

@@ -67,7 +67,7 @@ package final class S3Client: Sendable {
     private let reader: HTTPCaller
     private let signer: any StoreSigner
     private let meters: FileStoreMeters
-    /// Seconds by which the store's clock is ahead.
+    /// The seconds by which the store's clock is ahead.
     private let clockOffset = Mutex(0)
     private let budget = RetryBudget()
 
@@ -184,6 +184,8 @@ package final class S3Client: Sendable {
         return FileStorageError.refused
     }
 
+    /// Signs and sends a request.
+    ///
     /// - Parameter moment: Set to the time of signing, after any fetch of credentials.
     private func send(_ request: S3Request, signed moment: inout ContinuousClock.Instant) async throws -> HTTPStream {
         let path = address.path(request.key)

@@ -209,7 +209,7 @@ public struct S3Storage: FileStorage {
     /// and some services resolve `..` to the parent folder.
     package func key(of name: String) -> String? { Self.key(of: name, prefix: client.bucket.prefix) }
 
-    /// Limits listed sizes far above any store's, so that sums don't overflow.
+    /// The maximum size of a listed file. Far above any store's limit, but sums of such sizes don't overflow.
     private static let largestListed: Int64 = 1 << 46
 
     static func key(of name: String, prefix: String) -> String? {

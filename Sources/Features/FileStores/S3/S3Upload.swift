@@ -82,6 +82,8 @@ package struct S3Upload {
         }
     }
 
+    /// Begins an upload in parts.
+    ///
     /// - Returns: The upload id, and the start time by the store's clock.
     private func begin() async throws -> (id: String, time: Int?) {
         let request = S3Request("POST", key, query: ["uploads="], headers: headers)
@@ -177,7 +179,7 @@ private struct Part {
 
 extension S3Storage {
     /// Aborts uploads that started before a Unix time and were never completed, because the process ended or the store
-    /// was unreachable. Their parts cost money until then.
+    /// was unreachable. Until they are aborted, their parts cost money.
     ///
     /// Several servers may do this at the same time.
     package func giveUpUploads(before seconds: Int) async throws {

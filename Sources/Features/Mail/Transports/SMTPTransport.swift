@@ -20,7 +20,7 @@ struct SMTPTransport: MailTransport {
     /// A PEM file of additional trusted certificates.
     private let trustedCertificates: String?
     private let login: Login
-    /// Separate threads, so that waiting for mail servers blocks no other work.
+    /// Separate threads, so waiting for mail servers blocks no other work.
     private static let threads = {
         let threads = NIOThreadPool(numberOfThreads: MailQueue.atOnce)
         threads.start()
@@ -29,7 +29,7 @@ struct SMTPTransport: MailTransport {
 
     /// The time limit for one mail, in seconds.
     static let timeLimit = 30
-    /// Seconds for connecting, including TLS, greeting and login.
+    /// The time limit for connecting, including TLS, greeting and login, in seconds.
     private static let connectLimit = 10
     /// The maximum time without progress before the server has the whole mail.
     private static let patience = Duration.seconds(10)

@@ -100,7 +100,7 @@ package struct LiveDownload: Sendable {
         ]
     }
 
-    /// A hidden file, so that it isn't imported as a class.
+    /// The path of the notes on the download. Hidden, so that the file isn't imported as a class.
     private var startPath: String { "\(folder)/.fetched" }
 
     private var manifestPath: String { "\(folder)/\(SourceCatalog.manifest)" }

@@ -110,7 +110,7 @@ public final class PushQueue: Pusher {
         }
     }
 
-    /// Runs separately from `tick` because it may take long, while leases must be renewed.
+    /// Removes old push failures every hour. Runs separately from `tick`, which must renew leases in time.
     private func sweep(_ store: ObjectStore) async {
         while !Task.isCancelled {
             await attempt("old push failures") {

@@ -14,7 +14,7 @@ struct TextMessages {
     /// The user who requests messages, or nil during sign-up.
     let userId: String?
 
-    /// The minimum interval in milliseconds between two codes, so that no phone is flooded.
+    /// The minimum interval in milliseconds between two codes, which protects phones from being flooded.
     private static let pause: Int64 = 30_000
     /// The maximum number of a user's pending numbers. A further one discards the others.
     private static let mostPending = 3
