@@ -1,4 +1,4 @@
-/** Formats texts: the console's own by key, outside texts without surprises, numbers and dates. */
+/** Formats texts: the console's own by key, outside texts safely, numbers and dates. */
 
 import { h } from "./dom.js";
 

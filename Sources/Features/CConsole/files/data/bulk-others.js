@@ -21,7 +21,7 @@ addWords({
   "others.callSure": "This calls {name} {n} {n|time|times}. You can't undo it.", "others.called": "{name} called for {n} {n|object|objects}",
 });
 
-/** Reads the selected objects, and asks again if there are more than shown or the whole class is meant. */
+/** Asks for a confirmation, again if there are more objects than displayed. Returns the ids, or undefined if it wasn't given. */
 async function read(page, which, n, question) {
   const areMeant = (number) => confirm({ ...question(number), typed: number > TYPED ? number : undefined, typedLabel: t("delete.type", { n: number }) });
   if (!(await areMeant(n))) return undefined;

@@ -20,7 +20,7 @@ const NAMING = ["name", "title", "username", "label", "subject", "email"];
 /** Fields that every class has, or that clients can't write. */
 const READ_ONLY = new Set(["objectId", "createdAt", "updatedAt", "sessionToken", "authData", "emailVerified"]);
 
-/** Loads the classes. With `isForNames`, known classes stay unchanged, because they may be being edited. */
+/** Loads the classes. With `isForNames`, known classes stay unchanged, because the operator may be editing one. */
 export async function loadClasses({ isForNames = false } = {}) {
   classesProblem.set(null);
   try {
