@@ -97,7 +97,7 @@ public final class CloudEngine: Sendable {
         state.withLock { $0.registry.names { if case .job(let name) = $0 { name } else { nil } } }
     }
 
-    /// Whether a host has code for a target.
+    /// Returns whether a host has code for a target.
     public func offers(_ target: CloudTarget) -> Bool { entry(target) != nil }
 
     func entry(_ target: CloudTarget) -> (host: any CloudHost, validator: CloudValidator?)? {
@@ -107,7 +107,7 @@ public final class CloudEngine: Sendable {
         }
     }
 
-    /// Whether at most one run of a job is active at a time.
+    /// Returns whether at most one run of a job is active at a time.
     func isExclusive(_ target: CloudTarget) -> Bool {
         state.withLock { $0.registry.entries[target]?.isExclusive ?? false }
     }

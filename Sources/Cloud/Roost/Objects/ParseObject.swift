@@ -63,7 +63,7 @@ public struct ParseObject: Sendable {
     /// The names of the changed fields, in the order of their first change.
     public var dirtyKeys: [String] { operations.keys.texts }
 
-    /// Whether a field has an unsaved change.
+    /// Returns whether a field has an unsaved change.
     public func isDirty(_ key: String) -> Bool { operations[key] != nil }
 
     /// The names of all fields except `objectId`, `createdAt` and `updatedAt`.

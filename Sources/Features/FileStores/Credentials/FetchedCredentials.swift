@@ -83,7 +83,7 @@ struct ContainerCredentials: AWSCredentialProvider {
         caller = try CredentialChain.localCaller(outgoing)
     }
 
-    /// Whether a URL may supply credentials. Its server chooses the account that receives the files.
+    /// Returns whether a URL may supply credentials. Its server chooses the account that receives the files.
     static func isTrusted(_ url: String) -> Bool {
         if url.hasPrefix("https://") { return true }
         guard url.hasPrefix("http://") else { return false }

@@ -195,7 +195,7 @@ public struct S3Storage: FileStorage {
         } while true
     }
 
-    /// Whether `If-None-Match` lists a version.
+    /// Returns whether `If-None-Match` lists a version.
     private static func holds(_ versions: String, _ version: String) -> Bool {
         func opaque(_ tag: some StringProtocol) -> String {
             let tag = tag.trimmingBlanks()

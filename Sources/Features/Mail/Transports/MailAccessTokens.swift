@@ -68,7 +68,8 @@ actor MailAccessTokens {
         return Token(text: text, expiresAt: .now + age(reply.json?["expires_in"]))
     }
 
-    /// Whether a text has only characters allowed in tokens (RFC 6750, section 2.1), so that it can't alter the login.
+    /// Returns whether a text has only characters allowed in tokens (RFC 6750, section 2.1), so that it can't alter the
+    /// login.
     private static func isToken(_ text: String) -> Bool {
         !text.isEmpty && text.utf8.allSatisfy { (0x21...0x7E).contains($0) }
     }

@@ -105,7 +105,7 @@ struct LiveFiles {
         return addresses
     }
 
-    /// Whether this file's address is on the old server: `…/files/<application>/<name>`.
+    /// Returns whether this file's address is on the old server: `…/files/<application>/<name>`.
     private func isOwn(_ url: String, of name: Name) -> Bool {
         guard let rest = url.dropping(prefix: "\(server.address.url)/files/"),
             !rest.utf8.contains(where: { $0 == UInt8(ascii: "?") || $0 == UInt8(ascii: "#") }),

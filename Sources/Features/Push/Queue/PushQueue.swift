@@ -169,8 +169,8 @@ public final class PushQueue: Pusher {
         return true
     }
 
-    /// Whether to give up a part that failed to start: the push itself is at fault, or it is long overdue. A statement
-    /// that timed out or waited for locks is not the push's fault.
+    /// Returns whether to give up a part that failed to start: the push itself is at fault, or it is long overdue. A
+    /// statement that timed out or waited for locks is not the push's fault.
     private static func isFinal(_ error: ParseError, for part: PushPart) -> Bool {
         guard [ParseError.internalServerError, ParseError.timeout].contains(error.code) else { return true }
         guard let time = PushTime(json: .string(part.pushTime)) else { return false }
