@@ -3,7 +3,6 @@ import Synchronization
 
 /// Changes queued for one connection, oldest first. Bounded, so a slow reader is disconnected instead of buffered.
 package final class ChangeInbox: Sendable {
-    /// An entry in the inbox.
     package enum Item: Sendable {
         /// An object of a followed class changed. `size` is in bytes.
         case change(Change, size: Int)

@@ -65,7 +65,9 @@ struct ChangeRelay: Sendable {
             last.withLock { last in last.map { .now - $0 < time } ?? false }
         }
 
-        /// - Returns: Whether other processes may have forgotten this process since its last announcement.
+        /// Records an announcement of this process.
+        ///
+        /// - Returns: Whether other processes may have forgotten this process since its previous announcement.
         func note(announcedAt now: ContinuousClock.Instant) -> Bool {
             last.withLock { last in
                 defer { last = now }

@@ -4,7 +4,7 @@ import Outgoing
 actor SharedFetches<Value: Sendable> {
     struct Fetched: Sendable {
         var value: Value
-        /// The cache time.
+        /// The time for which the value is cached.
         var age: Duration
     }
 

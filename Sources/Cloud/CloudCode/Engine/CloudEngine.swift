@@ -141,7 +141,9 @@ public final class CloudEngine: Sendable {
         return try await self.call(call, entry.host, entry.validator)
     }
 
-    /// - Throws: `ParseError`, or `CancellationError` if the caller has disconnected.
+    /// Calls a target of a host after its validator passes.
+    ///
+    /// - Throws: `ParseError` if the call is rejected or fails, or `CancellationError` if the caller has disconnected.
     func call(_ call: CloudCall, _ host: any CloudHost, _ validator: CloudValidator?) async throws -> CloudResult {
         var call = call
         call.size = call.measured()

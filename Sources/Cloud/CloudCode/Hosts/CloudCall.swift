@@ -28,7 +28,7 @@ public struct CloudCall: Sendable {
     public var isCount = false
     /// The file of a file trigger.
     public var file: CloudFile?
-    /// The id of the job's run in `_JobStatus`.
+    /// The id of the job's run in `_JobStatus`, or nil outside jobs.
     public var jobId: String?
     /// The function that reports a job's progress, or nil outside jobs. The text becomes the `message` of the run's
     /// `_JobStatus` row.

@@ -65,7 +65,6 @@ public struct InternalRequest: Sendable {
 
 /// The response to an internal request. Errors are also returned as responses.
 public struct InternalReply: Sendable {
-    /// The HTTP status.
     public var status: Int
     public var headers: [(name: String, value: String)]
     /// The body as JSON.

@@ -68,7 +68,8 @@ final class NodeWorker: Sendable {
 
     /// Starts a process and waits until it has loaded the file.
     ///
-    /// - Throws: `StartFailure`, or another error if the process can't be started.
+    /// - Throws: `StartFailure` if the file isn't loaded in time or fails, or another error if the process can't be
+    ///   started.
     static func start(
         _ settings: NodeSettings, owner: WorkerOwner, serverURL: String, on group: MultiThreadedEventLoopGroup,
         logger: Logger

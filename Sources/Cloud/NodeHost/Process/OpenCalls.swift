@@ -32,7 +32,7 @@ final class OpenCalls: Sendable {
     ///   - send: Sends the call with its number. Its errors are rethrown.
     ///   - giveUp: Tells the process that the caller has stopped waiting.
     /// - Throws: ``Closed`` if the process had already ended, `ParseError` 141 if it ends during the call,
-    ///   `CancellationError`.
+    ///   `CancellationError` if the caller is cancelled, and the errors of `send`.
     func exchange(
         _ call: CloudCall, send: @Sendable (Int) throws -> Void,
         giveUp: @escaping @Sendable (Int) -> Void

@@ -9,7 +9,6 @@ import JSON
 
 /// Writes the messages that start calls in a process.
 enum CallWriter {
-    /// The kind of call.
     enum Kind: String {
         /// Runs a function, job or trigger.
         case call

@@ -46,7 +46,7 @@ extension Date {
         return ParseDate(milliseconds: Int64(limited))
     }
 
-    /// Parses a `Date` object or an ISO 8601 string.
+    /// Parses a `Date` object or an ISO 8601 string, or returns nil if the value is neither.
     init?(parseJSON value: JSONValue) {
         guard let date = (value["iso"] ?? value).stringValue.flatMap(ParseDate.init(iso:)) else { return nil }
         self.init(timeIntervalSince1970: Double(date.milliseconds) / 1000)

@@ -85,8 +85,8 @@ public struct ParseQuery: Sendable, Equatable {
     public struct Condition: Sendable {
         let json: JSONValue
 
-        /// The field equals the value or, if it is an array, contains it. Pass a date or a pointer as
-        /// `JSONValue(date)`.
+        /// The field equals the value or, if it is an array, contains it. Pass dates and pointers as `JSONValue(date)`
+        /// or `JSONValue(pointer)`.
         public static func equals(_ value: JSONValue) -> Condition { Condition(json: value) }
         /// The field differs from the value or isn't set.
         public static func notEquals(_ value: JSONValue) -> Condition { operation("$ne", value) }

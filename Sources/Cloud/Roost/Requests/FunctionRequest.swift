@@ -4,7 +4,6 @@ import JSON
 /// A function call.
 public struct FunctionRequest<Params: Sendable>: CloudRequest {
     public var details: CallDetails
-    /// The name of the function.
     public let functionName: String
     /// The parameters sent by the client.
     public let params: Params
@@ -44,7 +43,6 @@ public struct FunctionAnswer: Encodable, Sendable {
 /// A job run.
 public struct JobRequest<Params: Sendable>: CloudRequest {
     public var details: CallDetails
-    /// The name of the job.
     public let jobName: String
     /// The id of the run's row in `_JobStatus`.
     public let jobId: String

@@ -135,9 +135,9 @@ enum TokenSearch {
 /// The role of a console operator. Each role includes the permissions of the previous one.
 package enum ConsoleRole: String, Sendable, CaseIterable, Comparable {
     case viewer
-    /// May also change objects and files.
+    /// Can also change objects and files.
     case editor
-    /// May do everything except manage operators.
+    /// Can do everything except manage operators.
     case developer
     case owner
 

@@ -70,7 +70,7 @@ private struct ExportCalls: ConsoleCalls {
         }
     }
 
-    /// Returns the progress of an export. With `wait`, waits up to 20 s for it to change.
+    /// Returns the progress of an export. With `wait`, waits up to 20 s for a change.
     func export() async throws -> Reply {
         let end = ContinuousClock.now + .seconds(min(20, max(0, query["wait"]?.numberValue ?? 0)))
         let first = try interface.exports.item(arguments[0], of: ownToken)

@@ -109,7 +109,7 @@ final class ConsoleTasks: Sendable {
         change(id) { if $0.state == .running { ($0.done, $0.message) = (max($0.done, done), message) } }
     }
 
-    /// Cancels a task. A statement of it that waits for locks may delay the end.
+    /// Cancels a task. A statement of the task that waits for locks may delay its end.
     func stop(_ id: String) {
         let work = items.withLock { items -> Task<Void, Never>? in
             guard let index = items.firstIndex(where: { $0.id == id }), items[index].state == .running else {

@@ -139,7 +139,7 @@ private final class OwnTicket: Sendable {
 
     func set(_ hash: [UInt8]) { kept.withLock { $0 = hash } }
 
-    /// Compares in constant time.
+    /// Returns whether a hash is that of the ticket. Compares in constant time.
     @inline(never) func isRight(_ hash: [UInt8]) -> Bool {
         let kept = kept.withLock { $0 }
         guard kept.count == hash.count else { return false }

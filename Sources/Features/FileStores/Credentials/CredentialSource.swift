@@ -13,7 +13,7 @@ package protocol StoreCredentials: Sendable, Equatable {
     var expiration: Date? { get }
 }
 
-/// The reason why no credentials are available. Contains no secrets.
+/// The error if no credentials are available. Contains no secrets.
 struct CredentialFailure: Error, CustomStringConvertible {
     let description: String
 }

@@ -13,7 +13,7 @@ public struct FileCheck: Sendable {
     public struct Step: Sendable {
         /// The operation, with the permission that the provider requires for it.
         public let name: String
-        /// The reason of the failure, or nil if the operation succeeded.
+        /// The reason for the failure, or nil if the operation succeeded.
         public let failure: String?
     }
 

@@ -7,7 +7,7 @@ package struct ImportReport: Sendable {
         package let name: String
         /// The number of objects in the source.
         package var documents: Int64
-        /// The number of rows created from them.
+        /// The number of rows created from the objects.
         package var rows: Int64
         /// The number of rejects: values and objects that couldn't be imported exactly.
         package var rejects: Int64
