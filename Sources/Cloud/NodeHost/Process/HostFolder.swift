@@ -6,7 +6,7 @@
 
 /// A private folder with the scripts that run an app's file, and the socket that they connect to.
 ///
-/// The server removes it as soon as the process has connected, so nothing remains if the server is killed.
+/// It is removed once the process has loaded the file, so it rarely remains if the server is killed.
 struct HostFolder: Sendable {
     private let path: String
 

@@ -22,7 +22,8 @@ struct ConsoleInterface: Sendable {
     /// The readiness probe results of the database and other components.
     let readiness: @Sendable () async -> JSONObject
     let live = LiveSource()
-    /// The slots for concurrent queries from consoles. The other half of the CPU cores remains for apps.
+    /// The slots for concurrent queries from consoles: half as many as CPU cores, so that cores remain for apps, but at
+    /// least two.
     ///
     /// One session gets at most all but one slot, so its slow queries don't block other operators.
     let finds: Gate
