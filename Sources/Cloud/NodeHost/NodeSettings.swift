@@ -1,7 +1,6 @@
 import JSON
 import ServerConfiguration
 
-/// The settings for the Node processes.
 package struct NodeSettings: Sendable {
     /// The path of the app's file.
     package var main: String

@@ -1,6 +1,6 @@
 import JSON
 
-/// A message from a live-query client.
+/// A message from a live-query client, in the protocol of Parse's SDKs.
 enum LiveQueryMessage {
     /// Identifies the client. Must come before other messages.
     case connect(JSONObject)

@@ -76,7 +76,6 @@ public struct PageSite: Sendable {
         return texts
     }
 
-    /// A rendered page.
     public struct Page: Sendable {
         public var html: String
         /// The Content-Security-Policy of the page.

@@ -117,7 +117,6 @@ public final class CloudEngine: Sendable {
         (state.withLock { $0.registry.entries }, hosts)
     }
 
-    /// Returns the call statistics of a target.
     func calls(of target: CloudTarget) -> JSONObject { callCounts.json(of: target) }
 
     /// The rate limits declared by validators.

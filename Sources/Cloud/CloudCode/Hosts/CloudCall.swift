@@ -40,7 +40,7 @@ public struct CloudCall: Sendable {
     public var headers: JSONObject = [:]
     /// The context passed from the caller to triggers.
     public var context: JSONObject = [:]
-    /// The request id, for the log.
+    /// The id of the request in the log, or empty outside requests.
     public var requestID = ""
     /// The span of the request, or nil if it isn't recorded.
     var requestSpan: RequestSpan?
@@ -75,7 +75,7 @@ public struct CloudCall: Sendable {
     }
 }
 
-/// The caller of cloud code.
+/// The caller of cloud code, with the caller's permissions.
 public struct CloudCaller: Sendable {
     /// The user's record with `objectId` and `sessionToken` but without `className`, or nil if nobody is logged in.
     public var user: JSONObject?

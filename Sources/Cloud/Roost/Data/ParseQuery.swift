@@ -12,7 +12,6 @@ import JSON
 /// ParseQuery("Post").where("stars", .atLeast(3)).where("title", .exists(true)).order(by: "-createdAt").limit(10)
 /// ```
 public struct ParseQuery: Sendable, Equatable {
-    /// The name of the queried class.
     public let className: String
     /// The query parameters in the format of the REST interface.
     public var parameters: JSONObject = [:]
@@ -81,7 +80,7 @@ public struct ParseQuery: Sendable, Equatable {
         if let value { parameters[name] = value } else { parameters.removeValue(forKey: name) }
     }
 
-    /// A condition on a field.
+    /// A condition on a field, for ``where(_:_:)``.
     public struct Condition: Sendable {
         let json: JSONValue
 
@@ -153,13 +152,13 @@ public struct ParseQuery: Sendable, Equatable {
 }
 
 extension JSONValue {
-    /// Encodes a pointer.
+    /// Encodes a pointer in Parse's format, for conditions and fields.
     public init(_ pointer: ParsePointer) {
         self = [
             "__type": "Pointer", "className": .string(pointer.className), "objectId": .string(pointer.objectId),
         ]
     }
 
-    /// Encodes a date.
+    /// Encodes a date in Parse's format, for conditions and fields.
     public init(_ date: Date) { self = date.parseJSON }
 }

@@ -1,7 +1,7 @@
 import CloudCode
 import JSON
 
-/// A function call.
+/// The request of a cloud function.
 public struct FunctionRequest<Params: Sendable>: CloudRequest {
     public var details: CallDetails
     public let functionName: String
@@ -40,7 +40,7 @@ public struct FunctionAnswer: Encodable, Sendable {
     public func encode(to encoder: any Encoder) throws { try (value ?? .null).encode(to: encoder) }
 }
 
-/// A job run.
+/// The request of a job.
 public struct JobRequest<Params: Sendable>: CloudRequest {
     public var details: CallDetails
     public let jobName: String

@@ -32,7 +32,6 @@ package struct ConsoleSignIn: Sendable {
 
     let ways: [JSONValue] = ["operator", "masterKey"]
 
-    /// The outcome of a sign-in.
     enum Outcome {
         case session(StoredOperatorSession)
         /// The credentials are wrong. The response doesn't say which part.

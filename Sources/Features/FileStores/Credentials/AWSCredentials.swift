@@ -20,5 +20,4 @@ package struct AWSCredentials: StoreCredentials {
     }
 }
 
-/// A source of AWS credentials.
 package protocol AWSCredentialProvider: CredentialProvider where Credentials == AWSCredentials {}

@@ -95,7 +95,7 @@ struct RowPlan: Sendable {
 
 /// The result of mapping one object.
 enum MappedRecord: Sendable {
-    /// A row, with the losses of the object.
+    /// A row to store, with the parts of the object that it lacks.
     case row(id: String?, [PostgresParameter], Losses)
     /// An object that can't be stored.
     case refused(id: String?, Losses)
