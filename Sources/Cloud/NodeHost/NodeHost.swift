@@ -16,7 +16,7 @@ import UnixSignals
 /// Runs cloud code in JavaScript: Node processes that load an app's `cloud/main.js`. Restarts processes that die, and
 /// reloads the file on request.
 package final class NodeHost: CloudHost {
-    /// Sends a mail for `Parse.Cloud.sendEmail`, or throws the reason why it can't.
+    /// A function that sends a mail for `Parse.Cloud.sendEmail`, and throws if the mail can't be sent.
     package typealias SendMail = @Sendable (JSONObject) async throws -> Void
 
     package let kind = CloudHostKind.node
@@ -59,7 +59,7 @@ package final class NodeHost: CloudHost {
     /// Creates a host without starting any process.
     ///
     /// - Parameters:
-    ///   - sendMail: Sends mails for `Parse.Cloud.sendEmail`, or nil if mail is not configured.
+    ///   - sendMail: The function that sends mails for `Parse.Cloud.sendEmail`, or nil if mail is not configured.
     ///   - noteRestart: Called when a process has died and is about to be restarted.
     package init(
         _ settings: NodeSettings, sendMail: SendMail?, noteRestart: @escaping @Sendable () -> Void = {}, logger: Logger
@@ -76,7 +76,8 @@ package final class NodeHost: CloudHost {
 
     /// Starts the processes and waits until each has loaded the file.
     ///
-    /// - Throws: The error that kept the file from loading, with the JavaScript stack.
+    /// - Throws: An error if Node is too old or can't be started, or if the file can't be loaded, with the JavaScript
+    ///   stack.
     package func start(_ services: CloudServices) async throws {
         let owner = WorkerOwner(
             offer: { [weak self] in self?.offer($0, services) }, perform: { await services.perform($0) },
@@ -141,10 +142,6 @@ package final class NodeHost: CloudHost {
 
     /// Puts a process into service and retires the one that it replaces. Ends the new process if other processes have
     /// taken all slots in the meantime.
-    ///
-    /// - Parameters:
-    ///   - moment: A process whose start began before this time is replaced. If nil, only a free slot is used.
-    ///   - crashes: The crashes of the previous processes in the slot.
     @inline(never)
     private func use(
         _ worker: NodeWorker, inPlaceOfThoseBefore moment: ContinuousClock.Instant? = nil,
@@ -208,7 +205,8 @@ package final class NodeHost: CloudHost {
         _ = try ResultReader.result(try await send(.validate, call), of: call)
     }
 
-    /// Sends a call to a process and waits for its result.
+    /// Sends a call to a process and waits for its result. If the process ends before it receives the call, another one
+    /// gets it.
     func send(_ kind: CallWriter.Kind, _ call: CloudCall) async throws -> JSONObject {
         try await gate.run(call) {
             let deadline = ContinuousClock.now + settings.startWait
@@ -260,7 +258,6 @@ package final class NodeHost: CloudHost {
         }
     }
 
-    /// Returns whether another reload was requested in the meantime.
     @inline(never)
     private func continueReload() -> Bool {
         reloading.withLock { reloading in

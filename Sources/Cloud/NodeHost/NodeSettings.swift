@@ -1,7 +1,6 @@
 import JSON
 import ServerConfiguration
 
-/// The settings for the Node processes.
 package struct NodeSettings: Sendable {
     /// The path of the app's file.
     package var main: String
@@ -12,11 +11,11 @@ package struct NodeSettings: Sendable {
     package var hasMain = true
     /// The sign-in adapters by provider. The value is null for those that an app's own index.js provides.
     package var providers: JSONObject = [:]
-    /// The mail adapter: nil for none, true if an app's own index.js provides it.
+    /// The mail adapter, `true` if an app's own index.js provides it, or nil if there is none.
     package var mail: JSONValue?
     /// The options `cloudApp` and `publicFolder`, if set.
     package var routes: JSONObject = [:]
-    /// The folder from which Node resolves their modules.
+    /// The folder from which Node resolves the modules of adapters and routes.
     package var folder = "/"
     /// The number of processes.
     package var workers = 1
@@ -41,17 +40,18 @@ package struct NodeSettings: Sendable {
     package var backOff: [Duration] = [.milliseconds(200), .seconds(1), .seconds(5), .seconds(15), .seconds(30)]
     /// The maximum time that calls wait for a process if none is running.
     package var startWait = Duration.seconds(5)
-    /// The maximum numbers of open calls and of waiting calls, per process.
+    /// The maximum number of open calls per process.
     package var openCalls = 256
     package var waitingCalls = 1000
     /// The maximum bytes of a message from a process.
     package var messageLimit = 64 * 1024 * 1024
     /// The maximum bytes of a message to a process.
     package var frameLimit = 64 * 1024 * 1024
-    /// The keys for the SDK in the process.
+    /// The app id for the SDK in the process.
     package var applicationId = ""
     package var masterKey = ""
-    /// Replaces `masterKey` if the app provides a function for it, which is called again after `masterKeyTtl` seconds.
+    /// The master key returned by the app's function, or nil if there is no function. Replaces `masterKey`, and is
+    /// renewed every `masterKeyTtl` seconds.
     package var renewedKey: RenewedKey?
     package var masterKeyTtl = 0
     package var javascriptKey: String?

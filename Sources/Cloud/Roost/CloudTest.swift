@@ -79,6 +79,6 @@ public struct CloudTest: Sendable {
 }
 
 extension Cloud {
-    /// Calls the registered functions and triggers in tests, without a server.
+    /// The interface that calls the registered functions and triggers in tests, without a server.
     public var test: CloudTest { CloudTest(cloud: self) }
 }

@@ -22,7 +22,7 @@ enum WebhookAnswer {
 
     private static let malformed = CloudFailure("Malformed response")
 
-    /// An error is a string, or an object with `code` and `message` or `error`.
+    /// Parses an error: a string, or an object with `code` and `message` or `error`.
     private static func failure(_ error: JSONValue) -> any Error {
         guard case .object(let object) = error else { return CloudFailure(error.stringValue ?? error.text) }
         let text = object["message"]?.stringValue ?? object["error"]?.stringValue

@@ -14,11 +14,11 @@ import Tasks
 public final class WebhookHost: CloudHost {
     private struct State {
         var addresses: [CloudTarget: WebhookAddress] = [:]
-        /// Numbers the reads of `_Hooks`, so that a slow one doesn't overwrite a newer result.
+        /// The number of the read of `_Hooks` whose result is used. A slow read must not overwrite a newer result.
         var reading = 0
         var lastReading = 0
         var services: CloudServices?
-        /// Limits concurrent calls per webhook host, so that a slow host only delays its own callers.
+        /// The slots for concurrent calls per webhook host. A slow host only delays its own callers.
         var gates: [Name: CallGate] = [:]
     }
 
@@ -136,7 +136,7 @@ public final class WebhookHost: CloudHost {
         }
     }
 
-    /// parse-server's limit for request bodies.
+    /// parse-server's limit for request bodies, in bytes.
     private static let mostSent = 10 * 1024 * 1024
     private static let mostReceived = 20 * 1024 * 1024
 }

@@ -25,7 +25,8 @@ struct WebhookRequest: Sendable {
         return JSONValue.object(body).serialized()
     }
 
-    /// As in parse-server, live-query calls contain no keys and no headers.
+    /// Returns the members of a live-query call, or nil for other calls. As in parse-server, they include no keys or
+    /// headers.
     private func liveQueryMembers(of call: CloudCall) -> JSONObject? {
         guard case .trigger(let event, _) = call.target,
             [.beforeConnect, .beforeSubscribe, .afterEvent].contains(event)

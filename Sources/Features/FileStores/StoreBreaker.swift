@@ -45,7 +45,8 @@ final class StoreBreaker: Sendable {
         }
     }
 
-    /// Lets a request through, whose result must be reported. Throws ``FileStorageError/unavailable(retryAfter:)``.
+    /// Lets a request through, whose result must be reported, or throws ``FileStorageError/unavailable(retryAfter:)``
+    /// if the store is down.
     func enter() throws {
         try state.withLock { state in
             guard let until = state.closedUntil else { return }

@@ -31,13 +31,13 @@ public final class ChangeFeed: ChangeObserver {
     private struct Queue {
         var count = 0
         var bytes = 0
-        /// The gaps that no change of their class follows, so that none is queued twice.
+        /// The gaps that no change of their class follows. They aren't queued again.
         var lastGaps: Set<Name?> = []
     }
 
-    /// Changes are delivered quickly, so a longer queue indicates a fault.
+    /// The maximum number of queued changes. They are delivered quickly, so a longer queue indicates a fault.
     private static let mostWaiting = 16_384
-    /// In bytes. A single change may exceed the limit.
+    /// The maximum bytes of queued changes. A single change may exceed it.
     private static let mostBytes = 64 * 1024 * 1024
 
     private let options: Configuration.LiveQuery
@@ -133,7 +133,8 @@ public final class ChangeFeed: ChangeObserver {
     /// ``endUnobserved(_:of:)``.
     public func beginUnobserved() -> Int { pendingWrites.begin() }
 
-    /// Records the end of such a write. Disconnects followers that may have missed its changes.
+    /// Records the end of a write begun with ``beginUnobserved()``. Disconnects followers that may have missed its
+    /// changes.
     public func endUnobserved(_ write: Int, of className: Name?) {
         if pendingWrites.end(write) {
             if let className { endFollowers(of: className) } else { missRelayed() }

@@ -3,7 +3,6 @@ import Synchronization
 
 /// Changes queued for one connection, oldest first. Bounded, so a slow reader is disconnected instead of buffered.
 package final class ChangeInbox: Sendable {
-    /// An entry in the inbox.
     package enum Item: Sendable {
         /// An object of a followed class changed. `size` is in bytes.
         case change(Change, size: Int)
@@ -13,7 +12,7 @@ package final class ChangeInbox: Sendable {
         case mark(Mark)
     }
 
-    /// Signals by its release that the connection has processed all earlier entries or has ended.
+    /// A marker whose release signals that the connection has processed all earlier entries or has ended.
     package final class Mark: Sendable {
         private let continuation: AsyncStream<Never>.Continuation
 
@@ -23,12 +22,12 @@ package final class ChangeInbox: Sendable {
     }
 
     private static let mostItems = 1024
-    /// In bytes. A single change may exceed the limit.
+    /// The maximum bytes of queued changes. A single change may exceed it.
     private static let mostBytes = 16 * 1024 * 1024
 
     /// The entries, oldest first.
     package let items: AsyncStream<Item>
-    /// Finishes when the connection misses a change, for example because the inbox is full.
+    /// A stream that finishes when the connection misses a change, for example because the inbox is full.
     package let overflow: AsyncStream<Never>
     private let continuation: AsyncStream<Item>.Continuation
     private let overflowContinuation: AsyncStream<Never>.Continuation

@@ -65,7 +65,9 @@ struct ChangeRelay: Sendable {
             last.withLock { last in last.map { .now - $0 < time } ?? false }
         }
 
-        /// - Returns: Whether other processes may have forgotten this process since its last announcement.
+        /// Records an announcement of this process.
+        ///
+        /// - Returns: Whether other processes may have forgotten this process since its previous announcement.
         func note(announcedAt now: ContinuousClock.Instant) -> Bool {
             last.withLock { last in
                 defer { last = now }
@@ -74,7 +76,7 @@ struct ChangeRelay: Sendable {
         }
     }
 
-    /// Reads the current state of an object, or nil if it doesn't exist.
+    /// A function that reads the current state of an object, or returns nil if the object doesn't exist.
     typealias Read = @Sendable (String, String) async throws -> (object: JSONObject, place: ValuePlace?)?
 
     /// - Parameter read: Reads an object that is too large for a notification.
@@ -133,7 +135,7 @@ struct ChangeRelay: Sendable {
     /// Announces to other processes that this one has clients, unless it did so recently. First waits up to 5 s for the
     /// listening connection.
     ///
-    /// - Throws: `PostgresError` if the announcement failed.
+    /// - Throws: `PostgresError` if the announcement failed, or `CancellationError`.
     func announceClients() async throws {
         let end = ContinuousClock.now + Self.timeToListen
         while !presence.hasListened.load(ordering: .relaxed), .now < end {

@@ -12,8 +12,7 @@ package struct ChangeSequence {
 
     /// The last delivered version of an object.
     private struct Version {
-        /// The number of the last delivered change, and the lowest number since which the object's changes are
-        /// remembered without a gap.
+        /// The number of the last delivered change. Since `first`, the object's changes are remembered without a gap.
         let number: Int64
         let first: Int64
         /// The object after the change, or nil if it was deleted.
@@ -27,14 +26,15 @@ package struct ChangeSequence {
         let deadline: ContinuousClock.Instant
     }
 
-    /// The time that a change waits for a missing predecessor, and the time if nothing is known about its object.
+    /// The time that a change waits for a missing predecessor.
     package static let timeForMissing = Duration.seconds(1)
+    /// The time that a change waits if nothing is known about its object.
     package static let timeForUnknown = Duration.milliseconds(100)
 
-    /// The memory for remembered objects and the minimum weight of each, in bytes.
+    /// The maximum bytes of remembered objects.
     private static let mostBytes = 4 * 1024 * 1024
     private static let leastWeight = 256
-    /// If this many changes or bytes are held, further changes don't wait.
+    /// The number and bytes of held changes from which further changes don't wait.
     private static let (mostHeld, mostHeldBytes) = (10_000, 16 * 1024 * 1024)
     /// The minimum interval between two checks for overdue changes.
     private static let pause = Duration.milliseconds(10)

@@ -29,9 +29,9 @@ actor LiveQueryConnection {
     struct SessionEnded: Error {}
     private struct TooSlow: Error {}
 
-    /// The maximum number of steps for comparing one change with all subscriptions, and the number after which the
-    /// thread is yielded.
+    /// The maximum number of steps for comparing one change with all subscriptions.
     private static let stepsForChange = 10_000_000
+    /// The number of steps after which the thread is yielded.
     private static let stepsInOneGo = 100_000
     /// The number of steps per change that needs no waiting. Most subscriptions compare a few values, and their events
     /// shouldn't wait for expensive conditions.

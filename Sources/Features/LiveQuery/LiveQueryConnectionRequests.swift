@@ -13,7 +13,7 @@ import Rules
 
 /// Handles the messages of a live-query client.
 extension LiveQueryConnection {
-    /// The maximum number and bytes of subscriptions that wait for the client to connect.
+    /// The maximum number of subscriptions that wait for the client to connect.
     private static let mostEarly = 100
     private static let mostEarlyBytes = 64 * 1024
     /// The maximum bytes of an installation id or session token. Both are stored for the whole connection.
@@ -105,9 +105,6 @@ extension LiveQueryConnection {
         for subscription in waiting { try await take(subscription.message) }
     }
 
-    /// Returns the client.
-    ///
-    /// - Throws: ``LiveQueryError`` 2 if it hasn't connected yet.
     private func connected(_ id: RequestID) throws(LiveQueryError) -> Client {
         guard let client else {
             throw LiveQueryError(
@@ -117,7 +114,7 @@ extension LiveQueryConnection {
         return client
     }
 
-    /// A client without a logged-in user sends an empty token.
+    /// Returns the token, or nil if it is empty, as clients without a logged-in user send it.
     private static func token(_ text: String?) -> String? { text.flatMap { $0.isEmpty ? nil : $0 } }
 
     private func subscribe(_ id: RequestID, _ query: JSONObject, _ sentToken: String?, size: Int) async throws {

@@ -43,7 +43,7 @@ extension LiveQueryConnection {
         }
     }
 
-    /// Checks the sessions at intervals. Returns early if the client doesn't connect in time.
+    /// Checks the sessions at intervals. Returns if the client doesn't connect in time.
     func watchSessions() async throws {
         try await Task.sleep(for: Self.timeToConnect)
         while client != nil {

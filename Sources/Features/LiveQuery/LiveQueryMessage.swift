@@ -1,6 +1,6 @@
 import JSON
 
-/// A message from a live-query client.
+/// A message from a live-query client, in the protocol of Parse's SDKs.
 enum LiveQueryMessage {
     /// Identifies the client. Must come before other messages.
     case connect(JSONObject)
@@ -57,13 +57,12 @@ enum LiveQueryMessage {
         return id
     }
 
-    /// - Throws: ``LiveQueryError`` 1 if the value is present and neither a string nor null.
+    /// Checks that a value is a string, null or missing. Throws ``LiveQueryError`` 1 for other values.
     private static func checkText(_ value: JSONValue?, requestID: RequestID? = nil) throws(LiveQueryError) {
         guard let value, !value.isNull, value.stringValue == nil else { return }
         throw wrongType(value, wanted: "string", requestID: requestID)
     }
 
-    /// Checks that `include` is a string or a list of distinct strings.
     private static func checkInclude(_ value: JSONValue?, requestID: RequestID) throws(LiveQueryError) {
         guard let value, !value.isNull, value.stringValue == nil else { return }
         guard let list = value.arrayValue else { throw wrongType(value, wanted: "array", requestID: requestID) }

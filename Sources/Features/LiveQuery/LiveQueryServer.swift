@@ -17,10 +17,10 @@ public final class LiveQueryServer: WebSocketHandler {
     package let feed: ChangeFeed
     let admission: LiveQueryAdmission
     let logger: Logger
-    /// Limits the bytes of the conditions of all subscriptions. One network gets at most half.
+    /// The memory for the conditions of all subscriptions, in bytes. One network gets at most half.
     let memory = Gate(capacity: 64 * 1024 * 1024, share: 32 * 1024 * 1024)
-    /// Schedules expensive comparisons on all threads but one, and those of one network on at most half of the threads.
-    /// The network that has used the least time comes first.
+    /// The slots for expensive comparisons: all threads but one, and at most half of the threads for one network. The
+    /// network that has used the least time comes first.
     let comparing = Gate(
         capacity: LongWork.changes.threadCount - 1, share: max(1, LongWork.changes.threadCount / 2), countsTime: true)
     let includes = IncludeReads()

@@ -12,7 +12,7 @@ package struct RelayedChange: Sendable {
     /// The maximum bytes of a piece without its header.
     static let pieceSize = 7500
 
-    /// Represents lost changes. Its number makes other processes notice that they missed some.
+    /// The placeholder for lost changes. Its number makes other processes notice that they missed some.
     package static let none = RelayedChange(text: "{}")
 
     private init(text: String) { self.text = text }

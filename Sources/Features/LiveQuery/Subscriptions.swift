@@ -7,9 +7,9 @@ package struct Subscriptions {
     typealias RequestID = LiveQueryMessage.RequestID
 
     struct Subscription {
-        /// Distinguishes successive subscriptions with the same request id.
+        /// The number that distinguishes successive subscriptions with the same request id.
         let serial: Int
-        /// The token of the session whose permissions it has, or nil for none.
+        /// The token of the session whose permissions the subscription has, or nil for none.
         let sessionToken: String?
         /// The bytes of its message and of the compiled condition.
         var size: Int
@@ -105,7 +105,7 @@ package struct Subscriptions {
         leave(.objects(subscription.query.className))
     }
 
-    /// Notifies the connection of changes to a session's user.
+    /// Starts notifying the connection of changes to a session's user.
     package mutating func follow(user id: Name, of session: String) {
         let before = users.updateValue(id, forKey: Name(session))
         guard before != id else { return }
@@ -113,7 +113,7 @@ package struct Subscriptions {
         if let before { leave(.user(before)) }
     }
 
-    /// Stops following the users of sessions that no subscription uses any more.
+    /// Stops following the users of sessions that no subscription uses.
     package mutating func forgetSessions() {
         let used = Set((all.values.map(\.sessionToken) + [ownSession]).compactMap { $0.map { Name($0) } })
         for (session, user) in users where !used.contains(session) {

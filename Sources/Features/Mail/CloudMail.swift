@@ -9,7 +9,7 @@ public struct CloudMail: Sendable {
     private let delivery: Configuration.MailDelivery
     private let transport: any MailTransport
     private let writer: MailWriter
-    /// The maximum bytes of a text, and the maximum number of recipients.
+    /// The maximum bytes of a text.
     private static let longest = 1024 * 1024
     private static let mostRecipients = 100
 
@@ -21,7 +21,7 @@ public struct CloudMail: Sendable {
         writer = try MailWriter(delivery, configuration)
     }
 
-    /// Reserves half of the mail threads for account mails, which must not wait long.
+    /// Half of the mail threads. The others remain for account mails, which must not wait long.
     private static let gate = Gate(capacity: max(1, MailQueue.atOnce / 2), mostWaiting: 1000)
 
     /// The error for a mail that was not sent.

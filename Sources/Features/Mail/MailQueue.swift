@@ -12,8 +12,9 @@ import Templates
 /// Queues account mails in the database, in the same transaction as the change that causes them, and sends them shortly
 /// afterwards.
 ///
-/// A mail is sent at least once. A process leases a mail for a minute; if the process dies, another one takes the mail
-/// after that. A process that stops finishes running transfers or returns unsent mails.
+/// A mail may be sent twice, but isn't lost with its process: a process leases a mail for a minute, and if the process
+/// dies, another one takes the mail afterwards. A process that stops finishes running transfers or returns unsent
+/// mails.
 public final class MailQueue: Mailer {
     private let transport: any MailTransport
     private let writer: MailWriter
@@ -25,7 +26,7 @@ public final class MailQueue: Mailer {
     static let lease = 60.0
     /// The maximum number of concurrent transfers.
     static let atOnce = 8
-    /// The maximum number of concurrent transfers to one domain, so that a slow mail server leaves slots for others.
+    /// The maximum number of concurrent transfers to one domain. A slow mail server leaves the other slots free.
     static let atOnceToDomain = 4
 
     private static let grace = Duration.seconds(5)
@@ -36,7 +37,7 @@ public final class MailQueue: Mailer {
 
     /// - Parameters:
     ///   - caller: The HTTP client, or nil to create one if the transport needs it.
-    ///   - adapter: Calls the app's own mail adapter. Required if that sends the mails.
+    ///   - adapter: Calls the app's own mail adapter. Required if the configuration selects that adapter.
     ///   - meters: Counts the mails.
     /// - Throws: `ConfigurationError` for invalid templates or request bodies.
     public init(
@@ -144,7 +145,7 @@ public final class MailQueue: Mailer {
         return mail
     }
 
-    /// Domains whose slots are all taken, or nil if no slot at all is free.
+    /// The domains whose slots are all taken, or nil if no slot at all is free.
     private var domainsWithoutPlace: [Name]? {
         underWay.withLock { counts in
             guard counts.values.reduce(0, +) < Self.atOnce else { return nil }

@@ -55,7 +55,7 @@ extension MailWriter {
 
     /// Returns previews of all mails in all available languages.
     ///
-    /// - Throws: `MailFailure`.
+    /// - Throws: `MailFailure` if a mail can't be written.
     public func samples() throws -> [Sample] {
         try locales.flatMap { locale in
             try names.map { name in

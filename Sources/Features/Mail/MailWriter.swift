@@ -129,7 +129,7 @@ public struct MailWriter: Sendable {
         return try message(content)
     }
 
-    /// The preferred languages: the user's, else the request's.
+    /// Returns the preferred languages: the user's, or else the request's.
     private func locales(of content: JSONObject) -> [String] {
         if let field = delivery.templates.localeField,
             let locale = content["user"]?[field]?.stringValue?.replacing("_", with: "-"), LanguageTag.isValid(locale)
@@ -150,7 +150,7 @@ public struct MailWriter: Sendable {
         return .english
     }
 
-    /// Placeholder values. The mail's override the user's columns, which override the global ones.
+    /// Returns the placeholder values. The mail's override the user's columns, which override the global ones.
     private func values(
         _ content: JSONObject, _ recipient: String, _ locales: [String], _ template: Configuration.MailTemplate?
     ) -> JSONObject {

@@ -74,7 +74,7 @@ public enum BuiltInPage: String, CaseIterable, Sendable {
         }
     }
 
-    /// The form includes the account name for password managers.
+    /// Returns the form, which includes the account name for password managers.
     private func passwordForm(_ texts: BuiltInTexts) -> String {
         """
         {{#problem}}

@@ -76,7 +76,6 @@ public struct PageSite: Sendable {
         return texts
     }
 
-    /// A rendered page.
     public struct Page: Sendable {
         public var html: String
         /// The Content-Security-Policy of the page.
@@ -107,7 +106,8 @@ public struct PageSite: Sendable {
         return Page(html: template.render(values(parameters, texts)), securityPolicy: policy)
     }
 
-    /// Forms may target the deployment's custom pages, because browsers apply `form-action` to redirects, too.
+    /// The Content-Security-Policy. Forms may target the deployment's custom pages, because browsers also apply
+    /// `form-action` to redirects.
     private var policy: String {
         let targets = Set(options.customUrls.values.compactMap(PageAddress.source)).sorted()
         return "default-src 'none'; style-src 'self'; form-action \((["'self'"] + targets).joined(separator: " ")); "
@@ -141,7 +141,7 @@ public struct PageSite: Sendable {
 
     public static func escaped(_ text: String) -> String { HTMLEscaping.escape(text) }
 
-    /// Returns the requested locale if it is a valid language tag.
+    /// Returns the requested locale, or nil if it isn't a valid language tag.
     public static func locale(_ text: String?) -> String? { text.flatMap { LanguageTag.isValid($0) ? $0 : nil } }
 
     private static func split(_ path: String) -> (locale: String?, file: String) {
@@ -199,7 +199,7 @@ indirect enum PageText: Sendable {
         }
     }
 
-    /// The texts of an object by name. Empty for other kinds of text.
+    /// The texts of an object by name, or an empty list for other kinds of text.
     var members: [(String, PageText)] {
         if case .object(let members) = self { members } else { [] }
     }
@@ -211,8 +211,8 @@ indirect enum PageText: Sendable {
     }
 }
 
-/// The files of a deployment's own pages. They are read when the server starts, so that no request can reach other
-/// files on disk.
+/// The files of a deployment's own pages. They are read when the server starts, so requests can't reach other files on
+/// disk.
 struct PageFiles: Sendable {
     /// The file contents by path below the folder, for example `de/password_reset.html`.
     private(set) var contents: [[UInt8]: [UInt8]] = [:]

@@ -4,7 +4,7 @@ package enum PushOutcome: Sendable, Equatable {
     case sent
     /// The token is no longer valid.
     ///
-    /// - Parameter since: The time at which it became invalid, in milliseconds since 1970, or nil if unknown.
+    /// - Parameter since: The time at which the token became invalid, in milliseconds since 1970, or nil if unknown.
     case dead(String, since: Int64?)
     /// The service doesn't know the token: it is dead, or belongs to the other environment.
     case unknownToken(String)
@@ -32,7 +32,7 @@ package enum PushOutcome: Sendable, Equatable {
         return 3
     }
 
-    /// The reason why it was not sent, or nil if it was.
+    /// The reason why the notification was not sent, or nil if it was.
     var reason: String? {
         switch self {
         case .sent: nil

@@ -3,14 +3,16 @@
 struct ServicePauses {
     private var failures = 0
     private var pauses = 0
-    /// Whether sending is paused. Whoever receives the duration of a pause must call ``end()``.
+    /// Whether sending is paused. The caller that gets the duration of a pause must call ``end()`` after it.
     private(set) var isOn = false
 
     /// The number of consecutive failures that starts a pause.
     static let mostFailures = 20
-    /// The first pause after failures, the first pause after a failed connection, and the longest pause, in seconds.
+    /// The first pause after failures, in seconds.
     private static let failurePause: Int64 = 5
+    /// The first pause after a failed connection, in seconds.
     private static let connectionPause: Int64 = 1
+    /// The longest pause, in seconds.
     private static let longestPause: Int64 = 60
 
     /// Records a response, which resets the failures and the pause duration.

@@ -18,13 +18,13 @@ import Tasks
 actor GameCenterCertificates {
     private static let authority =
         "https://cacerts.digicert.com/DigiCertTrustedG4CodeSigningRSA4096SHA3842021CA1.crt.pem"
-    /// In bytes.
+    /// The maximum size of a certificate in bytes.
     private static let largest = 10_000
     private static let keeping = Duration.seconds(3600)
     private static let mostTrusted = 100
-    /// Log-ins per minute with URLs that are not verified yet, in total.
+    /// The maximum number of log-ins per minute with unverified URLs, of all senders together.
     private static let mostOthers = 300
-    /// Log-ins per minute with such URLs, per sender.
+    /// The maximum number of log-ins per minute with unverified URLs, per sender.
     private static let mostOfSender = 10
 
     private let certificates: SharedFetches<RSACertificate>
@@ -44,7 +44,8 @@ actor GameCenterCertificates {
     /// - Parameters:
     ///   - url: The URL of the certificate, which must be Apple's.
     ///   - root: The URL of the authority's certificate, or nil for the default.
-    /// - Throws: `HTTPCallFailure`, `NotTrusted`.
+    /// - Throws: `HTTPCallFailure` if a certificate can't be fetched, or `NotTrusted` if it isn't trusted or the rate
+    ///   limit is exceeded.
     func key(at url: String, root: String?) async throws -> _RSA.Signing.PublicKey {
         // The limit per sender keeps one client from using up the total.
         let sender = Name("\(Sender.current.hashValue)")

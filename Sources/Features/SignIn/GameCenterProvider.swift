@@ -21,7 +21,7 @@ struct GameCenterProvider: AuthProvider {
     let hasOldTexts: Bool
     let certificates: GameCenterCertificates
 
-    /// Milliseconds for which a signature is accepted, so that a leaked one expires.
+    /// The milliseconds for which a signature is accepted. A leaked one is useless afterwards.
     private static let validity: Double = 24 * 3600 * 1000
 
     private func refused(_ text: String) -> ParseError {

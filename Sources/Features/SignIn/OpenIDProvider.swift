@@ -27,7 +27,6 @@ struct OpenIDProvider: AuthProvider {
         TokenProvider.outcome(of: attempt, try await claims(attempt.data, attempt.options), unstored: unstored)
     }
 
-    /// Returns the claims of a client's token after checking it. Throws 101.
     private func claims(_ data: JSONObject, _ options: JSONObject) async throws -> JSONObject {
         guard let token = data["id_token"]?.stringValue, !token.isEmpty else {
             throw TokenCheck.refused("id token is invalid for this user.")

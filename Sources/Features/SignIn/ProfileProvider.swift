@@ -174,15 +174,16 @@ struct ProfileService: Sendable {
         case ofExchange
     }
 
-    /// The name of the service in error texts, now and before parse-server 8.
+    /// The name of the service in error texts.
     var title: String
+    /// The name in error texts before parse-server 8.
     var oldTitle: String
     /// The path of the user id in the profile.
     var id: [Name] = ["id"]
     var failures = Failures.short
     /// The code exchange, or nil if the service has none.
     var codes: Codes?
-    /// Returns the profile request for a token and the client's login data.
+    /// The function that returns the profile request for a token and the client's login data.
     var profile: @Sendable (String, JSONObject) -> HTTPCall
 
     private static func bearer(_ url: String, _ more: [(name: String, value: String)] = [], scheme: String = "Bearer")

@@ -6,7 +6,7 @@ import SwiftASN1
 /// An X.509 certificate of an RSA key (RFC 5280). Its names and extensions are ignored.
 package struct RSACertificate: Sendable {
     let key: _RSA.Signing.PublicKey
-    /// Validity, in seconds since 1970.
+    /// The start of the validity period, in seconds since 1970.
     private let start: Double
     private let end: Double
     private let signed: [UInt8]

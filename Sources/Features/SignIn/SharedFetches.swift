@@ -4,7 +4,7 @@ import Outgoing
 actor SharedFetches<Value: Sendable> {
     struct Fetched: Sendable {
         var value: Value
-        /// The cache time.
+        /// The time for which the value is cached.
         var age: Duration
     }
 
@@ -23,7 +23,7 @@ actor SharedFetches<Value: Sendable> {
     private static var failurePause: Duration { .seconds(2) }
     /// The minimum interval between two early renewals of a value.
     private static var renewalPause: Duration { .seconds(60) }
-    /// Bounded because clients may choose URLs.
+    /// The maximum number of cached values. Bounded because clients may choose URLs.
     private static var capacity: Int { 1000 }
 
     init(_ fetch: @escaping @Sendable (String) async throws -> Fetched) { self.fetch = fetch }

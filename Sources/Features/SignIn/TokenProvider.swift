@@ -21,7 +21,7 @@ struct TokenProvider: AuthProvider {
         /// The option that contains the settings, or nil if they are not nested.
         var nested: Name?
 
-        /// Returns the check for the settings and the audiences, or nil if settings are missing.
+        /// The function that returns the check for the settings and the audiences, or nil if settings are missing.
         var check: @Sendable (JSONObject, [String]) -> TokenCheck?
 
         func read(_ options: JSONObject) -> JSONObject {
@@ -84,7 +84,6 @@ struct TokenProvider: AuthProvider {
         return claims
     }
 
-    /// Returns the strings of a list without their order, or nil for other values.
     private static func texts(_ value: JSONValue) -> Set<Name>? {
         guard let list = value.arrayValue else { return nil }
         let texts = list.compactMap(\.stringValue)

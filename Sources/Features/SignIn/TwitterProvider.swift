@@ -19,7 +19,7 @@ package struct TwitterProvider: AuthProvider {
     package static let url = "https://api.twitter.com/1.1/account/verify_credentials.json"
     private static let invalid = TokenCheck.refused("Twitter auth is invalid for this user.")
 
-    /// Some SDKs send the app's secret, which must not be stored.
+    /// The app's secret, which some SDKs send and which must not be stored.
     package var unstored: Set<Name> { ["consumer_secret"] }
 
     package var optionForms: [Name: AuthOptionForm]? {

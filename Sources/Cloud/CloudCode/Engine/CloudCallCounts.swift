@@ -12,9 +12,9 @@ final class CloudCallCounts: Sendable {
         var times: [Float] = []
     }
 
-    /// Bounded because requests can declare webhooks.
+    /// The maximum number of counted targets. Bounded because requests can register webhooks.
     private static let mostTargets = 2_000
-    /// Number of recent durations used for p50 and p99.
+    /// The number of recent durations per target, from which p50 and p99 are computed.
     private static let mostTimes = 200
 
     private let counts = Mutex<[CloudTarget: Count]>([:])
@@ -38,8 +38,8 @@ final class CloudCallCounts: Sendable {
         }
     }
 
-    /// The statistics of a target: `calls`, `errors` and, after the first call, `p50` and `p99` in milliseconds and
-    /// `last`.
+    /// Returns the statistics of a target: `calls`, `errors` and, after the first call, `p50` and `p99` in milliseconds
+    /// and `last`.
     func json(of target: CloudTarget) -> JSONObject {
         guard let count = counts.withLock({ $0[target] }) else { return ["calls": 0, "errors": 0] }
         let times = count.times.sorted()

@@ -97,7 +97,7 @@ public final class CloudEngine: Sendable {
         state.withLock { $0.registry.names { if case .job(let name) = $0 { name } else { nil } } }
     }
 
-    /// Whether a host has code for a target.
+    /// Returns whether a host has code for a target.
     public func offers(_ target: CloudTarget) -> Bool { entry(target) != nil }
 
     func entry(_ target: CloudTarget) -> (host: any CloudHost, validator: CloudValidator?)? {
@@ -107,7 +107,7 @@ public final class CloudEngine: Sendable {
         }
     }
 
-    /// Whether at most one run of a job is active at a time.
+    /// Returns whether at most one run of a job is active at a time.
     func isExclusive(_ target: CloudTarget) -> Bool {
         state.withLock { $0.registry.entries[target]?.isExclusive ?? false }
     }
@@ -117,7 +117,6 @@ public final class CloudEngine: Sendable {
         (state.withLock { $0.registry.entries }, hosts)
     }
 
-    /// Returns the call statistics of a target.
     func calls(of target: CloudTarget) -> JSONObject { callCounts.json(of: target) }
 
     /// The rate limits declared by validators.
@@ -141,7 +140,9 @@ public final class CloudEngine: Sendable {
         return try await self.call(call, entry.host, entry.validator)
     }
 
-    /// - Throws: `ParseError`, or `CancellationError` if the caller has disconnected.
+    /// Calls a target of a host after its validator passes.
+    ///
+    /// - Throws: `ParseError` if the call is rejected or fails, or `CancellationError` if the caller has disconnected.
     func call(_ call: CloudCall, _ host: any CloudHost, _ validator: CloudValidator?) async throws -> CloudResult {
         var call = call
         call.size = call.measured()
@@ -163,8 +164,8 @@ public final class CloudEngine: Sendable {
         place?.goOutside()
         let result: Result<CloudResult, any Error>
         do { result = .success(try await body()) } catch { result = .failure(error) }
-        // The slot is acquired before the memory. It is released first and reacquired only without memory, so that no
-        // request holds one and waits for the other.
+        // The slot is acquired before the memory. It is released first and reacquired only without memory, so a request
+        // never holds one while it waits for the other.
         if isAlone || !Self.isFollowedByAnswer(call) { memory.leave() }
         await place?.comeBack(takingPlace: Self.isFollowedByWrite(call, result))
         return try result.get()
@@ -255,8 +256,8 @@ public final class CloudEngine: Sendable {
 }
 
 extension CloudResult {
-    /// Adds the validator's defaults and reverted fields to the write, unless the code returned all fields. Values set
-    /// by the code take precedence.
+    /// Returns the result with the validator's defaults and reverted fields added to the write, unless the code
+    /// returned all fields. Values set by the code take precedence.
     func adding(_ validation: CloudValidation) -> CloudResult {
         guard !validation.set.isEmpty || !validation.reverted.isEmpty else { return self }
         var result = self

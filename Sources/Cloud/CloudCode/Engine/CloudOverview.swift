@@ -1,6 +1,5 @@
 public import JSON
 
-/// The overview of cloud code for administrators.
 extension CloudEngine {
     /// Functions, triggers and jobs with their call statistics and validators, and the condition of the hosts.
     public var overview: JSONObject {

@@ -28,9 +28,10 @@ public struct CloudCall: Sendable {
     public var isCount = false
     /// The file of a file trigger.
     public var file: CloudFile?
-    /// The id of the job's run in `_JobStatus`.
+    /// The id of the job's run in `_JobStatus`, or nil outside jobs.
     public var jobId: String?
-    /// Reports a job's progress. The text becomes the `message` of its `_JobStatus` row. Nil outside jobs.
+    /// The function that reports a job's progress, or nil outside jobs. The text becomes the `message` of the run's
+    /// `_JobStatus` row.
     public var message: (@Sendable (String) -> Void)?
     public var caller: CloudCaller
     /// The IP address of the client.
@@ -39,7 +40,7 @@ public struct CloudCall: Sendable {
     public var headers: JSONObject = [:]
     /// The context passed from the caller to triggers.
     public var context: JSONObject = [:]
-    /// The request id, for the log.
+    /// The id of the request in the log, or empty outside requests.
     public var requestID = ""
     /// The span of the request, or nil if it isn't recorded.
     var requestSpan: RequestSpan?
@@ -51,7 +52,7 @@ public struct CloudCall: Sendable {
     /// Whether another call is known to wait for this one. Nested calls have separate slots, so they never wait for
     /// top-level calls.
     public var isNested = false
-    /// About how many bytes it has as a message; measured before it is sent.
+    /// The approximate size of the call's message in bytes, measured before it is sent.
     package var size = 0
     /// The engine's deadline for the call, or nil if it has none. Hosts may pass it to the code.
     public var deadline: ContinuousClock.Instant?
@@ -74,7 +75,7 @@ public struct CloudCall: Sendable {
     }
 }
 
-/// The caller of cloud code.
+/// The caller of cloud code, with the caller's permissions.
 public struct CloudCaller: Sendable {
     /// The user's record with `objectId` and `sessionToken` but without `className`, or nil if nobody is logged in.
     public var user: JSONObject?
@@ -102,7 +103,7 @@ public struct CloudFile: Sendable {
     public var contentType: String?
     /// The size in bytes, or nil if unknown.
     public var size: Int?
-    /// The content before and after an upload, or nil in other triggers. Not sent to webhooks.
+    /// The content before and after an upload, or nil in other triggers. Never sent to webhooks.
     public var bytes: [UInt8]?
     /// Metadata sent by the client with the file.
     public var metadata: JSONObject = [:]

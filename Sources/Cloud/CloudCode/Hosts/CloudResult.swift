@@ -51,7 +51,7 @@ public struct CloudResult: Sendable {
 
     /// The changed query or results of a find trigger.
     public enum Found: Sendable {
-        /// A query with all of its parameters.
+        /// A query that replaces the client's, with all of its parameters.
         case query(JSONObject)
         /// The objects to return. They may contain `className`.
         case objects([JSONObject])

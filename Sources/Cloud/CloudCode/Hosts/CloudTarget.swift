@@ -1,14 +1,14 @@
 public import JSON
 import ServerConfiguration
 
-/// The events that trigger cloud code.
+/// The events that trigger cloud code, with parse-server's names.
 public enum CloudEvent: String, Sendable, Hashable, CaseIterable {
     case beforeSave, afterSave, beforeDelete, afterDelete, beforeFind, afterFind
     case beforeLogin, afterLogin, afterLogout, beforePasswordResetRequest
     case beforeConnect, beforeSubscribe, afterEvent
 }
 
-/// A function, job or trigger.
+/// A function, job or trigger of cloud code.
 public enum CloudTarget: Sendable, Hashable {
     case function(Name)
     case job(Name)

@@ -34,7 +34,7 @@ public struct InternalRequest: Sendable {
 
     /// The properties of a call that its requests inherit.
     public struct Parent: Sendable {
-        /// The client's address, header fields, and request id.
+        /// The client's address.
         public var ip: String
         public var headers: JSONObject
         public var requestID: String
@@ -63,12 +63,11 @@ public struct InternalRequest: Sendable {
     }
 }
 
-/// The response to an internal request. Errors are responses, too.
+/// The response to an internal request. Errors are also returned as responses.
 public struct InternalReply: Sendable {
-    /// The HTTP status.
     public var status: Int
     public var headers: [(name: String, value: String)]
-    /// The body as JSON.
+    /// The body as JSON, or empty.
     public var body: [UInt8]
 
     public init(status: Int, headers: [(name: String, value: String)] = [], body: [UInt8]) {

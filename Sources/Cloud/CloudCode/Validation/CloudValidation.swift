@@ -7,9 +7,9 @@ struct CloudValidation {
     private let call: CloudCall
     /// The parameters of a function or the object of a save, with defaults filled in.
     private(set) var params: JSONObject
-    /// Defaults to write for fields that the client didn't send. Only for saves.
+    /// Defaults to write for fields that the client didn't send. Empty except for saves.
     private(set) var set: JSONObject = [:]
-    /// Constant fields that must not be written. Only for saves.
+    /// Constant fields that must not be written. Empty except for saves.
     private(set) var reverted: [Name] = []
 
     /// Runs the checks. Throws 142 for the first one that fails.
@@ -31,7 +31,7 @@ struct CloudValidation {
         try checkUserKeys(user)
     }
 
-    /// The user being created by a sign-up counts as the caller.
+    /// Returns the user that a sign-up creates, because that user counts as the caller.
     private static func newUser(_ call: CloudCall) -> JSONObject? {
         guard case .trigger(_, "_User") = call.target, call.original == nil else { return nil }
         return call.object
@@ -44,7 +44,7 @@ struct CloudValidation {
             if let original = call.original {
                 params[rule.name] = original[rule.name]
                 set[rule.name] = nil
-                // Dotted keys change the field, too.
+                // Dotted keys also change the field.
                 let inside = Name("\(rule.name).")
                 reverted += [rule.name] + call.changes.keys.filter { $0.hasPrefix(inside) }
             } else if let value = rule.defaultValue {

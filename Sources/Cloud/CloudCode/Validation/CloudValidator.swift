@@ -7,13 +7,13 @@ public struct CloudValidator: Sendable, Equatable {
     public var requireUser = false
     /// Whether the caller must have the master key.
     public var requireMaster = false
-    /// Whether the checks apply to the master key, too.
+    /// Whether the checks also apply to callers with the master key.
     public var validateMasterKey = false
     /// Whether triggers are skipped for requests with the master key.
     public var skipWithMasterKey = false
-    /// The user must have at least one of these roles, named without the prefix `role:`. Nil for no check.
+    /// The roles of which the user must have at least one, without the prefix `role:`, or nil for no check.
     public var requireAnyUserRoles: [Name]?
-    /// The user must have all of these roles, named without the prefix `role:`. Nil for no check.
+    /// The roles all of which the user must have, without the prefix `role:`, or nil for no check.
     public var requireAllUserRoles: [Name]?
     /// Rules for fields of the user's own record.
     public var requireUserKeys: [FieldRule] = []
@@ -21,7 +21,7 @@ public struct CloudValidator: Sendable, Equatable {
     public var fields: [FieldRule] = []
     /// The rate limit, or nil for none.
     public var rateLimit: DeclaredRateLimit?
-    /// Whether the host has further checks (functions), which run after the server's checks.
+    /// Whether the host has additional checks (functions), which run after the server's checks.
     public var asksHost = false
 
     /// Creates a validator without checks.
@@ -36,7 +36,7 @@ public struct CloudValidator: Sendable, Equatable {
         public var defaultValue: JSONValue?
         /// Whether clients can't change the field. New objects get the default, stored ones keep their value.
         public var constant = false
-        /// The required type: `string`, `number`, `boolean`, `array`, `object` or `date`. Nil for any.
+        /// The required type: `string`, `number`, `boolean`, `array`, `object` or `date`, or nil for any.
         public var type: String?
         /// The allowed values, or nil for any.
         public var options: [JSONValue]?

@@ -55,7 +55,7 @@ extension NodeHost {
 
     /// Calls the app's `masterKey` function. Doesn't queue: calls that clients cause must not delay it.
     ///
-    /// - Throws: An error if the function fails, takes longer than 10 seconds or returns no string.
+    /// - Throws: An error if the function fails, takes longer than 10 seconds or doesn't return a non-empty string.
     func askMasterKey() async throws -> String {
         var call = CloudCall(.function("@option"))
         call.params = ["option": "masterKey", "request": [:]]
@@ -70,7 +70,7 @@ extension NodeHost {
 
     /// Sends an account mail with the app's own adapter.
     ///
-    /// - Throws: `ParseError` if the adapter fails, takes longer than 25 seconds or has no process.
+    /// - Throws: `ParseError` if the adapter fails or takes longer than 25 seconds, or if no process is available.
     package func sendByAdapter(_ mail: JSONObject) async throws {
         var call = CloudCall(.function(Self.mailAdapter))
         call.params = mail

@@ -19,7 +19,8 @@ package enum AppRecording {
     ///
     /// - Parameter node: The path of Node.
     /// - Returns: The record that `read.mjs` writes.
-    /// - Throws: `ConfigurationError` if the app fails or creates no server, with the last lines of its output.
+    /// - Throws: `ConfigurationError` if the app fails or creates no server, with the last lines of its output, or
+    ///   another error if Node can't run the file.
     static func run(_ file: AppFile, node: String) async throws -> JSONObject {
         try await NodeProgram.checkVersion(of: node)
         let folder = try HostFolder()

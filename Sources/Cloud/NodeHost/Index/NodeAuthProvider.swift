@@ -61,7 +61,8 @@ struct NodeAuthProvider: AuthProvider {
 
     func policy(_ stored: JSONObject) -> AuthPolicy { description?.policy ?? .standard }
 
-    /// If the adapter would change the data for readers (`afterFind`), only the id is returned.
+    /// Returns the stored data, or only its id if the adapter has an `afterFind` step that would change the data for
+    /// readers.
     func shown(_ stored: JSONObject, _ options: JSONObject) -> JSONObject {
         guard description?.methods.contains("afterFind") == true else { return stored }
         return stored.filter { $0.key == "id" }

@@ -20,11 +20,9 @@ package struct ServedApp: Sendable {
     let server: Int
     /// Whether the app listens, in which case it has its own routes.
     let listens: Bool
-    /// The providers whose adapters the app provides as objects or classes.
     private var providers: [Name] = []
     /// The options that the app provides as functions.
     package private(set) var functions: Set<Configuration.OptionFunction> = []
-    /// The file and line that creates the server.
     private let place: String
 
     /// Reads the app that the first argument of `roost serve` names, by running it.
@@ -48,7 +46,8 @@ package struct ServedApp: Sendable {
         return try ServedApp(file, try await AppRecording.run(file, node: node), identifier: identifier)
     }
 
-    /// Returns the value of a flag, or nil if it is missing.
+    /// Returns the value of a flag, or nil if the flag or its value is missing. Removes both from `arguments` if
+    /// `isRemoved`.
     package static func value(of flag: String, in arguments: inout [String], isRemoved: Bool) -> String? {
         guard let index = arguments.firstIndex(where: { $0 == flag || $0.hasPrefix("\(flag)=") }) else { return nil }
         let isPair = arguments[index] == flag
@@ -125,7 +124,7 @@ package struct ServedApp: Sendable {
 
     /// Configures the host to run the file instead of `cloud/main.js`.
     package func configure(_ configuration: inout Configuration) {
-        // Flags and environment variables override functions, too. A whole password policy overrides the function in
+        // Flags and environment variables also override functions. A whole password policy overrides the function in
         // it.
         let policies: Set = ["--passwordPolicy", "PARSE_SERVER_PASSWORD_POLICY"]
         let overridden = configuration.settings.filter { $0.source == .flag || $0.source == .environment }
@@ -185,7 +184,6 @@ package struct ServedApp: Sendable {
             isOption ? "\(what) can't be used here. Set a value instead, or remove it" : "unknown option, \(what)")
     }
 
-    /// Configures an adapter to run in Node.
     private mutating func addProvider(_ name: Name) {
         guard !providers.contains(name) else { return }
         providers.append(name)

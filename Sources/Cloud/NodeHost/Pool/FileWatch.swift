@@ -35,7 +35,6 @@ struct FileWatch {
         }
     }
 
-    /// Returns the files with their modification times and sizes.
     private func snapshot() -> [String: [Double]] {
         var files: [String: [Double]] = [:]
         let manager = FileManager.default

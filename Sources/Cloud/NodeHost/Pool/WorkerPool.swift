@@ -23,7 +23,7 @@ final class WorkerPool: Sendable {
 
     var workers: [NodeWorker] { state.withLock { $0.workers } }
 
-    /// Whether a process is missing.
+    /// Whether fewer processes accept calls than configured.
     var hasFreePlace: Bool { state.withLock { $0.workers.count < capacity } }
 
     /// Adds a process if there is a slot for it.
@@ -65,7 +65,7 @@ final class WorkerPool: Sendable {
     /// Returns the process with the fewest calls.
     ///
     /// - Parameter limit: The maximum waiting time if no process is running.
-    /// - Throws: `ParseError` 141 if none becomes available, `CancellationError`.
+    /// - Throws: `ParseError` 141 if no process becomes available, or `CancellationError` if the caller is cancelled.
     func worker(within limit: Duration) async throws -> NodeWorker {
         let deadline = ContinuousClock.now + limit
         while true {
@@ -87,7 +87,7 @@ package struct CrashHistory {
 
     package init() {}
 
-    /// A process that ran longer than this didn't crash because of its start.
+    /// The minimum lifetime of a process whose crash isn't blamed on its start.
     static let span = Duration.seconds(60)
 
     /// Records a crash.

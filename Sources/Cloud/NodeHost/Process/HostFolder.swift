@@ -6,13 +6,13 @@
 
 /// A private folder with the scripts that run an app's file, and the socket that they connect to.
 ///
-/// It is removed as soon as the process has connected, so that nothing remains if the server is killed.
+/// It is removed once the process has loaded the file, so it rarely remains if the server is killed.
 struct HostFolder: Sendable {
     private let path: String
 
     var script: String { path + "/host.mjs" }
     var socket: String { path + "/socket" }
-    /// The script that reads an app's own index.js, and the file that it writes.
+    /// The script that reads an app's own index.js and writes ``record``.
     var reader: String { path + "/read.mjs" }
     var record: String { path + "/record.json" }
 

@@ -26,10 +26,10 @@ final class NodeWorker: Sendable {
         var lastLines: [String] = []
         var reason: String?
         var serverURL = ""
-        /// Whether it is part of the pool.
+        /// Whether the process is part of the pool.
         var isServing = false
         var isRetired = false
-        /// The folder of the socket for the app's own routes, and whether the app listens there.
+        /// The folder with the socket of the app's own routes.
         var appFolder: HostFolder?
         var appListens = false
         var offer: HostOffer?
@@ -50,7 +50,7 @@ final class NodeWorker: Sendable {
     let calls = OpenCalls()
     private let clock = Mutex(ContinuousClock.now)
 
-    /// The time at which its start began. It runs the file in the state of that time or later.
+    /// The time at which the start began. The process runs the file as it was at that time or later.
     let startBegan = ContinuousClock.now
     /// Set with a description of the end when the process and all its calls have ended.
     let ended = OneTime<String>()
@@ -68,7 +68,8 @@ final class NodeWorker: Sendable {
 
     /// Starts a process and waits until it has loaded the file.
     ///
-    /// - Throws: `StartFailure`, or another error if the process can't be started.
+    /// - Throws: `StartFailure` if the file isn't loaded in time or fails, or another error if the process can't be
+    ///   started.
     static func start(
         _ settings: NodeSettings, owner: WorkerOwner, serverURL: String, on group: MultiThreadedEventLoopGroup,
         logger: Logger
@@ -103,7 +104,8 @@ final class NodeWorker: Sendable {
         }
     }
 
-    /// Starts the process, waits until it has loaded the file or failed to, and removes its folder.
+    /// Starts the process and waits until it has loaded cloud code, has failed or has timed out. Then removes `folder`,
+    /// which only the start needs.
     private func open(_ folder: HostFolder, on group: MultiThreadedEventLoopGroup) async throws {
         if settings.app != nil || !settings.routes.isEmpty {
             let folder = try HostFolder.forApp()
@@ -174,7 +176,7 @@ final class NodeWorker: Sendable {
 
     var load: Int { calls.count }
 
-    /// The time for which it has been accepting calls.
+    /// The time since the process began to accept calls.
     var lifetime: Duration { .now - clock.withLock { $0 } }
 
     var processIdentifier: Int32 { state.withLock { $0.processIdentifier } }
@@ -185,8 +187,7 @@ final class NodeWorker: Sendable {
     /// The socket on which the app's own routes are served, or nil if the app doesn't listen.
     var appSocket: String? { state.withLock { $0.appListens ? $0.appFolder?.socket : nil } }
 
-    /// Reports the registrations of the file. Call once the process accepts calls; later changes are reported
-    /// automatically.
+    /// Reports the registrations of the file, now and after each change. Must be called when the process accepts calls.
     func sendOffer() {
         // Under the lock, so that the latest registrations are sent last.
         state.withLock { state in
@@ -195,13 +196,13 @@ final class NodeWorker: Sendable {
         }
     }
 
-    /// Only for processes in the pool. Others may never be added, and must not replace the registrations of those that
-    /// are.
+    /// Reports the registrations if the process is in the pool. Processes outside it may never be added, and must not
+    /// replace the registrations of the pool's.
     func sendOffer(of state: inout State) {
         if state.isServing, !state.isRetired, let offer = state.offer { owner.offer(offer) }
     }
 
-    /// Whether another process has replaced it.
+    /// Whether the process was replaced, or wasn't needed.
     var isRetired: Bool { state.withLock { $0.isRetired } }
 
     func retire() { state.withLock { $0.isRetired = true } }
@@ -228,7 +229,7 @@ final class NodeWorker: Sendable {
         isOver.set(())
     }
 
-    /// Tells the process the server URL and the current master key.
+    /// Sends the server URL and the current master key to the process.
     func serve(at url: String) {
         let isConnected = state.withLock { state in
             state.serverURL = url
@@ -270,7 +271,6 @@ final class NodeWorker: Sendable {
         send(welcome)
     }
 
-    /// Pings the event loop at intervals, and kills a process that doesn't respond.
     private func watch() async {
         while ended.value == nil {
             let missed = state.withLock { state in

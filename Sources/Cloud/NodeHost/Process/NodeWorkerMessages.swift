@@ -29,7 +29,7 @@ extension NodeWorker {
         }
     }
 
-    /// Checks the size of a message, which clients influence. A larger one would end the process. Throws 116.
+    /// Throws 116 for a message above the limit, because it would end the process. Clients influence the size.
     private func checked(_ message: [UInt8]) throws(ParseError) -> [UInt8] {
         guard message.count <= settings.frameLimit else {
             throw ParseError(
@@ -46,7 +46,6 @@ extension NodeWorker {
         state.withLock { $0.channel }?.writeAndFlush(message, promise: nil)
     }
 
-    /// Sends a call that refers to its user's record, preceded by the record if the process doesn't have it.
     private func send(_ call: OutgoingMessage, naming record: CallerRecord) throws(ParseError) {
         var message: [UInt8]?
         while !send(call, naming: record.name, message) { message = try checked(record.message) }
@@ -54,7 +53,7 @@ extension NodeWorker {
 
     /// Sends the call. Returns false if the process lacks the record and `message`, which contains it, is nil.
     private func send(_ call: OutgoingMessage, naming name: Name, _ message: [UInt8]?) -> Bool {
-        // Under the lock, so that no call precedes its record or follows its eviction.
+        // Under the lock, because a call must not precede its record or follow its eviction.
         state.withLock { state in
             guard let channel = state.channel else { return true }
             guard let missing = state.records.missing(name, message) else { return false }

@@ -21,7 +21,7 @@ final class OpenCalls: Sendable {
     /// The error for calls that are open when the process ends.
     static let stopped = ParseError(ParseError.scriptFailed, "Cloud code stopped.")
 
-    /// The process ended before it received the call, so another process may handle it.
+    /// The error for a call whose process ended before it received the call. Another process may handle it.
     struct Closed: Error {}
 
     private let state = Mutex(State())
@@ -32,7 +32,7 @@ final class OpenCalls: Sendable {
     ///   - send: Sends the call with its number. Its errors are rethrown.
     ///   - giveUp: Tells the process that the caller has stopped waiting.
     /// - Throws: ``Closed`` if the process had already ended, `ParseError` 141 if it ends during the call,
-    ///   `CancellationError`.
+    ///   `CancellationError` if the caller is cancelled, and the errors of `send`.
     func exchange(
         _ call: CloudCall, send: @Sendable (Int) throws -> Void,
         giveUp: @escaping @Sendable (Int) -> Void

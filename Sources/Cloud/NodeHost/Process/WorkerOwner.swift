@@ -2,13 +2,13 @@ import CloudCode
 import Synchronization
 
 struct WorkerOwner: Sendable {
-    /// The registry of running worker processes.
+    /// All processes of the host that haven't ended.
     let living = LivingWorkers()
-    /// Receives the registrations of the file.
+    /// The handler of the file's registrations.
     var offer: @Sendable (HostOffer) -> Void
-    /// Performs the SDK's requests to the server.
+    /// The handler of the SDK's requests to the server.
     var perform: @Sendable (InternalRequest) async -> InternalReply
-    /// Sends a mail for the code, or nil if mail is not configured.
+    /// The function that sends mails for the code, or nil if mail is not configured.
     var sendMail: NodeHost.SendMail?
 }
 

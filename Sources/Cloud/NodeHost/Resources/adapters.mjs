@@ -82,7 +82,7 @@ export class Adapters {
     return { value: option === 'sendUserEmailVerification' ? Boolean(value) : value === true };
   }
 
-  /** Sends a mail for cloud code with the adapter and returns its result. Undefined without an adapter. */
+  /** Sends a mail for cloud code with the adapter and returns its result. Returns undefined without an adapter. */
   get sendMail() {
     return this.#mail && (mail => this.#mail.sendMail(mail));
   }
@@ -128,7 +128,7 @@ export class Adapters {
   }
 }
 
-/** The request for an adapter: the user after and before the change, and the caller. Each is created when code reads it. */
+/** Returns the request for an adapter: the user after and before the change, and the caller, each created on first use. */
 function requestOf({ request: { ip, headers, installationId, user: record, params }, userText }, log) {
   const { step, isMaster, isChallenge, changes, user, isCaller, hasOriginal } = params;
   const request = { master: isMaster, triggerName: step, log, ip, headers, installationId };
@@ -144,7 +144,7 @@ function requestOf({ request: { ip, headers, installationId, user: record, param
   return request;
 }
 
-/** Reads a user without sign-in data. Empty for new or deleted users, and for mails of older versions, which have no id. */
+/** Reads a user without sign-in data. Returns an empty one for new or deleted users and for mails without a user id. */
 async function storedUser(objectId) {
   if (!objectId) return {};
   try {

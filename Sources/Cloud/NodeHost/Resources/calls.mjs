@@ -265,19 +265,19 @@ export class Calls {
   }
 }
 
-/** The JSON of an object for live-query clients, or undefined without an object. */
+/** Returns the JSON of an object for live-query clients, or undefined without an object. */
 function told(object) {
   return object instanceof Parse.Object ? foundJSON(object) : object ?? undefined;
 }
 
-/** The objects that a beforeFind trigger returns instead of the query, or undefined if it returns none. */
+/** Returns the objects that a beforeFind trigger returned instead of a query, or undefined if it returned none. */
 function foundObjects(value) {
   if (value instanceof Parse.Object) return [foundJSON(value)];
   if (Array.isArray(value) && value.every(element => element instanceof Parse.Object)) return value.map(foundJSON);
   return undefined;
 }
 
-/** Returns what an afterSave trigger changes in the response: a replacement, or the fields that it has set. */
+/** Returns the changes of an afterSave trigger to the response: a replacement, or the fields that it has set. */
 function afterSaveAnswer(value, object, before) {
   if (value instanceof Parse.Object && value !== object) return { answer: plainJSON(value) };
   if (value !== null && typeof value === 'object' && value !== object) return { answer: Parse._encode(value) };

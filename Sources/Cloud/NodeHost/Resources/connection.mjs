@@ -1,4 +1,4 @@
-// The connection to the server: sends and receives messages, and matches answers to questions.
+// The connection to the server: sends and receives messages, and matches responses to requests.
 
 import net from 'node:net';
 import { FrameReader, FrameWriter } from './frames.mjs';
@@ -38,7 +38,7 @@ export class Connection {
     socket.on('data', piece => {
       for (const message of this.#reader.read(piece)) this.#handle(message);
     });
-    // The server has ended, so this process isn't needed any more.
+    // The server has ended, so this process is no longer needed.
     socket.on('close', () => process.exit(0));
     socket.on('error', () => process.exit(0));
   }
@@ -61,7 +61,7 @@ export class Connection {
     this.#writer.write(bytes, ordered.has(type));
   }
 
-  /** Sends a question to the server and waits for the answer. */
+  /** Sends a request to the server and waits for the response. */
   ask(type, fields) {
     return new Promise((resolve, reject) => {
       const id = ++this.#lastQuestion;

@@ -32,7 +32,7 @@ export function pending(call) {
   return result;
 }
 
-/** Returns an own property of an object. Inherited ones don't count, because a field may be named `toString`. */
+/** Returns an own property of an object. Ignores inherited ones, because a field may be named `toString`. */
 export function ownMember(object, name) {
   return object !== undefined && object !== null && Object.hasOwn(object, name) ? object[name] : undefined;
 }

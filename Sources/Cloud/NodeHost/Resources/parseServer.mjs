@@ -51,7 +51,7 @@ export function ParseServer(options) {
   });
   servers.push(entry);
   entry.ready = observers.server?.(entry);
-  // Whoever starts the server awaits this promise. Failures are reported in any case.
+  // Code that starts the server awaits this promise. Failures are reported in any case.
   entry.ready?.catch(() => {});
   return server;
 }

@@ -91,7 +91,7 @@ async function send({ handle, stat, name }, { method, headers: sent }, response)
   const stream = handle.createReadStream({ start, end: start + length - 1, autoClose: false });
   // The client may disconnect at any time.
   await pipeline(stream, response, { end: false }).catch(() => {});
-  // If the file was truncated in the meantime, the client must not take it for complete.
+  // If the file was truncated in the meantime, the client must not mistake it for complete.
   return stream.bytesRead === length ? response.end() : response.destroy();
 }
 

@@ -9,7 +9,7 @@ export function runFor(call, body) {
   return storage.run(call, body);
 }
 
-/** The call of the running code, or undefined if it runs outside of calls. */
+/** Returns the call of the running code, or undefined outside of calls. */
 export function currentCall() {
   return storage.getStore();
 }

@@ -6,7 +6,7 @@ import { Worker } from 'node:worker_threads';
 const code = `
 const { workerData } = require('node:worker_threads');
 const pause = new Int32Array(new SharedArrayBuffer(4));
-// The pause can be broken off, so that the thread holds up no end of the process.
+// The pause can be interrupted, so the thread doesn't delay the end of the process.
 while (process.ppid === workerData) Atomics.wait(pause, 0, 0, 500);
 process.kill(process.pid, 'SIGKILL');
 `;

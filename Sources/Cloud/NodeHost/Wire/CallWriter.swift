@@ -9,11 +9,10 @@ import JSON
 
 /// Writes the messages that start calls in a process.
 enum CallWriter {
-    /// The kind of call.
     enum Kind: String {
         /// Runs a function, job or trigger.
         case call
-        /// Runs the functions of its validator.
+        /// Runs the functions of the target's validator.
         case validate
         /// Runs a step of an adapter.
         case adapter
@@ -68,7 +67,6 @@ enum CallWriter {
         return request
     }
 
-    /// Adds the object, query or file of a trigger.
     private static func addSubject(of call: CloudCall, _ event: CloudEvent, to request: inout JSONObject) {
         request["object"] = call.object.map(JSONValue.object)
         request["original"] = call.original.map(JSONValue.object)

@@ -6,7 +6,7 @@ import Tasks
 struct CallerRecord: Sendable {
     /// The approximate minimum size in bytes of records that are sent separately.
     private static let smallest = 32 * 1024
-    /// The approximate maximum size; a larger record would take too much of the process's cache.
+    /// The approximate maximum size in bytes. A larger record would take too much of the process's cache.
     private static let largest = mostKept / 2
     /// The cache size of a process for records, in bytes.
     fileprivate static let mostKept = 16 * 1024 * 1024
@@ -15,7 +15,7 @@ struct CallerRecord: Sendable {
     let name: Name
     private let json: JSONObject
 
-    /// Returns the record of a call's user, or nil if it is sent with the call.
+    /// Creates the record of a call's user, or returns nil if the user is sent with the call.
     init?(of call: CloudCall) {
         guard call.size >= Self.smallest, let user = call.caller.user, let id = user["objectId"]?.stringValue,
             (Self.smallest...Self.largest).contains(user.roughSize)
@@ -35,7 +35,8 @@ struct CallerRecord: Sendable {
 struct KeptRecords {
     private var names = BoundedTable<Name, Name>(capacity: CallerRecord.mostKept)
 
-    /// Returns the messages to send before a call that refers to a record, which are none if the process has it.
+    /// Returns the messages to send before a call that refers to a record, or an empty list if the process has the
+    /// record.
     ///
     /// - Parameter message: The message that sends the record, if it was already created.
     /// - Returns: The messages, or nil if the record must be sent and `message` is nil.

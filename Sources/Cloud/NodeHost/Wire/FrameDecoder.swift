@@ -7,7 +7,6 @@ package struct FrameDecoder: NIOSingleStepByteToMessageDecoder {
 
     /// The maximum bytes of a message.
     let limit: Int
-    /// The pieces so far of a message in several frames.
     private var pieces: ByteBuffer?
 
     package init(limit: Int) { self.limit = limit }
@@ -45,9 +44,9 @@ package struct FrameDecoder: NIOSingleStepByteToMessageDecoder {
 /// The marks in the first four bytes of a frame, next to its length.
 package enum FrameMark {
     static let length: UInt32 = 0x3FFF_FFFF
-    /// The frame is a piece of a message that is interleaved with small messages.
+    /// The mark of a piece of a message that is interleaved with small messages.
     package static let piece: UInt32 = 0x8000_0000
-    /// The frame is the last piece.
+    /// The mark of the last piece.
     package static let last: UInt32 = 0x4000_0000
 }
 

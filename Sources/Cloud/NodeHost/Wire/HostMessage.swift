@@ -28,7 +28,7 @@ package enum HostMessage {
 
     /// Parses a message.
     ///
-    /// - Throws: `Invalid`.
+    /// - Throws: `Invalid`, or the parser's error if the message isn't JSON.
     package init(parsing bytes: some Sequence<UInt8>) throws {
         guard case .object(let object) = try JSONValue(parsing: bytes), let type = object["type"]?.stringValue else {
             throw Invalid()

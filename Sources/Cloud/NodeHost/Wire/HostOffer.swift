@@ -8,7 +8,6 @@ package struct HostOffer: Sendable {
     /// Registrations that can't be used, as log messages.
     private(set) var problems: [String] = []
     private(set) var adapters: [Name: NodeAuthProvider.Description] = [:]
-    /// The versions of Node and of the SDK.
     let node: String
     let sdk: String
 

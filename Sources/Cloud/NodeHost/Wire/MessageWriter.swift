@@ -16,7 +16,7 @@ struct OutgoingMessage: Sendable {
 
     static func ordered(_ bytes: [UInt8]) -> Self { Self(bytes: bytes, isOrdered: true) }
 
-    /// Tells the process that the caller of a call has stopped waiting.
+    /// Returns the message that tells the process that the caller of a call has stopped waiting.
     static func cancellation(of number: Int) -> Self {
         Self(bytes: Array(#"{"type":"cancel","id":\#(number)}"#.utf8), cancelled: number)
     }
@@ -33,7 +33,7 @@ final class MessageWriter: ChannelOutboundHandler, ChannelInboundHandler {
     static let pieceSize = 64 * 1024
 
     private var small: Deque<[UInt8]> = []
-    /// The large messages in order, and the number of bytes written of the first.
+    /// Large messages in order. The first `written` bytes of the first one are already sent.
     private var large: Deque<OutgoingMessage> = []
     private var written = 0
 

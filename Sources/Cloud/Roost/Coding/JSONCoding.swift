@@ -12,7 +12,7 @@ public typealias JSONValue = JSON.JSONValue
 /// A JSON object. Keeps the order of its members.
 public typealias JSONObject = JSON.JSONObject
 
-/// `JSONValue` properties can only be coded by `ValueEncoder` and `ValueDecoder`; other coders throw `CodingOfOthers`.
+/// Only Roost's own encoder and decoder support `JSONValue` properties. Other coders throw an error.
 extension JSONValue: Codable {
     public init(from decoder: any Decoder) throws {
         guard let decoder = decoder as? ValueDecoder else { throw CodingOfOthers() }
@@ -30,7 +30,7 @@ extension Name: Codable {
     public func encode(to encoder: any Encoder) throws { try text.encode(to: encoder) }
 }
 
-/// The error of coding a `JSONValue` or `ParseObject` with another encoder or decoder, such as `JSONEncoder`.
+/// The error if a `JSONValue` or `ParseObject` is encoded or decoded by another coder, such as `JSONEncoder`.
 struct CodingOfOthers: Error, CustomStringConvertible {
     var description: String { "JSONValue and ParseObject can only be coded by Roost's own encoder and decoder" }
 }
@@ -46,7 +46,7 @@ extension Date {
         return ParseDate(milliseconds: Int64(limited))
     }
 
-    /// Parses a `Date` object or an ISO 8601 string.
+    /// Parses a `Date` object or an ISO 8601 string, or returns nil if the value is neither.
     init?(parseJSON value: JSONValue) {
         guard let date = (value["iso"] ?? value).stringValue.flatMap(ParseDate.init(iso:)) else { return nil }
         self.init(timeIntervalSince1970: Double(date.milliseconds) / 1000)

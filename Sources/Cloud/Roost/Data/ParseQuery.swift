@@ -12,7 +12,6 @@ import JSON
 /// ParseQuery("Post").where("stars", .atLeast(3)).where("title", .exists(true)).order(by: "-createdAt").limit(10)
 /// ```
 public struct ParseQuery: Sendable, Equatable {
-    /// The name of the queried class.
     public let className: String
     /// The query parameters in the format of the REST interface.
     public var parameters: JSONObject = [:]
@@ -55,7 +54,7 @@ public struct ParseQuery: Sendable, Equatable {
         set { setList("include", newValue) }
     }
 
-    /// The fields to return. All fields if empty.
+    /// The fields to return, or all fields if empty.
     public var keys: [String] {
         get { list("keys") }
         set { setList("keys", newValue) }
@@ -81,12 +80,12 @@ public struct ParseQuery: Sendable, Equatable {
         if let value { parameters[name] = value } else { parameters.removeValue(forKey: name) }
     }
 
-    /// A condition on a field.
+    /// A condition on a field, for ``where(_:_:)``.
     public struct Condition: Sendable {
         let json: JSONValue
 
-        /// The field equals the value or, if it is an array, contains it. Pass a date or a pointer as
-        /// `JSONValue(date)`.
+        /// The field equals the value or, if it is an array, contains it. Pass dates and pointers as `JSONValue(date)`
+        /// or `JSONValue(pointer)`.
         public static func equals(_ value: JSONValue) -> Condition { Condition(json: value) }
         /// The field differs from the value or isn't set.
         public static func notEquals(_ value: JSONValue) -> Condition { operation("$ne", value) }
@@ -107,7 +106,7 @@ public struct ParseQuery: Sendable, Equatable {
         /// The field matches a regular expression.
         public static func matches(_ pattern: String) -> Condition { operation("$regex", .string(pattern)) }
 
-        /// An operator of the REST interface, for example `$nearSphere`.
+        /// Returns a condition with any operator of the REST interface, for example `$nearSphere`.
         public static func operation(_ name: String, _ value: JSONValue) -> Condition {
             Condition(json: .object([Name(name): value]))
         }
@@ -142,8 +141,8 @@ public struct ParseQuery: Sendable, Equatable {
         return query
     }
 
-    /// Returns the parameters that differ from an earlier state of the query, with null for removed ones. Nil if none
-    /// differ.
+    /// Returns the parameters that differ from an earlier state of the query, with null for removed ones, or nil if
+    /// none differ.
     package func changes(since before: ParseQuery) -> JSONObject? {
         var changes: JSONObject = [:]
         for (name, value) in parameters where before.parameters[name] != value { changes[name] = value }
@@ -153,13 +152,13 @@ public struct ParseQuery: Sendable, Equatable {
 }
 
 extension JSONValue {
-    /// Encodes a pointer.
+    /// Encodes a pointer in Parse's format, for conditions and fields.
     public init(_ pointer: ParsePointer) {
         self = [
             "__type": "Pointer", "className": .string(pointer.className), "objectId": .string(pointer.objectId),
         ]
     }
 
-    /// Encodes a date.
+    /// Encodes a date in Parse's format, for conditions and fields.
     public init(_ date: Date) { self = date.parseJSON }
 }

@@ -63,7 +63,7 @@ public struct ParseObject: Sendable {
     /// The names of the changed fields, in the order of their first change.
     public var dirtyKeys: [String] { operations.keys.texts }
 
-    /// Whether a field has an unsaved change.
+    /// Returns whether a field has an unsaved change.
     public func isDirty(_ key: String) -> Bool { operations[key] != nil }
 
     /// The names of all fields except `objectId`, `createdAt` and `updatedAt`.
@@ -159,7 +159,7 @@ public struct ParseObject: Sendable {
         operations[key] = value
     }
 
-    /// The values that cloud code sets already include the client's changes by dotted keys.
+    /// Discards the client's changes by dotted keys, because the value that cloud code sets already includes them.
     private mutating func dropChangesInside(_ key: String) {
         guard changedInside.removeValue(forKey: key) != nil else { return }
         let beginning = Name(key + ".")
@@ -176,7 +176,7 @@ public struct ParseObject: Sendable {
         combine(key, ["__op": .string(name), "objects": .array(values)])
     }
 
-    /// Two operations on a field are combined into a plain value.
+    /// Combines a second operation on a field with the first into a plain value.
     private mutating func combine(_ key: String, _ operation: JSONValue) {
         if operations[key] == nil, changedInside[key] == nil { return change(key, operation) }
         guard let value = Self.applied(operation, to: self[key]) else { return change(key, operation) }

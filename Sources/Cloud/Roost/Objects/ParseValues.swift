@@ -96,11 +96,11 @@ public struct ParseACL: Codable, Sendable, Hashable {
         entries[principal] = Entry(read: read ? true : nil, write: write ? true : nil)
     }
 
-    /// Whether the ACL has an entry that lets this user, role or the public (`*`) read. Roles of a user aren't
+    /// Returns whether the ACL has an entry that lets this user, role or the public (`*`) read. Roles of a user aren't
     /// considered.
     public func canRead(_ principal: String) -> Bool { entries[principal]?.read ?? false }
 
-    /// Whether the ACL has an entry that lets this user, role or the public (`*`) write. Roles of a user aren't
+    /// Returns whether the ACL has an entry that lets this user, role or the public (`*`) write. Roles of a user aren't
     /// considered.
     public func canWrite(_ principal: String) -> Bool { entries[principal]?.write ?? false }
 }

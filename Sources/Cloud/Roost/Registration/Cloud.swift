@@ -10,7 +10,7 @@ import Synchronization
 /// client gets a ``ParseError`` unchanged and any other error as 141 with its text. A call that exceeds ``timeLimit``
 /// is cancelled, and the client gets 124.
 public final class Cloud: Sendable {
-    /// Handles a call. `CallDetails` gives access to the server.
+    /// A function that handles a call. `CallDetails` gives access to the server.
     typealias Handler = @Sendable (CloudCall, CallDetails) async throws -> CloudResult
 
     struct Entry: Sendable {

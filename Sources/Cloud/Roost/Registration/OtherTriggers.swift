@@ -217,7 +217,7 @@ extension Cloud {
 }
 
 extension ParseObject {
-    /// The object in a find's results. An object of another class includes its class name.
+    /// Returns the object for a find's results. An object of another class includes its class name.
     fileprivate func found(in className: String) -> JSONObject {
         var json = json
         if !self.className.hasSameBytes(as: className) { json["className"] = .string(self.className) }

@@ -21,13 +21,13 @@ public struct Requirements: Sendable, ExpressibleByArrayLiteral {
     /// The validator, or nil if nothing is checked.
     var registered: CloudValidator? { validator == CloudValidator() ? nil : validator }
 
-    /// Requires a logged-in user. A user who is signing up counts as logged in.
+    /// The caller must be logged in. A user who is signing up counts as logged in.
     public static let user = Requirements { $0.requireUser = true }
-    /// Requires the master key.
+    /// The caller must have the master key.
     public static let master = Requirements { $0.requireMaster = true }
-    /// Applies the other requirements to the master key too.
+    /// The other requirements also apply to callers with the master key.
     public static let alsoForMaster = Requirements { $0.validateMasterKey = true }
-    /// Skips the trigger for requests with the master key.
+    /// Requests with the master key skip the trigger.
     public static let exceptMaster = Requirements { $0.skipWithMasterKey = true }
 
     /// Requires at least one of the named roles.

@@ -148,7 +148,8 @@ extension Cloud {
 }
 
 extension ParseObject {
-    /// The object of a call. Before a save its fields are the stored ones, and the client's changes are operations.
+    /// Creates the object of a call. Before a save its fields are the stored ones, and the client's changes are
+    /// operations.
     init(_ className: String, _ call: CloudCall) {
         self.init(className)
         let object = call.object ?? [:]

@@ -1,10 +1,9 @@
 import CloudCode
 import JSON
 
-/// A function call.
+/// The request of a cloud function.
 public struct FunctionRequest<Params: Sendable>: CloudRequest {
     public var details: CallDetails
-    /// The name of the function.
     public let functionName: String
     /// The parameters sent by the client.
     public let params: Params
@@ -41,10 +40,9 @@ public struct FunctionAnswer: Encodable, Sendable {
     public func encode(to encoder: any Encoder) throws { try (value ?? .null).encode(to: encoder) }
 }
 
-/// A job run.
+/// The request of a job.
 public struct JobRequest<Params: Sendable>: CloudRequest {
     public var details: CallDetails
-    /// The name of the job.
     public let jobName: String
     /// The id of the run's row in `_JobStatus`.
     public let jobId: String

@@ -21,7 +21,7 @@ public struct SaveRequest<Object: Sendable>: CloudRequest {
 /// The request of a `beforeDelete` or `afterDelete` trigger.
 public struct DeleteRequest<Object: Sendable>: CloudRequest {
     public var details: CallDetails
-    /// The object that is deleted.
+    /// The object as it was before the deletion.
     public let object: Object
 }
 
@@ -59,7 +59,7 @@ public struct LoginRequest: CloudRequest {
 /// The request of a `beforeConnect` trigger.
 public struct ConnectRequest: CloudRequest {
     public var details: CallDetails
-    /// Properties of the client: `installationId`, `clients`, `subscriptions`.
+    /// Properties of the connection, such as `installationId`, `clients` and `subscriptions`.
     public let members: JSONObject
 }
 

@@ -1,4 +1,4 @@
-/** Begins: the session, the frame of the page, and what stands in the address. */
+/** Starts the page: the session, the frame, and the page in the address. */
 
 import { isReachable, token } from "./core/api.js";
 import { h, put } from "./core/dom.js";
@@ -16,7 +16,7 @@ async function begin() {
   applyTheme();
   startRouter();
   startKeys();
-  // The classes are asked for beside the session: one round less before the first rows.
+  // Loads the classes in parallel with the session, which saves a round trip before the first rows.
   if (token.get() && !location.hash.includes("ticket=")) loadClasses();
   try {
     if (!(await resume())) await askToSignIn();
@@ -32,6 +32,6 @@ async function begin() {
   openShell();
 }
 
-// Opening an address with a ticket in this tab changes only the fragment.
+// If a URL with a ticket is opened in this tab, only the fragment changes.
 addEventListener("hashchange", () => { if (location.hash.startsWith("#ticket=")) location.reload(); });
 begin();

@@ -11,7 +11,7 @@ int console_file_count(void);
 const char *console_file_name(int number);
 /* The bytes of a file. */
 const unsigned char *console_file_bytes(int number);
-/* How many bytes a file has. */
+/* The size of a file in bytes. */
 size_t console_file_size(int number);
 
 #endif

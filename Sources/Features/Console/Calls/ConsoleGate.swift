@@ -63,8 +63,8 @@ package struct ConsoleGate: Sendable {
         }
     }
 
-    /// Editors may write only objects and files. System classes other than users, roles and installations are excluded,
-    /// and so are new classes and fields.
+    /// Returns why an editor may not make a write, or nil if they may. Editors can write files and objects, except
+    /// objects of system classes other than users, roles and installations. They can't create classes or fields.
     private static func refusalOfWrite(_ call: Call, _ schema: (String) -> ClassSchema?) -> String? {
         if call.path.first?.asciiLowercased == "files" || call.path == ["batch"] { return nil }
         guard let className = call.className else { return "Editors can only change objects and files." }
@@ -92,7 +92,6 @@ enum TokenSearch {
 
     /// The class of webhooks, which conditions on other classes can reach.
     static let hooks: Name = "_Hooks"
-    /// Session tokens, mail tokens and password hashes.
     private static let secrets = [
         hooks.text, "sessionToken", "_session_token", "_perishable_token", "_email_verify_token", "_hashed_password",
         "_password_history",
@@ -136,9 +135,9 @@ enum TokenSearch {
 /// The role of a console operator. Each role includes the permissions of the previous one.
 package enum ConsoleRole: String, Sendable, CaseIterable, Comparable {
     case viewer
-    /// May also change objects and files.
+    /// Can also change objects and files.
     case editor
-    /// May do everything except manage operators.
+    /// Can do everything except manage operators.
     case developer
     case owner
 

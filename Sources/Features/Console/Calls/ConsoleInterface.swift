@@ -19,23 +19,24 @@ struct ConsoleInterface: Sendable {
     let audit: ConsoleAudit
     let tasks = ConsoleTasks()
     let figures: FigureHistory
-    /// Returns the readiness probe results of the database and other components.
+    /// The readiness probe results of the database and other components.
     let readiness: @Sendable () async -> JSONObject
     let live = LiveSource()
-    /// Limits concurrent queries from consoles, so that CPU cores remain for apps.
+    /// The slots for concurrent queries from consoles: half as many as CPU cores, so that cores remain for apps, but at
+    /// least two.
     ///
-    /// One session gets at most all but one slot, so that its slow queries don't block other operators.
+    /// One session gets at most all but one slot, so its slow queries don't block other operators.
     let finds: Gate
     let lastReport = LastReport()
-    /// Limits statement planning to one console at a time.
+    /// The single slot for reading slow-query statistics, because that reads the whole catalog.
     let planning = Gate(capacity: 1)
     let exports = ConsoleExports()
     let backups: ConsoleBackups
-    /// Limits how many import request bodies are in memory, with one per session.
+    /// The slots for import request bodies in memory, one per session.
     let importing = Gate(capacity: 2, share: 1, waitingShare: 4)
-    /// Allows one file listing at a time, because it reads the whole store.
+    /// The single slot for file listings, because each reads the whole store.
     let searching = Gate(capacity: 1)
-    /// Allows one count of all classes at a time, even if several consoles request it.
+    /// The single slot for counting all classes, even if several consoles request the counts.
     let counting = Gate(capacity: 1)
     /// The number of recent invitations by operator.
     let invitations = RecentCounts(within: .seconds(3600))
@@ -84,7 +85,6 @@ struct ConsoleInterface: Sendable {
         return await HeavyWork.run(if: reply.body.bytesInMemory > HeavyWork.size) { reply.packed(takesGzip) }
     }
 
-    /// Routes whose responses contain secrets.
     private static let secretPaths: Set<Substring> = ["session", "totp"]
 
     private func named(_ object: JSONObject, status: Int, _ visit: ConsoleVisit) -> Reply {
@@ -130,13 +130,12 @@ struct ConsoleInterface: Sendable {
         dispatcher.context(of: visit.request, backend.clock.now, hiding: role.hiddenSecrets)
     }
 
-    /// Returns the session of a request, or nil if its cookie or token is missing, wrong or expired.
     private func session(of visit: ConsoleVisit) async throws -> StoredOperatorSession? {
         guard let token = visit.fields.token, token.utf8.count == ConsoleSecrets.length else { return nil }
         return try await session(cookies: cookies(of: visit), token: ConsoleSecrets.hash(token))
     }
 
-    /// Browsers store fewer cookies per host.
+    /// The maximum number of cookies read per request. Browsers store fewer per host.
     private static let mostCookies = 256
 
     /// Returns all possible session cookies of a request. Servers on other ports of the host can set cookies of the
@@ -202,7 +201,7 @@ struct ConsoleInterface: Sendable {
         }
     }
 
-    /// A session with only the submitted name, for the audit entry of a failed sign-in.
+    /// Returns a session with only the submitted name, for the audit entry of a failed sign-in.
     private static func unknown(_ body: JSONObject) -> StoredOperatorSession {
         StoredOperatorSession(name: String((body["name"]?.stringValue ?? "").prefix(100)), role: "")
     }
@@ -288,5 +287,5 @@ struct ConsoleInterface: Sendable {
     }
 }
 
-/// The call requires a fresh confirmation by the operator.
+/// The error for a call that requires a fresh confirmation by the operator.
 struct ConfirmationNeeded: Error {}

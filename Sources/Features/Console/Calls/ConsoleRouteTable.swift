@@ -41,7 +41,7 @@ package struct ConsoleRoute: Sendable {
     package let path: [String]
     package let least: ConsoleRole
     package let effect: Effect
-    /// Whether it requires that the operator has recently confirmed their identity.
+    /// Whether the operator must have confirmed their identity recently.
     let isConfirmed: Bool
     let handler: @Sendable (ConsoleCall) async throws -> Reply
 

@@ -127,7 +127,6 @@ struct ParseCalls {
         else { throw ConfirmationNeeded() }
     }
 
-    /// Whether a call may read any number of objects.
     private static func mayReadMuch(_ envelope: Envelope) -> Bool {
         if ["aggregate", "batch"].contains(ConsoleDispatcher.canonical(envelope.path).first) { return true }
         return ClassPath.target(of: envelope.path).map { $0.objectId == nil } ?? false

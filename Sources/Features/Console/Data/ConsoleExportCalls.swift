@@ -70,7 +70,7 @@ private struct ExportCalls: ConsoleCalls {
         }
     }
 
-    /// Returns the progress of an export. With `wait`, waits up to 20 s for it to change.
+    /// Returns the progress of an export. With `wait`, waits up to 20 s for a change.
     func export() async throws -> Reply {
         let end = ContinuousClock.now + .seconds(min(20, max(0, query["wait"]?.numberValue ?? 0)))
         let first = try interface.exports.item(arguments[0], of: ownToken)
@@ -158,12 +158,12 @@ extension ConsoleInterface {
             ], body: .stream(stream))
     }
 
-    /// The role of a browser's session now, or nil if the session has ended.
+    /// Returns the current role of a browser's session, or nil if the session has ended.
     func role(_ cookies: [String], _ token: [UInt8]) async throws -> ConsoleRole? {
         try await session(cookies: cookies, token: token).flatMap { ConsoleRole(rawValue: $0.role) }
     }
 
-    /// Exports hold a long transaction, which keeps PostgreSQL from removing deleted rows.
+    /// The time limit of an export. Its long transaction keeps PostgreSQL from removing deleted rows.
     private static let longestExport = Duration.seconds(3_600)
     private static let pieceSize = 256 * 1024
 

@@ -9,7 +9,7 @@ import Synchronization
 
 /// Creates backups of the deployment for the console.
 package struct BackupMaker: Sendable {
-    /// Reports the progress in percent with a description of the current step.
+    /// A function that reports the progress in percent with a description of the current step.
     package typealias Progress = @Sendable (_ percent: Int, _ words: String) -> Void
 
     /// The folder with the backups. Incomplete backups aren't visible in it.
@@ -40,7 +40,7 @@ final class ConsoleBackups: Sendable {
     /// The maximum number of pending URLs, and their lifetime.
     private static let (most, patience) = (100, Duration.seconds(120))
 
-    /// Creates backups, or nil if no backup folder is configured.
+    /// The backup maker, or nil if no backup folder is configured.
     let maker: BackupMaker?
     private let addresses = Mutex<[Address]>([])
 
@@ -139,7 +139,7 @@ private struct BackupCalls: ConsoleCalls {
 }
 
 extension ConsoleInterface {
-    /// In bytes. The session is checked again before each piece.
+    /// The bytes sent between two checks of the session.
     private static let pieceSize: Int64 = 16 * 1024 * 1024
 
     /// Responds to a download URL with the backup while the session belongs to an owner.

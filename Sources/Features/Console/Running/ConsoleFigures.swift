@@ -31,7 +31,7 @@ private struct FigureCalls: ConsoleCalls {
         .databaseWaiting: "databaseWaiting", .hashing: "hashing", .memory: "memory",
     ]
 
-    /// Returns a number of the query, or 0 if it is invalid.
+    /// Returns a number of the query, `usual` if it is missing, or 0 if it is invalid.
     private func number(_ name: Name, _ usual: Double) -> Double {
         query[name].map { $0.numberValue ?? 0 } ?? usual
     }
@@ -72,7 +72,7 @@ private struct FigureCalls: ConsoleCalls {
         return .object(object)
     }
 
-    /// Rounds to three decimal places, because charts show no more.
+    /// Rounds to three decimal places, as many as charts show.
     private static func rounded(_ value: Double) -> Double { (value * 1000).rounded() / 1000 }
 
     func statements() async throws -> Reply {

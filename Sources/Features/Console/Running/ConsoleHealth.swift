@@ -141,7 +141,6 @@ private struct HealthCalls: ConsoleCalls {
 }
 
 extension ConsoleInterface {
-    /// Checks the database and stores the report.
     fileprivate func look() async throws -> JSONValue {
         let report = try await Doctor(client: backend.store.client).examine()
         lastReport.set(report, at: backend.clock.now)

@@ -36,8 +36,8 @@ extension ConsoleRouteTable {
 
 /// Access to live-query connections and events. Set later, because live queries start after the console.
 final class LiveSource: Sendable {
-    /// Returns the events of a query since the previous call. Takes the query, the subscription name, the server URL,
-    /// the client address and the maximum waiting time.
+    /// A function that returns the events of a query since the previous call. Takes the query, the subscription name,
+    /// the server URL, the client address and the maximum waiting time.
     typealias Events = @Sendable (JSONObject, String, String, String, Duration) async throws -> JSONObject
 
     private let source = Mutex<(connections: @Sendable () async -> JSONObject, events: Events)?>(nil)
@@ -52,7 +52,7 @@ final class LiveSource: Sendable {
         return await source?.connections()
     }
 
-    /// Reads events, or nil if live queries are off.
+    /// The function that reads events, or nil if live queries are off.
     var events: Events? { source.withLock { $0?.events } }
 }
 
@@ -73,7 +73,7 @@ private struct LiveCalls: ConsoleCalls {
         }
         var wanted: JSONObject = ["className": .string(className)]
         wanted["where"] = query["where"]
-        // The session is part of the name, so that no session gets another's events.
+        // The name includes the session, so a session can't get another's events.
         let own = ConsoleSecrets.hash(visit.fields.token ?? "").hexadecimal
         let seconds = min(20, max(0, texts["wait"]?.stringValue.flatMap(Double.init) ?? 0))
         let context = context

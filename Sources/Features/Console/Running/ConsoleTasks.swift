@@ -109,7 +109,7 @@ final class ConsoleTasks: Sendable {
         change(id) { if $0.state == .running { ($0.done, $0.message) = (max($0.done, done), message) } }
     }
 
-    /// Cancels a task. A statement of it that waits for locks may delay the end.
+    /// Cancels a task. A statement of the task that waits for locks may delay its end.
     func stop(_ id: String) {
         let work = items.withLock { items -> Task<Void, Never>? in
             guard let index = items.firstIndex(where: { $0.id == id }), items[index].state == .running else {
@@ -134,7 +134,8 @@ extension ConsoleCalls {
     /// - Parameters:
     ///   - done: The message when the work has succeeded.
     ///   - work: Returns the result of the task.
-    ///   - ended: Receives the final HTTP status before the page sees the end, so the audit entry is complete then.
+    ///   - ended: Receives the final HTTP status. The page sees the end only afterwards, when the audit entry is
+    ///     complete.
     /// - Returns: The response, or nil if such a task is already running.
     func begin(
         _ item: ConsoleTasks.Item, done: String, _ work: @Sendable @escaping () async throws -> JSONValue,

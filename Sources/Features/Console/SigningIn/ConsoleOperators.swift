@@ -49,7 +49,7 @@ private struct OperatorCalls: ConsoleCalls {
         }
     }
 
-    /// Per operator and hour.
+    /// The maximum number of invitations per operator and hour.
     private static let mostInvitations = 20
 
     func invite() async throws -> Reply {
@@ -93,7 +93,8 @@ private struct OperatorCalls: ConsoleCalls {
         }
     }
 
-    /// Throws 400 for the limits of earlier versions. If they were ignored, the operator would see more than intended.
+    /// Rejects `classes` and `hidden`, the per-operator restrictions of earlier versions, with 400. Ignoring them would
+    /// show the operator too much.
     private static func refuseLimits(_ body: JSONObject) throws {
         guard ["classes", "hidden"].allSatisfy({ body[$0]?.isNull ?? true }) else {
             throw HTTPError(

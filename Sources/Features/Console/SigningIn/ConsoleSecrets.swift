@@ -40,7 +40,7 @@ enum ConsoleSecrets {
 
 /// Removes secrets from values before they are stored or shown.
 package enum SecretValues {
-    /// Replaces secrets in audit entries.
+    /// The replacement for secrets in audit entries.
     static let changed: JSONValue = "changed"
 
     private static let words = [

@@ -32,7 +32,6 @@ package struct ConsoleSignIn: Sendable {
 
     let ways: [JSONValue] = ["operator", "masterKey"]
 
-    /// The outcome of a sign-in.
     enum Outcome {
         case session(StoredOperatorSession)
         /// The credentials are wrong. The response doesn't say which part.
@@ -63,7 +62,6 @@ package struct ConsoleSignIn: Sendable {
         return outcome
     }
 
-    /// Returns the session for a valid key or ticket, or nil otherwise.
     private func holder(of body: JSONObject, from client: ClientAddress) async throws -> StoredOperatorSession? {
         if let key = body["masterKey"]?.stringValue {
             switch dispatcher.power(ofKey: key, from: client) {
@@ -140,7 +138,7 @@ private final class OwnTicket: Sendable {
 
     func set(_ hash: [UInt8]) { kept.withLock { $0 = hash } }
 
-    /// Compares in constant time.
+    /// Returns whether a hash is that of the ticket. Compares in constant time.
     @inline(never) func isRight(_ hash: [UInt8]) -> Bool {
         let kept = kept.withLock { $0 }
         guard kept.count == hash.count else { return false }

@@ -5,7 +5,7 @@ package import ServerConfiguration
 /// Removes secrets from unstructured texts, such as log lines: the server's keys and anything that looks like a token,
 /// password hash or private key. Apps may log anything.
 package struct SecretTexts: Sendable {
-    /// Replaces secrets in texts.
+    /// The replacement for secrets in texts.
     static let hidden = "[hidden]"
     private let keys: [String]
 

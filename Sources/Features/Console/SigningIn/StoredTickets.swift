@@ -31,7 +31,8 @@ final class StoredTickets: Sendable {
         return try await sessions.take(ticket: hash)
     }
 
-    /// Lists the tickets, unless this was done after the given time.
+    /// Lists the tickets, unless they were listed after the given time. Waits for the minimum interval between two
+    /// lists.
     private func refresh(since moment: ContinuousClock.Instant) async throws {
         if let time = lastTime() {
             guard time < moment else { return }

@@ -45,9 +45,8 @@ struct ConsoleFields {
     /// Returns all cookies with a name. A page on another port can add its own.
     func cookies(named name: String) -> [String] { cookieFields.flatMap { Cookies.values(of: name, in: $0) } }
 
-    /// Whether the client accepts HTML.
+    /// Whether the client accepts HTML, as browsers do when they open a page.
     var takesPages: Bool { accept.contains("text/html") }
 
-    /// Whether the client accepts gzip.
     var takesGzip: Bool { acceptEncoding.contains("gzip") }
 }

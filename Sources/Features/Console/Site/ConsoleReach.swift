@@ -18,11 +18,11 @@ package struct ConsoleReach: Sendable {
         speaksTLS = configuration.https != nil
     }
 
-    /// The origin of a request.
+    /// The network path of a request: the connected peer, the client's address, and what a proxy reported.
     package struct Way: Sendable {
         /// The address of the connected peer.
         package var peer: String
-        /// The client's vouched-for address.
+        /// The client's address. Forwarded addresses count only from trusted proxies.
         package var address: String
         /// Whether a header field indicates a proxy.
         package var isForwarded = false

@@ -107,7 +107,7 @@ struct AppConnection {
         return "curl \(Self.shell(url + "/classes/Note")) \\\n  -H \(id)\(key)"
     }
 
-    /// Returns a string literal. For Kotlin and Dart (`isTemplate`), `$` is escaped too.
+    /// Returns a string literal. For Kotlin and Dart (`isTemplate`), also escapes `$`.
     private static func quoted(_ text: String, isTemplate: Bool = false) -> String {
         var result = "\""
         for character in text.unicodeScalars where character.value >= 0x20 && character.value != 0x7F {

@@ -62,7 +62,7 @@ private struct StartCalls: ConsoleCalls {
         case network
         /// The option `host` limits the server to this machine.
         case thisMachine
-        /// The server found no network address of its own.
+        /// The server found no network address.
         case unknown
     }
 

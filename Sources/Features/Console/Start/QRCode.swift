@@ -149,7 +149,6 @@ package struct QRCode {
         }
     }
 
-    /// Draws the correction level and the mask number, twice.
     private mutating func drawFormat(_ mask: Int) {
         // Level M is 0.
         var remainder = mask
@@ -212,7 +211,8 @@ package struct QRCode {
         drawFormat(mask)
     }
 
-    /// Counts runs of five or more and squares of two in the same color, which make a code hard to read.
+    /// The penalty for runs of five or more modules and squares of two in the same color, which make a code hard to
+    /// read.
     private var penalty: Int {
         var result = 0
         for isColumn in [false, true] {

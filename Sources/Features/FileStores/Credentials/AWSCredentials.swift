@@ -9,7 +9,7 @@ package struct AWSCredentials: StoreCredentials {
     package var accessKeyId: String
     var secretAccessKey: String
     var sessionToken: String?
-    /// The time at which they expire, or nil if they don't.
+    /// The time at which the credentials expire, or nil if they don't.
     package var expiration: Date?
 
     package init(accessKeyId: String, secretAccessKey: String, sessionToken: String? = nil, expiration: Date? = nil) {
@@ -20,5 +20,4 @@ package struct AWSCredentials: StoreCredentials {
     }
 }
 
-/// A source of AWS credentials.
 package protocol AWSCredentialProvider: CredentialProvider where Credentials == AWSCredentials {}

@@ -9,11 +9,11 @@ import Synchronization
 
 /// Credentials that a file store accepts.
 package protocol StoreCredentials: Sendable, Equatable {
-    /// The time at which they expire, or nil if they don't.
+    /// The time at which the credentials expire, or nil if they don't.
     var expiration: Date? { get }
 }
 
-/// The reason why no credentials are available. Contains no secrets.
+/// The error if no credentials are available. Contains no secrets.
 struct CredentialFailure: Error, CustomStringConvertible {
     let description: String
 }
@@ -79,7 +79,7 @@ package final class CredentialSource<Credentials: StoreCredentials>: Sendable {
     /// The current credentials without waiting, or nil if none have been fetched.
     var known: Credentials? { look().known }
 
-    /// The known credentials. Starts a renewal if it's due.
+    /// Returns the known credentials, and starts a renewal if it is due.
     private func look() -> (known: Credentials?, pending: Task<Credentials, any Error>?) {
         let now = now()
         return state.withLock { state -> (known: Credentials?, pending: Task<Credentials, any Error>?) in

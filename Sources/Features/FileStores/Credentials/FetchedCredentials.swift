@@ -64,7 +64,7 @@ struct ContainerCredentials: AWSCredentialProvider {
     private let tokenFile: String?
     private let caller: HTTPCaller
 
-    /// Returns nil if the variables contain no URL.
+    /// Creates the provider, or returns nil if the variables contain no URL.
     init?(_ variables: [String: String], _ outgoing: Configuration.Outgoing) throws {
         if let path = variables["AWS_CONTAINER_CREDENTIALS_RELATIVE_URI"] {
             url = "http://169.254.170.2\(path)"
@@ -83,7 +83,7 @@ struct ContainerCredentials: AWSCredentialProvider {
         caller = try CredentialChain.localCaller(outgoing)
     }
 
-    /// Whether a URL may supply credentials. Its server chooses the account that receives the files.
+    /// Returns whether a URL may supply credentials. Its server chooses the account that receives the files.
     static func isTrusted(_ url: String) -> Bool {
         if url.hasPrefix("https://") { return true }
         guard url.hasPrefix("http://") else { return false }

@@ -6,7 +6,7 @@ import Encoding
     import Foundation
 #endif
 
-/// Sends a Google access token with each request. Cloud Storage then accepts S3 requests, with header names of its own.
+/// Sends a Google access token with each request. Cloud Storage then accepts S3 requests, with its own header names.
 struct GoogleSigner: StoreSigner {
     let tokens: CredentialSource<GoogleToken>
 

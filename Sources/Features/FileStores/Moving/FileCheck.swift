@@ -13,14 +13,14 @@ public struct FileCheck: Sendable {
     public struct Step: Sendable {
         /// The operation, with the permission that the provider requires for it.
         public let name: String
-        /// The reason of the failure, or nil if the operation succeeded.
+        /// The reason for the failure, or nil if the operation succeeded.
         public let failure: String?
     }
 
     private let storage: any FileStorage
     private let rights: Rights
 
-    /// The provider's permission names, or empty strings if it has none.
+    /// The provider's permission names, or empty strings if the provider has none.
     private struct Rights {
         var (store, read, list, delete) = ("", "", "", "")
 

@@ -135,7 +135,7 @@ public struct FileCopy: Sendable {
         return .copied(file.size)
     }
 
-    /// A client replaced or deleted the copied file in the other store meanwhile.
+    /// The error for a file that a client deleted, or replaced in the target, during the copy.
     private struct Overtaken: Error {}
 
     private func isEqual(_ known: any StoredFile, _ listed: ListedFile) async throws -> Bool {

@@ -9,7 +9,7 @@ import ServerConfiguration
 
 /// Stores uploaded files in the database, for small deployments with one system to run and to back up.
 ///
-/// Uses connections of its own, so that files don't delay queries.
+/// Uses separate connections, so files don't delay queries.
 public struct PostgresStorage: FileStorage {
     package let rows: FileRows
     private let client: PostgresClient
@@ -18,8 +18,7 @@ public struct PostgresStorage: FileStorage {
     private let onlyReads: Bool
     private let logger: Logger
 
-    /// The number of bytes per row. From a megabyte, a write would count as large, and large writes share one
-    /// connection.
+    /// The number of bytes per row, below a megabyte because larger writes share one connection.
     private var chunkSize: Int { min(options.chunkSize, 1_000_000) }
 
     /// The number of seconds for which replaced and deleted files stay readable.
@@ -35,7 +34,7 @@ public struct PostgresStorage: FileStorage {
         var database = PostgresConfiguration(connectionString: inSchema(connectionString))
         database.sharedConnections = 2
         database.exclusiveConnections = 2
-        // The server's own client uses the pooler, too. Commands that run without the server get the direct address.
+        // The server's own client also uses the pooler. Commands that run without the server get the direct address.
         if configuration.databaseURI != nil, database.connectionString != direct {
             let pooler = configuration.databaseOptions.transactionPooler
             database.isBehindTransactionPooler = pooler != .none
@@ -116,7 +115,7 @@ public struct PostgresStorage: FileStorage {
         }
     }
 
-    /// The number of stored bytes, or 0 if the total isn't limited.
+    /// Returns the number of stored bytes, or 0 if the total isn't limited.
     private func occupied(before id: Int64) async throws -> Int64 {
         guard options.maximumTotal != nil else { return 0 }
         return try await Self.passing { try await rows.total(before: id) }
@@ -180,7 +179,7 @@ package struct PostgresFile: StoredFile {
     package var entityTag: String { row.tag }
     package var details: FileDetails? { FileDetails(parsing: Array(row.details.utf8)) }
     package var isInMemory: Bool { false }
-    /// The memory for two rows: the one being sent, and the next.
+    /// The bytes of two rows: the one being sent, and the next.
     package var mostHeld: Int { 2 * Int(row.chunk) }
 
     /// The error for a file that was removed while it was read, long after it was replaced or deleted.

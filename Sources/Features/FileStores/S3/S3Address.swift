@@ -3,7 +3,7 @@ import ServerConfiguration
 
 /// The host and paths of a bucket, exactly as they are signed and sent.
 package struct S3Address: Sendable {
-    /// `https` or `http`.
+    /// The URL scheme: `https` or `http`.
     let scheme: String
     /// The host, with the port unless it is the scheme's default.
     let host: String

@@ -67,7 +67,7 @@ package final class S3Client: Sendable {
     private let reader: HTTPCaller
     private let signer: any StoreSigner
     private let meters: FileStoreMeters
-    /// Seconds by which the store's clock is ahead.
+    /// The seconds by which the store's clock is ahead.
     private let clockOffset = Mutex(0)
     private let budget = RetryBudget()
 
@@ -101,7 +101,8 @@ package final class S3Client: Sendable {
     /// Sends a request and returns the successful response, whose body hasn't been read.
     ///
     /// - Parameter accepts: Other statuses that count as success.
-    /// - Throws: `S3Failure`, ``FileStorageError/unavailable(retryAfter:)`` or `CancellationError`.
+    /// - Throws: `S3Failure` for an error response, ``FileStorageError/unavailable(retryAfter:)`` if the store can't be
+    ///   reached, or `CancellationError`.
     func open(_ request: S3Request, accepts: Set<Int> = []) async throws -> HTTPStream {
         var attempt = 1
         var isCorrected = false
@@ -163,7 +164,8 @@ package final class S3Client: Sendable {
 
     /// Sends a request and returns the successful response with its body.
     ///
-    /// - Throws: `S3Failure`, ``FileStorageError/unavailable(retryAfter:)`` or `CancellationError`.
+    /// - Throws: `S3Failure` for an error response, ``FileStorageError/unavailable(retryAfter:)`` if the store can't be
+    ///   reached, or `CancellationError`.
     package func exchange(_ request: S3Request) async throws -> (answer: HTTPStream, body: [UInt8]) {
         let answer = try await open(request)
         guard request.method != "HEAD" else { return (answer, []) }
@@ -184,6 +186,8 @@ package final class S3Client: Sendable {
         return FileStorageError.refused
     }
 
+    /// Signs and sends a request.
+    ///
     /// - Parameter moment: Set to the time of signing, after any fetch of credentials.
     private func send(_ request: S3Request, signed moment: inout ContinuousClock.Instant) async throws -> HTTPStream {
         let path = address.path(request.key)

@@ -17,7 +17,7 @@ import Rules
 enum S3Details {
     private static let prefix = "x-amz-meta-"
     private static let googlePrefix = "x-goog-meta-"
-    /// Holds details that fit nowhere else.
+    /// The field for details that fit nowhere else.
     private static let rest = "roost-details"
     private static let mostBytes = 2048
     private static let mostTags = 10
@@ -98,7 +98,7 @@ enum S3Details {
         return tags
     }
 
-    /// The content type. Active content gets a harmless one if browsers may reach it directly.
+    /// Returns the content type. Active content gets a harmless one if browsers may reach it directly.
     private static func type(_ details: FileDetails, name: String) -> [(name: String, value: String)] {
         let last = name.split(separator: "/").last ?? ""
         let type =

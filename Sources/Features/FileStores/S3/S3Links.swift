@@ -27,7 +27,7 @@ final class S3Links: Sendable {
     private let preservesNames: Bool
     private let moment = Mutex<Moment?>(nil)
 
-    /// Returns nil if clients must download files from the server.
+    /// Creates the links, or returns nil if clients must download files from the server.
     init?(_ client: S3Client, preservesNames: Bool) {
         guard let direct = client.bucket.direct else { return nil }
         self.direct = direct
@@ -38,8 +38,8 @@ final class S3Links: Sendable {
         self.preservesNames = preservesNames
     }
 
-    /// The address of a file, or nil if there are no credentials yet or no upload can have produced the name. The
-    /// server then serves the file itself, to callers who may read it.
+    /// Returns the address of a file, or nil if there are no credentials yet or no upload can have produced the name.
+    /// The server then serves the file itself, to callers who may read it.
     func url(_ name: String) -> String? {
         guard let key = S3Storage.key(of: name, prefix: prefix) else { return nil }
         let path = address.path(key)
@@ -55,7 +55,7 @@ final class S3Links: Sendable {
         return "\(base)/\(end)\(parameters)"
     }
 
-    /// The signature to use now. It changes every quarter of the lifetime.
+    /// Returns the signature to use now. It changes every quarter of the lifetime.
     private func query(lifetime: Int) -> PresignedQuery? {
         guard let credentials = client.knownCredentials else { return nil }
         let step = max(1, lifetime / 4)
@@ -73,7 +73,8 @@ final class S3Links: Sendable {
         }
     }
 
-    /// Forces a download of types that browsers may run, even if others stored them.
+    /// Returns the parameter that forces a download, or nil for types that browsers can show safely. Other programs may
+    /// have stored any type.
     private static func asAttachment(_ name: String) -> String? {
         let last = name.utf8.lastIndex(of: UInt8(ascii: "/")).map { name[name.utf8.index(after: $0)...] } ?? name[...]
         let type = NameParts(String(last)).fileExtension.flatMap { FileTypes.type(forExtension: $0) }

@@ -33,7 +33,7 @@ public struct S3Storage: FileStorage {
         return { links.url($0) }
     }
 
-    /// The memory for two parts: one being sent, and one being filled.
+    /// The bytes of two parts: one being sent, and one being filled.
     public var memoryOfWrites: Int { 2 * S3Upload.partSize }
 
     /// Does nothing, because ``tend()`` checks the bucket without delaying the start.
@@ -88,7 +88,7 @@ public struct S3Storage: FileStorage {
         try await S3Upload(client: client, key: key, headers: headers).run(contents)
     }
 
-    /// Opens a file with a single request.
+    /// Opens a file, usually with a single request.
     public func open(name: String, for wish: FileWish) async throws -> (any StoredFile)? {
         guard let key = key(of: name) else { return nil }
         if wish.isHeadOnly { return try await head(key) }
@@ -195,7 +195,7 @@ public struct S3Storage: FileStorage {
         } while true
     }
 
-    /// Whether `If-None-Match` lists a version.
+    /// Returns whether `If-None-Match` lists a version.
     private static func holds(_ versions: String, _ version: String) -> Bool {
         func opaque(_ tag: some StringProtocol) -> String {
             let tag = tag.trimmingBlanks()
@@ -209,7 +209,7 @@ public struct S3Storage: FileStorage {
     /// and some services resolve `..` to the parent folder.
     package func key(of name: String) -> String? { Self.key(of: name, prefix: client.bucket.prefix) }
 
-    /// Limits listed sizes far above any store's, so that sums don't overflow.
+    /// The maximum size of a listed file. Far above any store's limit, but sums of such sizes don't overflow.
     private static let largestListed: Int64 = 1 << 46
 
     static func key(of name: String, prefix: String) -> String? {

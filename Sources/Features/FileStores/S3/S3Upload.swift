@@ -21,7 +21,8 @@ package struct S3Upload {
     let key: String
     let headers: [(name: String, value: String)]
 
-    /// Stores the contents. If it throws, nothing is stored.
+    /// Stores the contents. Aborts an upload in parts after an error. If the store's response was lost, the object may
+    /// exist nevertheless.
     func run<Contents: AsyncSequence>(_ contents: Contents) async throws where Contents.Element == ByteBuffer {
         var part = Part()
         var started: String?
@@ -66,7 +67,7 @@ package struct S3Upload {
         }
     }
 
-    /// The time limit for a body: 30 seconds plus one second per 256 KiB.
+    /// Returns the time limit for a body: 30 seconds plus one second per 256 KiB.
     private static func limit(_ size: Int) -> Duration { .seconds(30 + size / (256 * 1024)) }
 
     private func sendWhole(_ part: Part.Full) async throws {
@@ -81,6 +82,8 @@ package struct S3Upload {
         }
     }
 
+    /// Begins an upload in parts.
+    ///
     /// - Returns: The upload id, and the start time by the store's clock.
     private func begin() async throws -> (id: String, time: Int?) {
         let request = S3Request("POST", key, query: ["uploads="], headers: headers)
@@ -128,7 +131,7 @@ package struct S3Upload {
         }
     }
 
-    /// Whether the object exists and isn't an older one of this name.
+    /// Returns whether the object exists and isn't an older one of this name.
     private func isThere(_ size: Int64, begun: Int?) async -> Bool {
         guard let (answer, _) = try? await client.exchange(S3Request("HEAD", key)),
             answer.header("Content-Length").flatMap({ Int64($0) }) == size
@@ -147,7 +150,7 @@ package struct S3Upload {
     }
 }
 
-/// A part that is being filled. Its checksum is updated along the way, so that none is computed at the end.
+/// A part that is being filled. Its checksum is updated along the way instead of at the end.
 private struct Part {
     /// A part that is ready to send.
     struct Full: Sendable {
@@ -176,7 +179,7 @@ private struct Part {
 
 extension S3Storage {
     /// Aborts uploads that started before a Unix time and were never completed, because the process ended or the store
-    /// was unreachable. Their parts cost money until then.
+    /// was unreachable. Until they are aborted, their parts cost money.
     ///
     /// Several servers may do this at the same time.
     package func giveUpUploads(before seconds: Int) async throws {

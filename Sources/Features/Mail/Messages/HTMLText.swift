@@ -93,7 +93,6 @@ enum HTMLText {
             }
         }
 
-        /// Skips an element whose content isn't text.
         private mutating func skip(to name: String) {
             let end = Array("</\(name)".utf8)
             while position < bytes.count {

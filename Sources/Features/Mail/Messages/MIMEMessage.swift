@@ -9,8 +9,8 @@ import JSON
 
 /// Encodes mails for sending (RFC 5322, 2045 to 2047): UTF-8 plain text, with HTML as an alternative if present.
 ///
-/// Header fields never contain line breaks, whatever a user name or app name contains. Bodies are in Base64, so that no
-/// server breaks a link and no text can contain the boundary.
+/// Header fields never contain line breaks, whatever a user name or app name contains. Bodies are in Base64, so servers
+/// can't break links and texts can't contain the boundary.
 package enum MIMEMessage {
     /// Encodes a mail. Returns nil if an address is invalid.
     ///
@@ -112,7 +112,7 @@ package struct MailMessage: Sendable {
     package var html: String?
     /// The name of the account mail or template.
     var name: Name = ""
-    /// The values that its text was made from, for services with their own templates.
+    /// The values from which the text was made, for services with their own templates.
     var values: JSONObject = [:]
 
     package init(

@@ -4,9 +4,8 @@ package struct MailAddress: Equatable {
     /// The address without the name, as used in SMTP.
     var address: String
 
-    /// Parses an address. Removes control characters, which could begin another header line.
-    ///
-    /// - Returns: nil for an address that SMTP doesn't support.
+    /// Parses an address, or returns nil if SMTP doesn't support it. Removes control characters, which could begin
+    /// another header line.
     package init?(_ text: String) {
         // Some programs also treat these non-ASCII characters as line breaks.
         guard

@@ -89,7 +89,6 @@ struct MailPart: Sendable {
         return String(decoding: data, as: UTF8.self)
     }
 
-    /// Returns the translations in language folders next to a file.
     private static func variants(of path: String) -> [(Name, String)] {
         let file = URL(fileURLWithPath: path)
         let folder = file.deletingLastPathComponent().path

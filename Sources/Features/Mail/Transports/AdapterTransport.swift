@@ -1,6 +1,6 @@
 public import JSON
 
-/// Sends a mail with the app's own adapter. Throws if the mail was not sent.
+/// A function that sends a mail with the app's own adapter, and throws if the mail was not sent.
 public typealias MailAdapterCall = @Sendable (JSONObject) async throws -> Void
 
 /// Sends mails with the app's own adapter, which runs in Node.

@@ -68,12 +68,13 @@ actor MailAccessTokens {
         return Token(text: text, expiresAt: .now + age(reply.json?["expires_in"]))
     }
 
-    /// Whether a text has only characters allowed in tokens (RFC 6750, section 2.1), so that it can't alter the login.
+    /// Returns whether a text has only characters allowed in tokens (RFC 6750, section 2.1), so that it can't alter the
+    /// login.
     private static func isToken(_ text: String) -> Bool {
         !text.isEmpty && text.utf8.allSatisfy { (0x21...0x7E).contains($0) }
     }
 
-    /// The error code (RFC 6749, section 5.2), for the operator.
+    /// Returns the error code (RFC 6749, section 5.2), or an empty text if it could contain anything else.
     private static func code(_ json: JSONValue?) -> String {
         guard let code = json?["error"]?.stringValue, code.utf8.count <= 40,
             code.utf8.allSatisfy({ (UInt8(ascii: "a")...UInt8(ascii: "z")).contains($0) || $0 == UInt8(ascii: "_") })

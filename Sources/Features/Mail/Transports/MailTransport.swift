@@ -36,7 +36,7 @@ enum MailTransports {
     ///
     /// - Parameters:
     ///   - caller: The HTTP client, or nil to create one if the transport needs it.
-    ///   - adapter: Calls the app's own mail adapter. Required if that sends the mails.
+    ///   - adapter: Calls the app's own mail adapter. Required if the options select that adapter.
     /// - Throws: `ConfigurationError` for invalid request bodies or a missing adapter.
     static func transport(
         _ delivery: Configuration.MailDelivery, _ settings: Configuration.Outgoing, _ caller: HTTPCaller?,

@@ -20,7 +20,7 @@ struct SMTPTransport: MailTransport {
     /// A PEM file of additional trusted certificates.
     private let trustedCertificates: String?
     private let login: Login
-    /// Separate threads, so that waiting for mail servers blocks no other work.
+    /// Separate threads, so waiting for mail servers blocks no other work.
     private static let threads = {
         let threads = NIOThreadPool(numberOfThreads: MailQueue.atOnce)
         threads.start()
@@ -29,7 +29,7 @@ struct SMTPTransport: MailTransport {
 
     /// The time limit for one mail, in seconds.
     static let timeLimit = 30
-    /// Seconds for connecting, including TLS, greeting and login.
+    /// The time limit for connecting, including TLS, greeting and login, in seconds.
     private static let connectLimit = 10
     /// The maximum time without progress before the server has the whole mail.
     private static let patience = Duration.seconds(10)
@@ -230,7 +230,7 @@ struct SMTPTransport: MailTransport {
         }
     }
 
-    /// A server's line. The challenge of a rejected token is decoded from base64.
+    /// Returns a server's line as text. Decodes the challenge of a rejected token from base64.
     private static func readable(_ line: String) -> String {
         let text = line.filter { !$0.isNewline }
         guard text.hasPrefix("334 "), let challenge = Data(base64Encoded: String(text.dropFirst(4))) else {
@@ -267,7 +267,7 @@ struct SMTPTransport: MailTransport {
             }
         }
 
-        /// Whether to abort because the caller has stopped waiting. Not if the server has the whole mail, which would
+        /// Whether to abort because the caller has stopped waiting. False if the server has the whole mail, which would
         /// otherwise be sent twice.
         var isBrokenOff: Bool { isGivenUp.load(ordering: .relaxed) && !said.isWhole }
 

@@ -114,12 +114,13 @@ enum PrivateFile {
     /// Creates a file, or truncates an existing one, and opens it.
     ///
     /// Writes through links and devices such as `/dev/stdout` instead of replacing them.
-    /// - Throws: ``SourceDamage``.
+    ///
+    /// - Throws: ``SourceDamage`` if the file can't be opened.
     static func create(_ path: String) throws -> OpenFile {
         try open(path, O_CREAT | O_TRUNC)
     }
 
-    /// Opens an existing file for writing. Throws ``SourceDamage``.
+    /// Opens an existing file for writing. Throws ``SourceDamage`` if that fails.
     static func open(_ path: String) throws -> OpenFile { try open(path, 0) }
 
     private static func open(_ path: String, _ flags: Int32) throws -> OpenFile {

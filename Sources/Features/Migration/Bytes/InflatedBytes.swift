@@ -19,7 +19,7 @@ final class InflatedBytes: ByteSource {
     private let source: any ByteSource
     private let form: Form
     private let place: String
-    /// Allocated separately, because zlib stores its address.
+    /// The state of zlib, allocated separately because zlib stores its address.
     private let stream = UnsafeMutablePointer<z_stream>.allocate(capacity: 1)
     private var input: [UInt8] = []
     private var consumed = 0

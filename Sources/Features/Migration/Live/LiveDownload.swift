@@ -86,7 +86,7 @@ package struct LiveDownload: Sendable {
         return notes
     }
 
-    /// Discards an earlier download that had other options or fewer rights.
+    /// Discards an earlier download with different options or keys.
     private func forgetOthers() throws {
         guard FileManager.default.fileExists(atPath: folder) else { return }
         let start = FileManager.default.contents(atPath: startPath).flatMap { try? JSONValue(parsing: Array($0)) }
@@ -100,12 +100,12 @@ package struct LiveDownload: Sendable {
         ]
     }
 
-    /// A hidden file, so that it isn't imported as a class.
+    /// The path of the notes on the download. Hidden, so that the file isn't imported as a class.
     private var startPath: String { "\(folder)/.fetched" }
 
     private var manifestPath: String { "\(folder)/\(SourceCatalog.manifest)" }
 
-    /// The notes of an earlier complete run, or nil if there was none.
+    /// Returns the notes of an earlier complete run, or nil if there was none.
     private func fetchedNotes() throws -> [String]? {
         guard let data = FileManager.default.contents(atPath: manifestPath) else { return nil }
         let notes = try JSONValue(parsing: Array(data))["notes"]?.arrayValue?.compactMap(\.stringValue) ?? []

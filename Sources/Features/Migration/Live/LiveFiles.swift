@@ -28,7 +28,7 @@ struct LiveFiles {
 
     /// The maximum length of a file name in bytes, as limited by file systems.
     private static let longestName = 255
-    /// Bounded, so that hostile objects can't fill the memory.
+    /// The maximum number of strays. Bounded so that hostile objects can't fill the memory.
     private static let mostStrays = 10_000
     private static let mostBases = 100
     private static let longestAddress = 2048
@@ -61,7 +61,6 @@ struct LiveFiles {
         }
     }
 
-    /// Records files in values other than File fields.
     private mutating func note(_ value: JSONValue) {
         if let (name, url) = Self.file(value) { return note(name, savedWith: url) }
         switch value {
@@ -86,7 +85,7 @@ struct LiveFiles {
         strayCount += 1
     }
 
-    /// The address before the file's name, or nil if it doesn't end with the name.
+    /// Returns the address before the file's name, or nil if the address doesn't end with the name.
     private static func base(of url: String, _ name: Name) -> Name? {
         // A file name with slashes could stand for any file with the same prefix.
         guard !name.utf8.contains(where: { $0 == UInt8(ascii: "/") || $0 == UInt8(ascii: "\\") }),
@@ -106,7 +105,7 @@ struct LiveFiles {
         return addresses
     }
 
-    /// Whether this file's address is on the old server: `…/files/<application>/<name>`.
+    /// Returns whether this file's address is on the old server: `…/files/<application>/<name>`.
     private func isOwn(_ url: String, of name: Name) -> Bool {
         guard let rest = url.dropping(prefix: "\(server.address.url)/files/"),
             !rest.utf8.contains(where: { $0 == UInt8(ascii: "?") || $0 == UInt8(ascii: "#") }),

@@ -4,7 +4,7 @@ import Postgres
 
 /// Imports a class or relation: reads its objects, converts them to rows and publishes the rows in the class.
 ///
-/// Blocks on disks and on the database, so it needs a thread of its own.
+/// Blocks on disks and on the database, so it needs a separate thread.
 struct ClassLoader {
     let collection: SourceCatalog.Collection
     let plan: RowPlan

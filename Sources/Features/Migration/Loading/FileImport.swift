@@ -11,7 +11,7 @@ struct FileImport: Sendable {
     let storedFiles: any FileStorage
     let scratch: String
     let progress: ImportProgress
-    /// Runs blocking file reads.
+    /// The thread for blocking file reads.
     private let thread = ThreadExecutor()
 
     init(

@@ -148,7 +148,7 @@ actor GridReading {
 
     private static func key(_ value: BSONValue?) -> Name? { value.flatMap { MongoFields.id($0) }.map { Name($0) } }
 
-    /// Hashed, because an id could be any path.
+    /// Returns the path for a file's content. Hashes the id, because an id could be any path.
     private func path(of id: Name) -> String { folder + "/" + SourceFingerprint.of(id.text) }
 
     private static func write(_ bytes: [UInt8], to path: String, at offset: Int64) throws {

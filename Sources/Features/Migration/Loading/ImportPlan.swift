@@ -88,7 +88,7 @@ struct ImportPlan: Sendable {
         let owner: Name
         let field: Name
 
-        /// Returns nil if the name isn't that of a relation.
+        /// Parses a collection name, or returns nil if it isn't that of a relation.
         init?(_ name: Name) {
             let parts = name.text.parts(between: ":")
             guard isJoin(name), parts.count == 3 else { return nil }

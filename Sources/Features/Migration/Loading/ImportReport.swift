@@ -7,7 +7,7 @@ package struct ImportReport: Sendable {
         package let name: String
         /// The number of objects in the source.
         package var documents: Int64
-        /// The number of rows created from them.
+        /// The number of rows created from the objects.
         package var rows: Int64
         /// The number of rejects: values and objects that couldn't be imported exactly.
         package var rejects: Int64
@@ -67,8 +67,9 @@ package final class ImportProgress: Sendable {
     package struct Figures: Sendable {
         /// A description of the current step.
         package var step = "reading the source"
-        /// The number of bytes to read in the current step, and the number read so far.
+        /// The number of bytes to read in the current step.
         package var totalBytes: Int64 = 0
+        /// The number of bytes read so far in the current step.
         package var bytes: Int64 = 0
         /// The number of objects that this process has read.
         package var documents: Int64 = 0

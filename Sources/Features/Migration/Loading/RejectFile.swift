@@ -67,7 +67,6 @@ package struct InexactObject: Error, CustomStringConvertible {
 struct Loss: Sendable {
     /// The field with the path inside it, or nil for the whole object.
     var field: String?
-    /// The reason, in words.
     var reason: String
     var value: JSONValue
 }

@@ -76,7 +76,8 @@ enum MongoValues {
         }
     }
 
-    /// Whether a double has all digits of the decimal number.
+    /// Returns whether a double keeps all digits of the number, judging by their count. Doesn't detect numbers too
+    /// small for a double.
     private static func isExact(_ number: BSONDecimal, _ nearest: Double) -> Bool {
         let text = number.text
         guard nearest.isFinite else { return ["NaN", "Infinity", "-Infinity"].contains(text) }
@@ -100,7 +101,7 @@ enum MongoValues {
         return String(decoding: text.utf8.filter { $0 != 0 }, as: UTF8.self)
     }
 
-    /// Whether both JavaScript and PostgreSQL support the date: from 4714 BC to the year 275760.
+    /// Returns whether both JavaScript and PostgreSQL support the date: from 4714 BC to the year 275760.
     static func isDate(_ milliseconds: Int64) -> Bool {
         (-210_866_803_200_000...8_640_000_000_000_000).contains(milliseconds)
     }

@@ -56,7 +56,7 @@ enum RESTFields {
         return nil
     }
 
-    /// Removes NUL characters and adds them to `losses`.
+    /// Removes NUL characters from all strings, and adds those strings to `losses`.
     private static func clean(_ value: JSONValue, _ field: @autoclosure () -> String, _ losses: inout Losses)
         -> JSONValue
     {

@@ -24,8 +24,9 @@ struct RowPlan: Sendable {
     /// A row of nulls.
     let empty: [PostgresParameter]
     private let routes: [Name: Route]
-    /// The column indexes of the principals that may read and write, or nil if the class has none.
+    /// The column index of the principals that may read, or nil if the table has none.
     let readers: Int?
+    /// The column index of the principals that may write, or nil if the table has none.
     let writers: Int?
     /// The column index of a user's login data, or nil for other classes.
     let authData: Int?
@@ -94,7 +95,7 @@ struct RowPlan: Sendable {
 
 /// The result of mapping one object.
 enum MappedRecord: Sendable {
-    /// A row, with the losses of the object.
+    /// A row to store, with the parts of the object that it lacks.
     case row(id: String?, [PostgresParameter], Losses)
     /// An object that can't be stored.
     case refused(id: String?, Losses)

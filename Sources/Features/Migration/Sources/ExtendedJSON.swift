@@ -20,7 +20,7 @@ enum ExtendedJSON {
         }
     }
 
-    /// The value that `$` keys stand for, or nil for an ordinary document.
+    /// Returns the value that `$` keys stand for, or nil for an ordinary document.
     private static func typed(_ object: JSONObject) -> BSONValue? {
         guard let first = object.keys.first, first.hasPrefix("$") else { return nil }
         return object.count == 1 ? single(first, object.values[0]) : several(object)
@@ -79,7 +79,7 @@ enum ExtendedJSON {
         return nil
     }
 
-    /// Milliseconds since 1970, from an ISO date, a number or a `$numberLong`.
+    /// Returns the milliseconds since 1970 of an ISO date, a number or a `$numberLong`.
     private static func date(_ value: JSONValue) -> Int64? {
         switch value {
         case .string(let text): ParseDate(iso: text)?.milliseconds

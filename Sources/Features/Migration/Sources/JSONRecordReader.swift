@@ -46,7 +46,7 @@ final class JSONRecordReader: RecordReader {
         }
     }
 
-    /// The next object's length, or nil if it is too long or has no end.
+    /// Returns the next object's length, or nil if the object is too long or has no end.
     private func objectLength() throws -> Int? {
         var splitter = JSONSplitter()
         var searched = 0
@@ -98,7 +98,6 @@ final class JSONRecordReader: RecordReader {
         return true
     }
 
-    /// Checks that nothing follows the array.
     private func finish() throws {
         form = .ended
         try skipSpace()

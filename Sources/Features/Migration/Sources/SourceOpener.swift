@@ -11,7 +11,7 @@ enum SourceOpener {
     struct Opened: Sendable {
         /// The files, including those in a container.
         var entries: [SourceEntry]
-        /// Identifies the source and its current state.
+        /// The identifier of the source and its current state.
         var fingerprint: String
         /// Notes on skipped files.
         var notes: [String] = []

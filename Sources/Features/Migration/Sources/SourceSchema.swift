@@ -27,7 +27,6 @@ struct SourceSchema: Sendable {
         }
     }
 
-    /// Reads an entry in the format of the schemas API.
     private mutating func read(_ object: JSONObject) {
         guard let name = object["className"]?.nameValue else { return }
         var found = Class()
@@ -39,7 +38,6 @@ struct SourceSchema: Sendable {
         classes[name] = found
     }
 
-    /// Reads an entry in MongoDB's format.
     private mutating func read(_ document: BSONDocument) {
         guard let name = document["_id"]?.stringValue.map({ Name($0) }) else { return }
         let metadata = document["_metadata"]?.documentValue
@@ -91,7 +89,6 @@ struct SourceSchema: Sendable {
         }
     }
 
-    /// Returns the definition of an index with Parse's field names.
     private static func index(_ keys: [(Name, JSONValue)], of className: Name) -> JSONObject {
         var fields: JSONObject = [:]
         for (key, kind) in keys { fields[MongoNames.field(key, of: className)] = kind == "hashed" ? 1 : kind }

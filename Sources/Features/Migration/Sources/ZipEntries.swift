@@ -185,7 +185,7 @@ final class CheckedBytes: ByteSource {
 
     /// - Parameters:
     ///   - size: The number of bytes.
-    ///   - checksum: Their CRC-32.
+    ///   - checksum: The CRC-32 of the bytes.
     ///   - place: The name of the source in errors.
     init(_ source: any ByteSource, size: Int64, checksum: UInt32, of place: String) {
         self.source = source

@@ -5,8 +5,9 @@ import NIOHPACK
 
 /// Builds requests in the format of Apple's push service.
 package enum APNsForm {
-    /// The maximum payload sizes in bytes, for notifications and for VoIP calls.
+    /// The maximum payload size of notifications, in bytes.
     static let mostBytes = 4096
+    /// The maximum payload size of VoIP calls, in bytes.
     static let mostBytesOfCalls = 5120
 
     private static let settings: Set<Name> = [

@@ -5,7 +5,7 @@ struct LocalizedTexts: Sendable {
     private let data: JSONObject
     private let locales: [String]
 
-    /// In bytes. Locale identifiers come from clients, so longer ones are ignored.
+    /// The maximum size of a locale identifier in bytes. Clients send them, so longer ones are ignored.
     private static let longest = 100
 
     init(_ data: JSONObject) {
@@ -23,8 +23,7 @@ struct LocalizedTexts: Sendable {
 
     private static func normal(_ tag: String) -> String { tag.lowercased().replacing("_", with: "-") }
 
-    /// Returns the best matching locale of the push: the device's own, or else its language. Returns nil if none
-    /// matches.
+    /// Returns the best matching locale of the push, or nil if none matches: the device's own, or else its language.
     func locale(for identifier: String?) -> String? {
         guard let identifier, !locales.isEmpty, identifier.utf8.count <= Self.longest else { return nil }
         var tag = Self.normal(identifier)

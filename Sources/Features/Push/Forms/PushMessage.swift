@@ -16,7 +16,7 @@ package struct PushMessage: Sendable {
     var priority: Int?
     /// The delivery deadline in milliseconds since 1970, or nil for the service's default.
     var expiry: Int64?
-    /// Identifies the notification on devices. Repeated deliveries have the same id.
+    /// The id of the notification on devices, the same for repeated deliveries.
     var id: String
     /// The send time in ISO 8601.
     var time: String
@@ -50,7 +50,7 @@ package struct PushMessage: Sendable {
 /// The parameters of a push, as stored in the queue.
 package struct PushContent: Sendable {
     var body: JSONObject
-    /// The delivery deadline in milliseconds since 1970, or nil if the push doesn't expire.
+    /// The delivery deadline in milliseconds since 1970, or nil for the service's default.
     var expiry: Int64? = nil
 
     package init(body: JSONObject, expiry: Int64? = nil) {

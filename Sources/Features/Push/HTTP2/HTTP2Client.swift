@@ -71,7 +71,7 @@ final class HTTP2Client: Sendable {
     /// Connects if necessary, without sending a request.
     ///
     /// - Returns: The number of concurrent requests that the service allows.
-    /// - Throws: ``HTTP2Failure``.
+    /// - Throws: ``HTTP2Failure`` if the service can't be reached.
     func probe() async throws -> Int {
         try await loop.flatSubmit { [pool] in pool.value.probe() }.get()
     }

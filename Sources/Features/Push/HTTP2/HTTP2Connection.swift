@@ -31,12 +31,13 @@ final class HTTP2Connection: ChannelInboundHandler {
     private var ticks: RepeatedTask?
     private var ticksSincePing = 0
 
-    /// The maximum number of streams used, and the number if the service sets no limit.
+    /// The maximum number of streams used.
     private static let mostStreams = 1000
+    /// The number of streams if the service sets no limit.
     private static let usualStreams = 100
     private static let mostBodyBytes = 8192
     private static let mostHandedOut = 1 << 29
-    /// Ten seconds, in ticks of 250 ms.
+    /// The maximum silence of a service: ten seconds, in ticks of 250 ms.
     private static let mostSilentTicks = 40
 
     static var configuration: NIOHTTP2Handler.ConnectionConfiguration {

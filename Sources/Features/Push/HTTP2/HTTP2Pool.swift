@@ -17,7 +17,7 @@ struct HTTP2Origin: Sendable {
 ///
 /// Silently resends requests that the service certainly hasn't processed: those on a refused stream, after its GOAWAY
 /// or on a connection that failed. After many consecutive failures the pool pauses. It then returns new and waiting
-/// requests as unsent, so that the caller doesn't buffer them during an outage.
+/// requests as unsent instead of buffering them during an outage.
 final class HTTP2Pool {
     private let origin: HTTP2Origin
     private let tls: NIOSSLContext?
@@ -37,7 +37,7 @@ final class HTTP2Pool {
 
     private static let stopping = "the server is stopping"
 
-    /// In seconds.
+    /// The time limit for a probe, in seconds.
     private static let probeTime: Int64 = 10
 
     init(

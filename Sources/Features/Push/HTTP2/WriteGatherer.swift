@@ -8,7 +8,7 @@ final class WriteGatherer: ChannelOutboundHandler {
     private var gathered = ByteBuffer()
     private var promises: [EventLoopPromise<Void>] = []
 
-    /// In bytes.
+    /// The number of gathered bytes that are passed on without a flush.
     private static let most = 65_536
 
     func write(context: ChannelHandlerContext, data: NIOAny, promise: EventLoopPromise<Void>?) {

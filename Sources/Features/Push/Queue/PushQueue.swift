@@ -14,8 +14,8 @@ import Synchronization
 
 /// Sends queued pushes from the database. Every process can take parts of a push.
 ///
-/// Each device is sent to at least once. A process leases its devices for a minute and renews the lease while it works.
-/// If the process dies, another one takes the devices that aren't settled.
+/// A process leases its devices for a minute and renews the lease while it works. If the process dies, another one
+/// takes the devices that aren't settled, so a device may be sent to twice.
 public final class PushQueue: Pusher {
     private let settings: Configuration.Push
     private let services: PushServices
@@ -36,8 +36,9 @@ public final class PushQueue: Pusher {
 
     private static let atOnce = 4
     private static let grace = Duration.seconds(5)
-    /// The pause before a part that failed to start is retried, and the time after which it is given up, in seconds.
+    /// The pause before a part that failed to start is retried, in seconds.
     private static let partPause = 30.0
+    /// The time after which a part that failed to start is given up, in seconds.
     private static let partPatience: Int64 = 86_400
 
     public init(_ settings: Configuration.Push, services: PushServices, logger: Logger) {
@@ -109,7 +110,7 @@ public final class PushQueue: Pusher {
         }
     }
 
-    /// Runs separately from `tick` because it may take long, while leases must be renewed.
+    /// Removes old push failures every hour. Runs separately from `tick`, which must renew leases in time.
     private func sweep(_ store: ObjectStore) async {
         while !Task.isCancelled {
             await attempt("old push failures") {
@@ -168,8 +169,8 @@ public final class PushQueue: Pusher {
         return true
     }
 
-    /// Whether to give up a part that failed to start: the push itself is at fault, or it is long overdue. A statement
-    /// that timed out or waited for locks is not the push's fault.
+    /// Returns whether to give up a part that failed to start: the push itself is at fault, or it is long overdue. A
+    /// statement that timed out or waited for locks is not the push's fault.
     private static func isFinal(_ error: ParseError, for part: PushPart) -> Bool {
         guard [ParseError.internalServerError, ParseError.timeout].contains(error.code) else { return true }
         guard let time = PushTime(json: .string(part.pushTime)) else { return false }

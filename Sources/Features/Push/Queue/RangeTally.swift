@@ -6,7 +6,7 @@ import Synchronization
 final class RangeTally: Sendable {
     private struct State {
         var progress = PushProgress()
-        /// Compared by bytes, like in the database.
+        /// The ids of the devices without an outcome, compared by bytes as in the database.
         var left: Set<Name>
         var isChanged = false
     }
@@ -71,8 +71,8 @@ final class RangeTally: Sendable {
         }
     }
 
-    /// Returns the progress that is not settled yet. Returns nil if nothing changed or the range is complete, unless
-    /// `isEnd` is true.
+    /// Returns the progress that is not settled yet, or nil if nothing changed or the range is complete. If `isEnd` is
+    /// true, always returns the progress.
     ///
     /// - Parameter isEnd: Whether this is the last progress of the range.
     func take(isEnd: Bool) -> PushProgress? {

@@ -13,8 +13,9 @@ final class RangeWorker: Sendable {
     private let logger: Logger
     private let isStopping = Atomic(false)
 
-    /// The maximum number of attempts to settle a range, one per second, and the maximum while the server stops.
+    /// The maximum number of attempts to settle a range, one per second.
     private static let mostSettlings = 600
+    /// The maximum number of attempts to settle a range while the server stops.
     private static let lastSettlings = 5
 
     /// - Parameter owner: Identifies this process as the owner of ranges.

@@ -20,7 +20,7 @@ package final class APNsSender: PushSender {
     private let token: ProviderToken?
     private let host: String
     private let now: @Sendable () -> Double
-    /// The warning about a certificate that expires soon.
+    /// The warning about a certificate that expires soon, or nil if there is no such certificate.
     let warning: String?
 
     /// Creates a sender without connecting.

@@ -12,7 +12,7 @@ extension KeyFile {
     struct Client {
         let chain: [NIOSSLCertificateSource]
         let key: NIOSSLPrivateKeySource
-        /// The warning if the certificate expires within 30 days.
+        /// The warning about the certificate if it expires within 30 days, or nil otherwise.
         let warning: String?
 
         private static let warnedDays = 30.0

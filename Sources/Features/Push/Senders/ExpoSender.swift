@@ -67,6 +67,8 @@ final class ExpoSender: PushSender {
         }
     }
 
+    /// Sends one request.
+    ///
     /// - Returns: The outcomes, or the reason why the whole request was rejected.
     private func send(_ messages: [JSONValue], _ indices: Range<Int>) async
         -> (outcomes: [(index: Int, outcome: PushOutcome)], refusal: String?)

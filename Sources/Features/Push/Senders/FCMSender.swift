@@ -51,7 +51,7 @@ final class FCMSender: PushSender {
             report: report)
     }
 
-    /// False for Android, where the SDK recognizes a repeated notification by its id.
+    /// Whether devices show a repeated notification again. False for Android, where the SDK recognizes it by its id.
     var repeatsShow: Bool { settings.isForApple }
 
     func shutdown() async { await client.shutdown() }

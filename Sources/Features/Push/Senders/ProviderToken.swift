@@ -17,8 +17,9 @@ package final class ProviderToken: Sendable {
     private let teamId: String
     private let kept = Mutex<Kept?>(nil)
 
-    /// The age at which a token is replaced, and the minimum age for replacing a rejected token, in seconds.
+    /// The age at which a token is replaced, in seconds.
     static let longest = 55.0 * 60
+    /// The minimum age for replacing a rejected token, in seconds.
     static let shortest = 20.0 * 60
 
     /// Creates a signer.
@@ -49,7 +50,7 @@ package final class ProviderToken: Sendable {
         }
     }
 
-    /// If two tokens are created at the same time, both callers get the first.
+    /// Stores a new token and returns it. If two are created at the same time, both callers get the first.
     private func keep(_ text: String, _ now: Double) -> String {
         kept.withLock { kept in
             if let kept, now - kept.at < Self.shortest, now >= kept.at { return kept.text }

@@ -27,7 +27,7 @@ package struct PushDevice: Sendable {
 package protocol PushSender: Sendable {
     /// The app identifier, or nil if the sender serves any app.
     var topic: String? { get }
-    /// Whether it is tried before other senders with the same topic.
+    /// Whether the sender is tried before other senders with the same topic.
     var comesFirst: Bool { get }
     /// Whether devices show a notification again if it is delivered twice.
     var repeatsShow: Bool { get }

@@ -22,15 +22,15 @@ final class WebPushSender: PushSender {
     private struct Service {
         var pauses = ServicePauses()
         var pauseEnd = ContinuousClock.now
-        /// The authorization header, and when to replace it in seconds since 1970.
+        /// The authorization header with the time to replace it, in seconds since 1970.
         var authorization: (text: String, until: Int)?
     }
 
     private struct Subscription {
         let endpoint: String
         let origin: String
-        /// Whether the host is listed by its full name. A host that only matches a wildcard may be invented by a
-        /// client.
+        /// Whether the host is listed by its full name. A client may invent a host that only matches a wildcard, so the
+        /// attempts to reach such a host are limited.
         let isNamed: Bool
         let encryption: WebPushEncryption
     }
@@ -44,8 +44,9 @@ final class WebPushSender: PushSender {
     /// Base64URL characters: services reject notifications whose topic has others.
     private static let topicBytes = Set("ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789-_".utf8)
     private static let mostBytes = 3993
-    /// The lifetime of an authorization token, and the remaining lifetime at which it is replaced, in seconds.
+    /// The lifetime of an authorization token, in seconds.
     private static let tokenTime = 12 * 3600
+    /// The remaining lifetime at which an authorization token is replaced, in seconds.
     private static let tokenRest = 3600
     private static let atOnce = 16
 
@@ -102,7 +103,7 @@ final class WebPushSender: PushSender {
         }
     }
 
-    /// Seconds for which a service is paused, or nil if it isn't.
+    /// Returns the seconds for which a service is paused, or nil if it isn't.
     private func pause(of origin: String) -> Double? {
         let now = ContinuousClock.now
         var rest: Duration?

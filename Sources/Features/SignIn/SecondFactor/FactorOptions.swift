@@ -22,7 +22,7 @@ struct FactorOptions: Sendable {
     /// The validity of a text-message code, in seconds.
     let messageValidity: Int
     let secrets: FactorSecrets
-    /// Sends text messages, or nil if they are not configured.
+    /// The sender of text messages, or nil if they are not configured.
     let sender: MessageSender?
 
     /// Parses the option.

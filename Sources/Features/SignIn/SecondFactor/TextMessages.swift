@@ -8,13 +8,13 @@ import ParseModel
 struct TextMessages {
     let options: FactorOptions
     let caller: HTTPCaller
-    /// Counts recent messages. This keeps users from flooding phones or running up the operator's bill by switching
-    /// between numbers.
+    /// The counts of recent messages. They keep users from flooding phones or running up the operator's bill by
+    /// switching between numbers.
     let sent: RecentCounts
     /// The user who requests messages, or nil during sign-up.
     let userId: String?
 
-    /// The minimum interval in milliseconds between two codes, so that no phone is flooded.
+    /// The minimum interval in milliseconds between two codes, which protects phones from being flooded.
     private static let pause: Int64 = 30_000
     /// The maximum number of a user's pending numbers. A further one discards the others.
     private static let mostPending = 3
@@ -118,7 +118,8 @@ struct TextMessages {
         Name(String(decoding: number.utf8.filter { (0x30...0x39).contains($0) }.drop { $0 == 0x30 }, as: UTF8.self))
     }
 
-    /// parse-server's pattern: `^[+]*[(]{0,1}[0-9]{1,3}[)]{0,1}[-\s\./0-9]*$`.
+    /// Implements parse-server's pattern for numbers, `^[+]*[(]{0,1}[0-9]{1,3}[)]{0,1}[-\s\./0-9]*$`, for up to 40
+    /// bytes.
     private static func isNumber(_ text: String) -> Bool {
         guard text.utf8.count <= 40, !text.utf8.contains(where: { $0 < 32 }) else { return false }
         var rest = Substring(text).drop { $0 == "+" }

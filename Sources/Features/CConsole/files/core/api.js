@@ -1,25 +1,25 @@
-/** All HTTP of the page leaves here: with the token, with errors in words, again after a new sign-in or a lost connection. */
+/** All HTTP requests of the page: adds the token, translates errors, and retries after a new sign-in or a lost connection. */
 
 import { h } from "./dom.js";
 import { signal } from "./signal.js";
 import { plain, t } from "./words.js";
 
-/** The path of the console, with a slash at the end. */
+/** The path of the console, with a trailing slash. */
 export const base = new URL("../../../", import.meta.url).pathname;
 
-/** The name of the token among what the browser keeps. */
+/** The key of the token in local storage. */
 export const TOKEN = "roost.token";
 
-/** Whether the server answers. */
+/** Whether the server responds. */
 export const isReachable = signal(true);
 
-/** The half of the session that the page keeps. */
+/** The session token. The other half of the session is a cookie. */
 export const token = {
   get: () => localStorage.getItem(TOKEN),
   set: (value) => (value ? localStorage.setItem(TOKEN, value) : localStorage.removeItem(TOKEN)),
 };
 
-/** A refusal of the server, or a lost connection (status 0). */
+/** The error for a rejected request, or for a lost connection (status 0). */
 export class Refusal extends Error {
   constructor(status, body, request) {
     super(typeof body?.error === "string" ? plain(body.error, 1000) : t("error.status", { status }));
@@ -30,19 +30,18 @@ export class Refusal extends Error {
     this.request = request;
   }
 
-  /** Whether it can be asked again: the connection was lost, or the operator did not say again who he is. */
+  /** Whether the request may be retried: the connection was lost, or the operator didn't confirm their identity. */
   get isUnfinished() { return this.status === 0 || this.status === 401 || Boolean(this.body?.needs); }
 }
 
 const refuse = (refusal) => Promise.reject(new Refusal(401, refusal));
 
-/** What is awaited before a request is sent again: when the session has ended, and when the operator must say again who he is. */
+/** Called before a request is retried: `signIn` if the session has ended, `confirm` if the operator must confirm their identity. */
 export const asks = { signIn: refuse, confirm: refuse };
 
 /**
- * Sends a request below `/console/api/` and gives `{ body, headers, status }`.
- * Options: `query`, `body`, `headers`, `signal`, `file` (a body that is sent as it is), `isRepeatable` (whether it may be sent
- * again where its answer was lost: else POST may not, and all others may).
+ * Sends a request below `/console/api/` and returns `{ body, headers, status }`. Options: `query`, `body`, `headers`, `signal`, `file` (a
+ * body to send unchanged), `isRepeatable` (whether to retry if the response is lost; by default all methods except POST are retried).
  */
 export async function send(method, path, options = {}) {
   const entries = Object.entries(options.query ?? {}).filter(([, value]) => value !== undefined && value !== null);
@@ -58,14 +57,14 @@ export async function send(method, path, options = {}) {
     } catch (problem) {
       if (options.signal?.aborted || problem instanceof Refusal) throw problem;
       isReachable.set(false);
-      // A creation, or an addition, may have arrived although its answer did not.
+      // A creation or increment may have succeeded although its response was lost.
       if (!(options.isRepeatable ?? (method !== "POST" || path === "session"))) throw new Refusal(0, { error: t("error.lost") });
       await untilReachable(options.signal);
       continue;
     }
     isReachable.set(true);
     if (answer.status === 401 && path !== "session" && path !== "confirm") {
-      // Another session may have begun since the request was sent.
+      // Another session may have started since the request was sent.
       if (!token.get() || token.get() === own) await asks.signIn(body);
       continue;
     }
@@ -83,7 +82,7 @@ export async function send(method, path, options = {}) {
 }
 
 function once(method, path, { body, file, headers = {}, signal }) {
-  // Browsers take such parts, encoded ones too, for steps to another route.
+  // Browsers resolve such path components, even encoded ones, to another route.
   if (/(^|\/)\.\.?($|[/?])/.test(path)) throw new Refusal(404, {});
   const fields = { "X-Roost-Console": token.get() ?? "", ...headers };
   if (body !== undefined) fields["Content-Type"] = "application/json";
@@ -104,7 +103,7 @@ async function read(answer) {
 
 let waiting = null;
 
-/** Asks for the session until the server answers anything. */
+/** Requests the session until the server responds. */
 export function untilReachable(signal) {
   waiting ??= (async () => {
     for (;;) {
@@ -124,7 +123,7 @@ export function untilReachable(signal) {
     : waiting;
 }
 
-/** The routes of the REST API, with the rights of the session. */
+/** The routes of the REST API, with the permissions of the session. */
 export const parse = {
   get: (path, query, options) => send("GET", "parse/" + path, { query, ...options }),
   post: (path, body, options) => send("POST", "parse/" + path, { body, ...options }),
@@ -132,13 +131,13 @@ export const parse = {
   delete: (path, options) => send("DELETE", "parse/" + path, options),
 };
 
-/** Has the browser take a file of ours; nothing of it passes through the page. */
+/** Lets the browser download a file directly, without loading it into the page. */
 export function download(url, name) {
   const path = new URL(url, location.origin).pathname;
   if (path.startsWith(base)) h("a", { href: path, download: name }).click();
 }
 
-/** The path of an object or a class. */
+/** Returns the path of an object or class. */
 export function objectPath(className, objectId) {
   return "classes/" + encodeURIComponent(className) + (objectId ? "/" + encodeURIComponent(objectId) : "");
 }

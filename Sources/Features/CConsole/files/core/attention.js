@@ -1,20 +1,20 @@
-/** Whether somebody looks at the page: what it asks for by itself keeps a session alive, and that must be able to end. */
+/** Tracks whether somebody looks at the page. Automatic requests keep a session alive, so they must stop when nobody does. */
 
-/** A reader who does nothing for so long is away. */
+/** The milliseconds without input after which the reader counts as away. */
 const AWAY = 300000;
-/** How often, in milliseconds, the page asks what others did while it is looked at. */
+/** The interval in milliseconds at which a watched page asks for changes by others. */
 export const EVERY = 3000;
 
-/** Marks what the page asks by itself: the server keeps it out of its log. */
+/** The header field for automatic requests, which the server keeps out of its log. */
 export const POLL = { "X-Roost-Poll": "1" };
 const EVENTS = ["keydown", "pointermove", "pointerdown", "wheel"];
 let active = Date.now();
 for (const kind of EVENTS) addEventListener(kind, () => { active = Date.now(); }, { passive: true });
 
-/** Whether the page is looked at now. */
+/** Whether the page is being looked at. */
 export const isWatched = () => !document.hidden && Date.now() - active < AWAY;
 
-/** Waits until the page is looked at, or `scope` ends. */
+/** Waits until the page is looked at or `scope` ends. */
 export function watched(scope) {
   if (isWatched() || scope.aborted) return undefined;
   return new Promise((resolve) => {

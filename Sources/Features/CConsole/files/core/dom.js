@@ -1,8 +1,8 @@
-/** Elements. Text reaches the document by text nodes alone; there is no way here to write markup. */
+/** Creates elements. Text enters the document only through text nodes; there is no way to write markup. */
 
 const PROPERTIES = new Set(["value", "checked", "disabled", "indeterminate", "tabIndex", "hidden", "readOnly", "selected", "inert"]);
 
-/** An element: `h("button.primary", { onclick, "aria-label": "…" }, "text", child, [children])`. */
+/** Creates an element: `h("button.primary", { onclick, "aria-label": "…" }, "text", child, [children])`. */
 export function h(name, properties, ...children) {
   const [tag, ...classes] = name.split(".");
   const element = document.createElement(tag || "div");
@@ -11,7 +11,7 @@ export function h(name, properties, ...children) {
   return fill(element, properties, children);
 }
 
-/** An element of SVG. */
+/** Creates an SVG element. */
 export function svg(name, attributes, ...children) {
   const element = document.createElementNS("http://www.w3.org/2000/svg", name);
   for (const [key, value] of Object.entries(attributes ?? {})) element.setAttribute(key, value);
@@ -43,26 +43,26 @@ function add(element, children) {
   }
 }
 
-/** Puts children in the place of those that an element has. */
+/** Replaces the children of an element. */
 export function put(element, ...children) {
   element.replaceChildren();
   add(element, children);
   return element;
 }
 
-/** Whether keys that are typed belong to the element that has the focus. */
+/** Whether typed keys belong to the focused element. */
 export function isTyping(target = document.activeElement) {
   return target instanceof HTMLElement && (target.isContentEditable || /^(INPUT|TEXTAREA|SELECT)$/.test(target.tagName))
     && !/^(checkbox|radio|button)$/.test(target.type);
 }
 
-/** The first thing in an element that takes the focus. */
+/** Returns the first element inside that can take the focus. */
 export function firstFocusable(element) {
   return element.querySelector("[autofocus]") ?? element.querySelector(
     "input:not([disabled]), textarea, select, button:not([disabled]), a[href], [tabindex='0']");
 }
 
-/** Calls a function after the last of several calls within a time. */
+/** Returns a function that calls `body` once calls have paused for a time. */
 export function debounce(milliseconds, body) {
   let timer;
   return (...values) => {
@@ -71,32 +71,32 @@ export function debounce(milliseconds, body) {
   };
 }
 
-/** A button: `button(".button.primary", action, "text")`. */
+/** Creates a button: `button(".button.primary", action, "text")`. */
 export const button = (kind, onclick, ...children) => h("button" + kind, { onclick }, ...children);
 
-/** A control below its label. */
+/** Creates a label above its controls. */
 export const labelled = (words, ...controls) => h("label.stack", h("span.label", words), ...controls);
 
-/** The line that says what is wrong with a form. */
+/** Creates the line for the error of a form. */
 export const problemLine = () => h("p.problem", { role: "alert" });
 
-/** A field for a line of text that is no prose. */
+/** Creates a one-line text field without autocompletion and spelling checks. */
 export const textField = (properties) => h("input", { type: "text", autocomplete: "off", spellcheck: "false", ...properties });
 
-/** A choice in a list. */
+/** Creates an option of a select. */
 export const option = (value, words, selected) => h("option", { value, selected }, words);
 
-/** The drawings of index.html, kept when the page takes their place. */
+/** The icons in index.html, kept when the page replaces them. */
 const icons = globalThis.document?.querySelector("#icons");
 
-/** An icon; words beside it or a label of its button say what it means. */
+/** Creates an icon. Text next to it or the label of its button must say what it means. */
 export function icon(name) {
   const shape = icons.querySelector(`[data-icon="${name}"]`).cloneNode(true);
   return svg("svg", { viewBox: shape.dataset.box ?? "0 0 16 16", class: "icon", "aria-hidden": "true" }, shape);
 }
 
-/** The mark and the name of Roost. */
+/** Creates the logo and name of Roost. */
 export const brand = (...below) => h(".brand", h("span.logo", icon("roost")), h("span.grow", h("span.wordmark", { role: "img", "aria-label": "Roost" }, icon("wordmark")), below));
 
-/** A button of an icon alone; the label says what it does. */
+/** Creates a button with only an icon. The label says what it does. */
 export const iconButton = (name, label, onclick) => h("button.plain", { "aria-label": label, onclick }, icon(name));

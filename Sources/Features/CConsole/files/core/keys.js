@@ -1,4 +1,4 @@
-/** Keys of the page. A later scope comes before an earlier one; what is typed into fields belongs to these. */
+/** Keyboard shortcuts. Newer scopes take precedence. Keys typed into fields belong to the fields. */
 
 import { isTyping } from "./dom.js";
 
@@ -8,10 +8,10 @@ let prefixTimer;
 
 const isMac = /Mac|iPhone|iPad/.test(navigator.platform);
 
-/** The keys of an event as text: "Mod+k", "Shift+ArrowDown", "g d". */
+/** Returns the keys of an event as text: "Mod+k", "Shift+ArrowDown", "g d". */
 export function combination(event) {
   const names = [];
-  // With Option a Mac's keys have other characters, or none.
+  // On a Mac, Option changes or removes the character of a key.
   const key = isMac && event.altKey && /^Key[A-Z]$/.test(event.code) ? event.code.at(-1).toLowerCase() : event.key;
   if (event.ctrlKey || event.metaKey) names.push("Mod");
   if (event.altKey) names.push("Alt");
@@ -20,15 +20,15 @@ export function combination(event) {
   return names.join("+");
 }
 
-/** A combination as people read it. */
+/** Returns a shortcut as people read it. */
 export function readable(keys) {
   return keys.replace("Mod+", isMac ? "\u2318" : "Ctrl+").replace("Alt+", isMac ? "\u2325" : "Alt+").replace("Shift+", "\u21e7")
     .replace("ArrowUp", "\u2191").replace("ArrowDown", "\u2193");
 }
 
 /**
- * Adds keys until `scope` (an AbortSignal) ends: `{ "Mod+k": { do(event) {…}, words: "…" } }`.
- * Keys with `isAlways` also work while a field has the focus, and below a dialog; keys without `do` are only listed.
+ * Adds shortcuts until `scope` (an AbortSignal) ends: `{ "Mod+k": { do(event) {…}, words: "…" } }`. Shortcuts with `isAlways` also work in
+ * fields and below dialogs. Those without `do` are only listed.
  */
 export function addKeys(title, table, scope) {
   const entry = { title, table: new Map(Object.entries(table)) };
@@ -36,7 +36,7 @@ export function addKeys(title, table, scope) {
   scope?.addEventListener("abort", () => scopes.splice(scopes.indexOf(entry), 1));
 }
 
-/** All keys that work now, the nearest first; what several keys do stands there once. */
+/** Returns all active shortcuts, newest scope first, with the shortcuts of the same action combined. */
 export const list = () => scopes.toReversed().map(({ title, table }) => {
   const rows = new Map();
   for (const [keys, { words }] of table) rows.set(words, rows.has(words) ? `${rows.get(words)} / ${keys}` : keys);
@@ -46,7 +46,7 @@ export const list = () => scopes.toReversed().map(({ title, table }) => {
 /** Whether a dialog covers the page. */
 export const isCovered = () => document.querySelector("dialog[open]") !== null;
 
-/** Begins to listen. */
+/** Starts listening for keys. */
 export function start() {
   document.addEventListener("keydown", (event) => {
     if (event.defaultPrevented || event.isComposing) return;

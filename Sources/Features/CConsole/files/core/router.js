@@ -1,4 +1,4 @@
-/** The address is the state of the page: which page, which class and object, filter and order. */
+/** The address is the state of the page: page, class, object, filter and order. */
 
 import { base } from "./api.js";
 import { signal } from "./signal.js";
@@ -14,10 +14,10 @@ function read() {
   return { page: parts[0] ?? "", parts: parts.slice(1), query: new URLSearchParams(location.search) };
 }
 
-/** `{ page, parts, query }` of the address. */
+/** The address as `{ page, parts, query }`. */
 export const route = signal(read());
 
-/** The address of a page: `address("data", ["Track", id], { where })`. */
+/** Returns the address of a page: `address("data", ["Track", id], { where })`. */
 export function address(page, parts = [], query = {}) {
   const entries = Object.entries(query).filter(([, value]) => value !== undefined && value !== null && value !== "");
   const text = new URLSearchParams(entries).toString();
@@ -26,13 +26,13 @@ export function address(page, parts = [], query = {}) {
 
 const leaving = new Set();
 
-/** Calls a function before the page goes elsewhere, until `scope` ends. */
+/** Calls a function before the page is left, until `scope` ends. */
 export function onLeave(body, scope) {
   leaving.add(body);
   scope.addEventListener("abort", () => leaving.delete(body));
 }
 
-/** Goes to an address; in the place of the present one with `isReplacing`. */
+/** Navigates to an address. With `isReplacing`, replaces the current history entry. */
 export function go(to, isReplacing = false) {
   if (to === location.pathname + location.search) return;
   for (const body of leaving) body();
@@ -40,15 +40,15 @@ export function go(to, isReplacing = false) {
   route.set(read());
 }
 
-/** Keeps something beside the present entry of the history, such as where a list was scrolled to. */
+/** Stores values in the current history entry, such as the scroll position of a list. */
 export function remember(values) {
   history.replaceState({ ...history.state, ...values }, "");
 }
 
-/** What `remember` kept beside the present entry. */
+/** Returns the values that `remember` stored in the current history entry. */
 export const remembered = () => history.state ?? {};
 
-/** Follows the browser's own buttons, and links inside the console. */
+/** Starts following the browser's back and forward buttons, and links inside the console. */
 export function start() {
   addEventListener("popstate", () => route.set(read()));
   document.addEventListener("click", (event) => {

@@ -1,21 +1,21 @@
-/** Who is signed in. */
+/** The signed-in operator. */
 
 import { send, token } from "./api.js";
 import { signal } from "./signal.js";
 import { plain } from "./words.js";
 
-/** `{ operator, server, features }`, or null. */
+/** The session as `{ operator, server, features }`, or null. */
 export const session = signal(null);
 
-/** The ways to sign in that the server offers, from its last refusal. */
+/** The available sign-in methods, from the server's last rejection. */
 export const ways = signal({ ways: [], first: false });
 
-/** Asks who is signed in. */
+/** Fetches the session. */
 export async function readSession() {
   session.set((await send("GET", "session")).body);
 }
 
-/** Takes up the session that the browser has, or one by the ticket in the address; gives whether there is one. */
+/** Resumes the browser's session, or signs in with the ticket in the address. Returns whether there is a session. */
 export async function resume() {
   const ticket = new URLSearchParams(location.hash.slice(1)).get("ticket");
   if (ticket !== null) history.replaceState(history.state, "", location.pathname + location.search);
@@ -41,7 +41,7 @@ export async function resume() {
   }
 }
 
-/** Signs in by a name and a password, a master key or a ticket. */
+/** Signs in with a name and password, a master key or a ticket. */
 export async function signIn(credentials) {
   const { body } = await send("POST", "session", { body: credentials });
   token.set(body.token);
@@ -59,7 +59,7 @@ export async function signOut() {
   }
 }
 
-/** Calls the window by what it shows, and the app. */
+/** Sets the window title from the names and the app. */
 export function setTitle(...names) {
   const { appName, appId } = session.peek().server;
   document.title = [...names, appName || appId].filter(Boolean).map((name) => plain(name)).join(" \u00b7 ");
@@ -73,10 +73,10 @@ export const mayChangeClasses = () => ["owner", "developer"].includes(session()?
 
 const KEY = "roost.theme";
 
-/** "auto", "light" or "dark". */
+/** The theme: "auto", "light" or "dark". */
 export const theme = signal(localStorage.getItem(KEY) ?? "auto");
 
-/** Shows the page in the chosen colours. */
+/** Applies a theme to the page. */
 export function applyTheme(value = theme.peek()) {
   theme.set(value);
   if (value === "auto") {

@@ -1,8 +1,8 @@
-/** Values that notify what was derived from them. */
+/** Values that notify their readers of changes. */
 
 let running = null;
 
-/** A value with readers: `s()` reads and subscribes, `s.peek()` only reads, `s.set(v)` writes. */
+/** Creates a value: `s()` reads and subscribes, `s.peek()` only reads, `s.set(v)` writes. */
 export function signal(value) {
   const readers = new Set();
   const read = () => {
@@ -24,7 +24,7 @@ export function signal(value) {
   return read;
 }
 
-/** Runs a function now, and again when a signal that it read changes, until `scope` (an AbortSignal) ends it. */
+/** Runs a function now and whenever a signal that it read changes, until `scope` (an AbortSignal) ends. */
 export function effect(body, scope) {
   const self = {
     sources: new Set(),
@@ -49,7 +49,7 @@ export function effect(body, scope) {
   return self.end;
 }
 
-/** Gives an AbortSignal for the last of several things, each of which ends the one before, until one of `scopes` ends all. */
+/** Returns a function that creates an AbortSignal and aborts the previous one. All end when one of `scopes` does. */
 export function latest(...scopes) {
   let control;
   return () => {
@@ -59,7 +59,7 @@ export function latest(...scopes) {
   };
 }
 
-/** Whether two values are the same, the order of keys aside. */
+/** Whether two values are equal, ignoring the order of keys. */
 export function isEqual(left, right) {
   return JSON.stringify(sorted(left)) === JSON.stringify(sorted(right));
 }

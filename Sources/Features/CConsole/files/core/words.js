@@ -1,10 +1,10 @@
-/** What is said: our words by key, texts from outside as what they are, numbers and dates. */
+/** Formats texts: the console's own by key, outside texts safely, numbers and dates. */
 
 import { h } from "./dom.js";
 
 const plural = new Intl.PluralRules("en");
 
-/** `{name}` is a place, `{n|object|objects}` chooses by a number. */
+/** `{name}` is a placeholder, and `{n|object|objects}` selects by number. */
 const words = new Map(Object.entries({
   "error.status": "The server answered {status}.", "error.lost": "The connection to the server was lost.", "error.code": "Code {code}", "error.request": "Request {id}",
   "error.copy": "Copy", "error.again": "Try again", "error.failed": "This did not work", "error.notAllowed": "You may not see this",
@@ -37,22 +37,22 @@ const words = new Map(Object.entries({
   "cell.members": "members",
 }));
 
-/** Adds the words of a part that is loaded later. */
+/** Adds the texts of a module that is loaded later. */
 export function addWords(table) {
   for (const [key, text] of Object.entries(table)) words.set(key, text);
 }
 
-/** Letters that are written to the left. */
+/** Characters written from right to left. */
 const LEFTWARD = /[\u0590-\u08ff\ufb1d-\ufdff\ufe70-\ufeff\u{10800}-\u{10fff}\u{1e800}-\u{1efff}]/u;
 
 class Said {
   constructor(text) { this.text = text; }
 }
 
-/** Words of ours that stand in others, and are not escaped again. */
+/** Marks a text of the console that is inserted into another and needs no escaping. */
 export const said = (text) => new Said(text);
 
-/** The words of a key, with values in their places. Texts from outside are escaped, and isolated where they need it. */
+/** Returns the text of a key with its placeholders filled in. Outside texts are escaped, and isolated if necessary. */
 export function t(key, places = {}) {
   const text = words.get(key);
   if (text === undefined) return key;
@@ -66,7 +66,7 @@ export function t(key, places = {}) {
   });
 }
 
-// Controls, marks of direction, what has no width or no ink, lone halves of pairs, and heaps of combining marks; not what joins emoji.
+// Control and direction characters, invisible characters, lone surrogates and stacks of combining marks, but not emoji joiners.
 const UNSAFE = new RegExp([
   String.raw`[[\p{Cc}\p{Cf}\p{Cs}\p{Zl}\p{Zp}\p{DI}\u2800]--[\u200d\ufe0f]]`,
   String.raw`(?<![\p{Extended_Pictographic}\ufe0f])\u200d|\u200d(?!\p{Extended_Pictographic})|(?<!\p{Emoji})\ufe0f`,
@@ -83,21 +83,21 @@ function escape(match) {
   return point > 0xffff ? `\\u{${point.toString(16)}}` : `\\u${point.toString(16).padStart(4, "0")}`;
 }
 
-/** At most `limit` characters, never half of a pair. */
+/** Returns at most `limit` characters without splitting a surrogate pair. */
 export function cut(text, limit) {
   if (text.length <= limit) return text;
   const end = /[\ud800-\udbff]/.test(text[limit - 1]) ? limit - 1 : limit;
   return text.slice(0, end);
 }
 
-/** A text for places that take no elements: titles, labels, sentences. */
+/** Returns an outside text for places without elements: titles, labels, sentences. */
 export function plain(text, limit = 120) {
   const all = String(text);
   const short = cut(all, limit).replace(UNSAFE, escape);
   return all.length > limit ? short + "\u2026" : short;
 }
 
-/** A text as an element that is isolated from its surroundings, with escapes drawn apart. */
+/** Creates an element with an outside text, isolated from its surroundings, with escapes highlighted. */
 export function shown(text, limit = 200) {
   const all = String(text);
   const element = h("bdi.text");
@@ -115,7 +115,7 @@ export function shown(text, limit = 200) {
   return element;
 }
 
-/** A word of ours in the place of a value, such as "empty" or "null". */
+/** Creates a placeholder for a value, such as "empty" or "null". */
 export function drawnApart(word) {
   return h("i.apart", word);
 }
@@ -123,16 +123,16 @@ export function drawnApart(word) {
 const whole = new Intl.NumberFormat("en");
 const short = new Intl.NumberFormat("en", { maximumFractionDigits: 1 });
 
-/** A count, with separators. */
+/** Formats a count with separators. */
 export const count = (value) => whole.format(value);
 
-/** A Number of Parse: exact, with separators where these cannot mislead. */
+/** Formats a Parse number exactly, with separators unless they could mislead. */
 export function number(value) {
   if (Object.is(value, -0)) return "-0";
   return Number.isSafeInteger(value) && Math.abs(value) < 1e15 ? whole.format(value) : String(value);
 }
 
-/** A number of bytes. */
+/** Formats a number of bytes. */
 export function bytes(value) {
   const units = ["bytes", "KB", "MB", "GB", "TB"];
   let unit = 0;
@@ -145,13 +145,13 @@ export function bytes(value) {
 
 const two = (value) => String(value).padStart(2, "0");
 
-/** Whether dates are shown in UTC; else in the zone of the browser. */
+/** The time zone of dates: UTC or the browser's. */
 export const zone = {
   get isUTC() { return localStorage.getItem("roost.zone") === "utc"; },
   set isUTC(value) { localStorage.setItem("roost.zone", value ? "utc" : "local"); },
 };
 
-/** A date, to the minute or the millisecond. */
+/** Formats a date, to the minute or the millisecond. */
 export function date(iso, isExact = false) {
   const at = new Date(iso);
   if (Number.isNaN(at.getTime())) return plain(iso);
@@ -162,7 +162,7 @@ export function date(iso, isExact = false) {
   return text;
 }
 
-/** How long ago something was. */
+/** Formats the time since a date. */
 export function ago(iso) {
   const seconds = Math.round((Date.now() - new Date(iso)) / 1000);
   const relative = new Intl.RelativeTimeFormat("en", { numeric: "auto" });

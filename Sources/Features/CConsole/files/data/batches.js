@@ -1,4 +1,4 @@
-/** Work on many objects, and deleting them: by 200, with a bar, a rate, a stop, and a list of what failed. */
+/** Changes and deletes many objects in batches, with progress, a stop button and a list of failures. */
 
 import { objectPath, parse, send } from "../core/api.js";
 import { button, h, put } from "../core/dom.js";
@@ -17,10 +17,10 @@ addWords({
   "batch.lost": "The connection was lost after {done} of {total}; up to {n} more may be done.",
 });
 
-/** Objects in a request. */
+/** The number of objects per request. */
 export const BATCH = 200;
 
-/** A dialog with a bar. */
+/** Opens a dialog with a progress bar. */
 function openProgress(title, total, size) {
   const control = new AbortController();
   const bar = h("progress", { max: String(total), value: 0, "aria-label": title });
@@ -42,7 +42,7 @@ function openProgress(title, total, size) {
       const speed = done / ((performance.now() - began) / 1000);
       put(rate, speed > 0 ? t("batch.rate", { rate: Math.round(speed), left: Math.round((total - done) / speed) }) : "");
     },
-    /** Closes, or tells what was not done. */
+    /** Closes the dialog, or shows what was not done. */
     end(isLost = false) {
       const { done, failures } = self;
       if (done >= total && failures.length === 0) {
@@ -50,7 +50,7 @@ function openProgress(title, total, size) {
         return;
       }
       put(words, isLost ? t("batch.lost", { done, total, n: size }) : done < total ? t("batch.stopped", { done, total }) : t("batch.done", { total }));
-      // No cell of a spreadsheet begins a formula.
+      // No cell may begin a formula in a spreadsheet.
       const text = failures.map(({ id, error, code }) => `${id}\t${code ?? ""}\t${error}`).join("\n").replace(/(?<=^|\t)[=+@-]/gm, "'$&");
       put(rate, failures.length > 0 && [h("strong.bad", t("batch.failed", { n: failures.length })), " ", plain(failures[0].error, 300), " ", download(text)]);
       stop.hidden = true;
@@ -66,7 +66,7 @@ function download(text) {
   return button(".link", () => saveBlob(blob, "failures.tsv"), t("batch.download", { size: bytes(blob.size) }));
 }
 
-/** Hands a file to the browser. */
+/** Downloads a blob as a file. */
 export function saveBlob(blob, name) {
   const url = URL.createObjectURL(blob);
   const link = h("a", { href: url, download: name });
@@ -76,12 +76,12 @@ export function saveBlob(blob, name) {
   setTimeout(() => URL.revokeObjectURL(url), 10000);
 }
 
-/** What sends requests for some of a list in one batch. */
+/** Returns a function that sends requests for some of a list in one batch. */
 export const inBatches = (requestOf) => async (some) => (await parse.post("batch", { requests: some.map(requestOf) })).body;
 
 /**
- * Does something with all of a list, so many at a time; `work(some)` gives an answer for each, as a batch has them. Gives those of which
- * it succeeded, with `isCut` where it did not come to the end.
+ * Processes a list in batches; `work(some)` returns a response per element. Returns the elements that succeeded, with `isCut` if it was
+ * stopped.
  */
 export async function run(title, list, work, size = BATCH) {
   const progress = openProgress(title, list.length, size);
@@ -93,7 +93,7 @@ export async function run(title, list, work, size = BATCH) {
     try {
       answers = await work(some);
     } catch (problem) {
-      // Whoever does not say again who he is does not want the rest either.
+      // An operator who doesn't confirm their identity doesn't want the rest either.
       if (problem.isUnfinished) {
         progress.end(problem.status === 0);
         return Object.assign(done, { isCut: true });
@@ -112,10 +112,10 @@ export async function run(title, list, work, size = BATCH) {
   return Object.assign(done, { isCut: handled < list.length });
 }
 
-/** Above this number it must be typed. */
+/** The number of objects above which the operator must type it. */
 export const TYPED = 1000;
 
-/** Asks for, and deletes rows of a page. */
+/** Deletes rows of a page after asking. */
 export async function deleteRows(page, rows) {
   const { className } = page;
   if (rows.length === 0 || !(await askToDelete(className, rows.length, rows.slice(0, 6).map((row) => nameOfRow(className, row))))) {
@@ -145,7 +145,7 @@ export async function deleteRows(page, rows) {
   return true;
 }
 
-/** Asks whether objects are to be deleted. */
+/** Asks whether to delete objects. */
 export function askToDelete(className, n, names) {
   return confirm({
     title: t("delete.title", { n, class: className }), button: t("delete"), isDanger: true,
@@ -170,7 +170,7 @@ async function deleteMany({ className }, ids) {
   };
 }
 
-/** The path of an object inside a batch. */
+/** Returns the path of an object inside a batch. */
 export function batchPath(className, id) {
   return `${mount()}/${objectPath(className, id)}`;
 }
@@ -178,8 +178,8 @@ export function batchPath(className, id) {
 const mount = () => (session.peek().server.mount ?? "/parse").replace(/\/$/, "");
 
 /**
- * Takes an object out of the trash, and gives the fields without which it is back. Where values fit the types of their fields no more, it is
- * asked whether it is to come without them; `agreed` keeps the fields of which that was said.
+ * Restores an object from the trash, and returns the fields that were left out. If values no longer fit the types of their fields, asks
+ * whether to restore without these; `agreed` has the fields for which the operator agreed.
  */
 export async function restoreEntry(id, agreed = new Set()) {
   for (;;) {
@@ -189,7 +189,7 @@ export async function restoreEntry(id, agreed = new Set()) {
     } catch (problem) {
       const fields = problem.status === 409 && problem.body?.fields;
       const places = { fields: (fields || []).join(", ") };
-      // Who said no once is not asked for each of many.
+      // An operator who declined once isn't asked again for each object.
       if (!fields || agreed.isRefused) throw problem;
       agreed.isRefused = !(await confirm({ title: t("delete.misfit"), text: t("delete.misfitText", places), button: t("delete.restoreWithout", places) }));
       if (agreed.isRefused) throw problem;
@@ -198,13 +198,13 @@ export async function restoreEntry(id, agreed = new Set()) {
   }
 }
 
-/** Takes objects out of the trash again, the others too where one cannot come back; what a lost connection leaves stays in `deleted`. */
+/** Restores objects from the trash, even if one of them fails. If the connection is lost, the rest stays in `deleted`. */
 async function restore(className, deleted) {
   const { ids } = deleted;
   if (!deleted.trash) {
     const { body } = await send("GET", "trash", { query: { className } });
     const newest = new Map(body.objects.toReversed().map((entry) => [entry.objectId, entry.id]));
-    // The list has the last ones only.
+    // The list has only the latest entries.
     for (const objectId of ids.filter((id) => !newest.has(id))) {
       const { body: one } = await send("GET", "trash", { query: { className, objectId } });
       const found = one.objects.find((entry) => entry.objectId === objectId);

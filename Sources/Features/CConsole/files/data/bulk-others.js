@@ -1,4 +1,4 @@
-/** Work on many objects that sets no field of them: they are added to a relation or a role, or a function is called for each. */
+/** Bulk actions that set no field: adding objects to a relation or role, or calling a function for each. */
 
 import { objectPath, parse, send } from "../core/api.js";
 import { h, labelled, option, textField } from "../core/dom.js";
@@ -21,7 +21,7 @@ addWords({
   "others.callSure": "This calls {name} {n} {n|time|times}. You can't undo it.", "others.called": "{name} called for {n} {n|object|objects}",
 });
 
-/** Asks whether so many are meant, where more are there than were shown, or all of a class. */
+/** Asks for a confirmation, again if there are more objects than displayed. Returns the ids, or undefined if it wasn't given. */
 async function read(page, which, n, question) {
   const areMeant = (number) => confirm({ ...question(number), typed: number > TYPED ? number : undefined, typedLabel: t("delete.type", { n: number }) });
   if (!(await areMeant(n))) return undefined;
@@ -29,13 +29,13 @@ async function read(page, which, n, question) {
   return objects && (objects.length <= n || (await areMeant(objects.length))) ? objects.map(({ id }) => id) : undefined;
 }
 
-/** Adds the objects that are meant to a relation, such as users to a role; `which` is "selected" or "all". */
+/** Adds objects to a relation, such as users to a role; `which` is "selected" or "all". */
 export async function openAdding(page, which) {
   const { className } = page;
   const n = which === "all" ? page.rows.total : page.grid.selected.size;
   const relations = [...classes.peek().values()].flatMap(({ className: owner, fields }) => [...fields.values()]
     .filter(({ type, targetClass }) => type === "Relation" && targetClass === className).map((field) => ({ owner, field: field.name })))
-    // Roles first.
+    // Roles come first.
     .sort((left, right) => Number(right.owner === "_Role") - Number(left.owner === "_Role"));
   if (relations.length === 0) {
     toast(t("others.noRelation", { class: className }), { isBad: true });
@@ -71,7 +71,7 @@ export async function openAdding(page, which) {
     await parse.put(path, setOwn({}, field, { __op: operation, objects: some.map((id) => pointer(className, id)) }));
     return some.map(() => ({ success: {} }));
   };
-  // Undo takes away who was added, not who was a member before.
+  // Undo removes only objects that weren't members before.
   let added = [];
   const done = await run(title, ids, async (some) => {
     const where = { $relatedTo: { object: pointer(owner, to.objectId), key: field }, objectId: { $in: some } };
@@ -83,7 +83,7 @@ export async function openAdding(page, which) {
   });
   page.reload();
   if (added.length === 0) {
-    // What was refused, or stopped, was told.
+    // Failures and stops were already reported.
     if (done.length > 0 && done.length === ids.length) toast(t("others.there"));
     return;
   }
@@ -91,16 +91,16 @@ export async function openAdding(page, which) {
     const undone = await run(t("others.removed", places), added, (some) => change("RemoveRelation", some));
     const isDone = new Set(undone);
     added = added.filter((id) => !isDone.has(id));
-    // Those that are refused again and again are given up.
+    // Objects that are rejected repeatedly are given up.
     if (added.length > 0) throw Object.assign(new Error(t("bulk.left", { n: added.length })), { isUnfinished: undone.isCut || undone.length > 0 });
     return t("others.removed", places);
   });
 }
 
-/** Calls at once. */
+/** The number of concurrent calls. */
 const CALLS = 4;
 
-/** Calls a function for each of the objects that are meant. */
+/** Calls a function for each object. */
 export async function openCalling(page, which) {
   const { className } = page;
   const n = which === "all" ? page.rows.total : page.grid.selected.size;
@@ -128,6 +128,6 @@ export async function openCalling(page, which) {
     }
   })), CALLS);
   page.reload();
-  // What a function did is not known here.
+  // The effect of a function is unknown, so it can't be undone.
   if (done.length > 0) record(t("others.called", { name, n: done.length }));
 }

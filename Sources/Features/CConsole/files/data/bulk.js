@@ -1,4 +1,4 @@
-/** Changes of many objects: a field of all that are selected, or that fit the filter, set or deleted with them. */
+/** Bulk changes: sets or deletes a field of all selected objects, or of all that match the filter. */
 
 import { objectPath, parse } from "../core/api.js";
 import { button, h, labelled, option, put } from "../core/dom.js";
@@ -18,10 +18,10 @@ addWords({
   "bulk.kept": "{n} {n|object was|objects were} changed by others since and kept.", "bulk.nothing": "nothing", "bulk.reading": "Reading the objects…",
 });
 
-/** The editor of an ACL as a field of a form. */
+/** Creates the editor of an ACL as a form field. */
 const accessInput = ({ body, read, focus }) => ({ element: h(".form", body), read: () => read()?.value, words: () => body[0].innerText.replaceAll("\n", " "), focus });
 
-/** Asks for a field and a value, and sets it; `which` is "selected" or "all", `first` the field to begin with. */
+/** Asks for a field and a value, and sets it; `which` is "selected" or "all", `first` the preselected field. */
 export async function openBulk(page, which, first) {
   const { className, description, grid } = page;
   const n = which === "all" ? page.rows.total : grid.selected.size;
@@ -43,7 +43,7 @@ export async function openBulk(page, which, first) {
       body: [labelled(t("word.field"), choice), place, hint],
       save: async () => {
         const [field, value] = [fields[choice.selectedIndex], await input.read()];
-        // Who left while an object was looked for wants nothing to be set.
+        // If the operator left while an object was being searched, nothing is set.
         return place.isConnected ? { field, value, text: input.words?.() ?? place.querySelector("input, select, textarea").value } : undefined;
       },
       focus: () => input.focus(),
@@ -73,7 +73,7 @@ export async function openBulk(page, which, first) {
   if (done.length === 0) return;
   let left = done;
   record(t("bulk.done", { field: field.name, n: done.length }), async () => {
-    // What others changed since is theirs.
+    // Values that others have changed since are kept.
     const now = new Map((await readIds(className, left.map(({ id }) => id), field.name)).map(({ id, old }) => [id, old]));
     const ours = left.filter(({ id }) => now.has(id) && (value === undefined ? now.get(id) === undefined : isEqual(now.get(id), value)));
     const undone = await store(t("bulk.undone", { field: field.name, n: ours.length }), ours, ({ old }) => old);
@@ -81,19 +81,19 @@ export async function openBulk(page, which, first) {
     const isDone = new Set(undone);
     left = ours.filter((object) => !isDone.has(object));
     for (const view of viewsOf(className)) view.reload();
-    // Those that are refused again and again are given up.
+    // Objects that are rejected repeatedly are given up.
     if (left.length > 0 && (undone.isCut || undone.length > 0)) throw Object.assign(new Error(t("bulk.left", { n: left.length })), { isUnfinished: true });
     return t("bulk.undone", { field: field.name, n: undone.length });
   });
 }
 
-/** Deletes all that fit the filter. */
+/** Deletes all objects that match the filter. */
 export async function deleteAll(page) {
   const n = page.rows.total;
   const { className } = page;
   if (!(await askToDelete(className, n, []))) return;
   const all = await meant(page, "all");
-  // The number that was shown may be old, or that of the rows on the page where counting took too long.
+  // The displayed number may be outdated, or only that of the rows on the page if counting took too long.
   if (!all || (all.length > n && !(await askToDelete(className, all.length, [])))) return;
   const done = await run(t("delete.title", { n: all.length, class: className }), all, inBatches(({ id }) => ({ method: "DELETE", path: batchPath(className, id) })));
   page.reload();
@@ -102,7 +102,7 @@ export async function deleteAll(page) {
 
 const rowsOf = (objects, field) => objects.map((object) => ({ id: object.objectId, old: new Map(Object.entries(object)).get(field) }));
 
-/** The values of a field of objects by their ids. */
+/** Reads the values of a field of objects by their ids. */
 async function readIds(className, ids, field, options) {
   const found = [];
   for (let from = 0; from < ids.length; from += 100) {
@@ -112,7 +112,7 @@ async function readIds(className, ids, field, options) {
   return found;
 }
 
-/** Ids, and the old values of a field, of all objects that are meant: read before anything changes. */
+/** Reads the ids and old values of all affected objects before anything changes. */
 export async function meant(page, which, field) {
   const { className, where } = page;
   const found = [];

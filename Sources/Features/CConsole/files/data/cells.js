@@ -1,10 +1,10 @@
-/** How values look in one line, in cells and elsewhere, and the titles above them. */
+/** Displays values on one line, in cells and elsewhere, and the column titles. */
 
 import { h, icon, put } from "../core/dom.js";
 import { bytes, count, cut, date, drawnApart, number, plain, said, shown, t, zone } from "../core/words.js";
 import { nameOf, typeOf } from "./schema.js";
 
-/** What a cell shows of a value. */
+/** Returns the content of a cell. */
 export function drawValue(value, field) {
   if (field?.type === "Password") return drawnApart("\u2022\u2022\u2022\u2022\u2022\u2022");
   if (field?.type === "ACL") return drawAccess(value);
@@ -27,7 +27,7 @@ export function drawValue(value, field) {
   }
 }
 
-/** The name of a file without the random part that storages put before it. */
+/** Returns the name of a file without the random prefix that storages add. */
 export const fileName = (name) => String(name ?? "").replace(/^[0-9a-f]{32}_/, "");
 
 const round = (value) => Number(Number(value).toFixed(5));
@@ -36,7 +36,7 @@ function listText(value) {
   return value.slice(0, 12).map((item) => (typeof item === "string" ? item : cut(JSON.stringify(item) ?? "null", 60))).join(" \u00b7 ");
 }
 
-/** A pointer: the name of what it leads to. */
+/** Draws a pointer as the name of its object. */
 export function drawPointer({ className, objectId }) {
   const name = nameOf(className, objectId);
   if (name === null) return h("span.pill.gone", { title: plain(objectId) }, icon("warn"), t("cell.gone"));
@@ -61,10 +61,10 @@ function drawAccess(value) {
   return h(isOpen ? "span.warn" : "span.quiet", text);
 }
 
-/** A number of objects, "≈" before an estimate. */
+/** Formats a number of objects, with "≈" before an estimate. */
 export const counted = ({ objects, isEstimate }) => (isEstimate ? "\u2248" : "") + count(objects);
 
-/** Who somebody in an ACL is, in words. */
+/** Describes a principal of an ACL. */
 export function who(key) {
   if (key === "*") return t("cell.everybody");
   if (key.startsWith("role:")) return t("cell.role", { name: key.slice(5) });
@@ -72,7 +72,7 @@ export function who(key) {
   return name ? plain(name, 60) : t("cell.user", { id: key });
 }
 
-/** What one entry of an ACL allows, in words; undefined for nothing. */
+/** Describes what one entry of an ACL allows, or returns undefined if it allows nothing. */
 export function sentence(key, rights) {
   const read = rights?.read === true;
   const write = rights?.write === true;
@@ -80,7 +80,7 @@ export function sentence(key, rights) {
   return t(read && write ? "cell.changes" : read ? "cell.reads" : "cell.writes", { who: said(who(key)) });
 }
 
-/** `{ text, isOpen }`: what an ACL says, and whether everybody may change the object. */
+/** Summarizes an ACL as `{ text, isOpen }`; `isOpen` is whether everybody may change the object. */
 export function summary(acl) {
   if (acl === undefined || acl === null) return { text: t("cell.aclNone"), isOpen: true };
   const entries = Object.entries(acl).map(([key, rights]) => [key, sentence(key, rights)]).filter(([, text]) => text)
@@ -91,7 +91,7 @@ export function summary(acl) {
   return { text, isOpen: Object.hasOwn(acl, "*") && acl["*"]?.write === true };
 }
 
-/** The card of a row; a grey one while the row is on its way. */
+/** Draws the card of a row, or a gray one while the row is loading. */
 export function drawCard(row, columns) {
   if (!row) return h(".g-card", h("i.g-wait"));
   const [first, ...others] = columns.filter(({ name }) => name !== "objectId");
@@ -102,7 +102,7 @@ export function drawCard(row, columns) {
     h(".more", more.map((field) => h("span", drawValue(row.values.get(field.name), field)))));
 }
 
-/** Draws the titles of the columns in view. */
+/** Draws the titles of the visible columns. */
 export function drawHead(grid) {
   const { geometry } = grid;
   const { firstColumn, lastColumn } = geometry.view(grid.rows?.length ?? 0);

@@ -1,4 +1,4 @@
-/** Ranges of cells as tab-separated text, out to spreadsheets and back. */
+/** Copies ranges of cells as tab-separated text, and pastes such text from spreadsheets. */
 
 import { h } from "../core/dom.js";
 import { addWords, plain, t } from "../core/words.js";
@@ -19,10 +19,10 @@ addWords({
 
 const quote = (text) => (/[\t\n\r"]/.test(text) ? `"${text.replaceAll('"', '""')}"` : text);
 
-/** Rows that are copied or pasted at once. */
+/** The maximum number of rows copied or pasted at a time. */
 const MOST = 10_000;
 
-/** Writes the range, or the active cell, to the clipboard. */
+/** Copies the range or the active cell to the clipboard. */
 export function copyRange(grid, event) {
   if (event.target !== grid.scroller) return;
   event.preventDefault();
@@ -35,7 +35,7 @@ export function copyRange(grid, event) {
   }
 }
 
-/** Reads what was not in view yet, then copies. */
+/** Loads rows that were not visible yet, then copies. */
 async function copyUnread(grid, from, to) {
   const n = to.row - from.row + 1;
   if (n > MOST) {
@@ -52,12 +52,12 @@ async function copyUnread(grid, from, to) {
     await navigator.clipboard.writeText(text);
     say();
   } catch {
-    // Some browsers take a text only at once after a key.
+    // Some browsers allow writing to the clipboard only immediately after a key press.
     toast(t("paste.read", { n }));
   }
 }
 
-/** The text of a range, and what says how much it is. */
+/** Returns the text of a range and a description of its size. */
 function readRange(grid, from, to) {
   const n = (to.row - from.row + 1) * (to.column - from.column + 1);
   const lines = [];
@@ -67,7 +67,7 @@ function readRange(grid, from, to) {
     for (let column = from.column; column <= to.column; column += 1) {
       const value = grid.rows.at(row)?.values.get(grid.columns[column].name);
       if (isShortened(value)) short += 1;
-      // One cell goes anywhere as it is, several go to spreadsheets.
+      // A single cell is copied unchanged. Several cells are guarded against formulas, because they go to spreadsheets.
       cells.push(quote(n > 1 && typeof value !== "number" ? guarded(asText(value)) : asText(value)));
     }
     lines.push(cells.join("\t"));
@@ -75,7 +75,7 @@ function readRange(grid, from, to) {
   return { text: lines.join("\n"), say: () => (short > 0 ? toast(t("paste.cut", { n: short })) : n > 1 && toast(t("paste.copied", { n }), { seconds: 2 })) };
 }
 
-/** The cells of a text that a spreadsheet has copied. */
+/** Parses tab-separated text from a spreadsheet into cells. */
 export function parseRange(text) {
   const rows = [[]];
   let at = 0;
@@ -103,10 +103,10 @@ export function parseRange(text) {
   return rows;
 }
 
-/** Stores a pasted range from the active cell on: one request a row, each conditional on what was shown. */
+/** Pastes a range at the active cell: one request per row, conditional on the displayed values. */
 export const pasteText = (page, text) => whileStoring(paste(page, text));
 
-/** Gives whether something was stored. */
+/** Returns whether anything was stored. */
 async function paste(page, text) {
   const { grid, className } = page;
   const number = newChange();
@@ -139,7 +139,7 @@ async function paste(page, text) {
       try {
         const value = fromText(cell, field);
         const old = row.values.get(field.name);
-        // Nothing and null are copied as an empty cell, which then changes nothing.
+        // Missing values and null are copied as an empty cell, so pasting an empty cell there changes nothing.
         if (cell === "" && (old === undefined || old === null)) return;
         if (isShortened(old)) {
           if (value !== undefined) faults.push(t("paste.long", { field: field.name }));
@@ -173,7 +173,7 @@ async function paste(page, text) {
       let problem;
       for (; stored.length > 0; stored.shift()) {
         const { row, fields } = stored[0];
-        // What was changed since stays.
+        // Values that were changed since are kept.
         const ours = new Map([...fields].filter(([name, { value }]) => isEqual(row.values.get(name), value)));
         try {
           const kept = ours.size > 0 ? await write(className, row, ours, "value", "old") : [];
@@ -201,8 +201,8 @@ async function paste(page, text) {
 }
 
 /**
- * Stores fields of a row after the changes of it that are under way; gives the names of those that another has changed, which stay.
- * `from` and `to` say which values of a field are expected, and stored.
+ * Stores fields of a row after its pending changes. Returns the names of the fields that somebody else has changed, which are kept; `from`
+ * and `to` name the expected and the new values.
  */
 function write(className, row, fields, from, to) {
   const kept = new Set();
@@ -213,7 +213,7 @@ function write(className, row, fields, from, to) {
       for (const [name, change] of fields) if (![from, to].some((side) => isEqual(now.get(name), change[side]))) kept.add(name);
       return kept.size < fields.size;
     });
-    // Of these fields alone: an addition to another is shown already.
+    // Only these fields, because an increment of another is already displayed.
     for (const [name, change] of wanted()) {
       row.set(name, change[to]);
       showUnstored(row, name);

@@ -1,4 +1,4 @@
-/** Editing: opens the editor of a type, in a grid or in the list of an object's fields, saves what it gives, and moves on. */
+/** Edits values in a grid or in an object's list of fields: opens the editor for the type, saves, and moves on. */
 
 import { h, icon, iconButton, put } from "../core/dom.js";
 import { address } from "../core/router.js";
@@ -17,10 +17,10 @@ addWords({
   "edit.again": "Edit again", "fields.edit": "Edit {field}", "fields.clear": "Remove {field}", "fields.open": "Open {class} {id}", "fields.notSet": "not set",
 });
 
-/** What is edited now in a grid. */
+/** The open editor of a grid. */
 let open = null;
 
-/** Whether a field may be changed; says why not. */
+/** Whether a field may be changed. Otherwise shows the reason. */
 function mayEdit(className, field) {
   if (!mayWrite()) toast(t("edit.notAllowed"));
   else if (isReadOnly(className, field)) toast(t("edit.readOnly", { field: field.name }));
@@ -28,7 +28,7 @@ function mayEdit(className, field) {
   return false;
 }
 
-/** What was refused, for the editor that opens once more: a text for one of a line, a value for a sheet. */
+/** Returns a rejected change for reopening the editor: a text for a line editor, a value for a sheet. */
 function refusedAs(field, { path, value, amount }, old) {
   if (amount !== undefined) return { text: `+${amount}` };
   const whole = path ? withMember(old, path, value) : value;
@@ -36,13 +36,13 @@ function refusedAs(field, { path, value, amount }, old) {
   return INLINE.has(field.type) ? { text: asText(whole) } : { value: whole };
 }
 
-/** Whether a text needs more room than a line. */
+/** Whether a text is too long for a line editor. */
 const isLong = (text) => typeof text === "string" && (text.length > 200 || /[\n\r]/.test(text));
 
 /**
- * Edits a field, from `text` on, or from the value `draft` on, where something was typed before. `place(editor)` puts the editor of
- * a line where it is to stand, `ended(editor, hasFocus)` takes it away again;
- * `save(change, old)` stores, `focus()` follows a sheet, `step(direction)` a line.
+ * Edits a field, starting with `text` or, if something was typed before, with the value `draft`. `place(editor)` inserts a line editor and
+ * `ended(editor, hasFocus)` removes it; `save(change, old)` stores; afterwards `focus()` is called for a sheet and `step(direction)` for a
+ * line editor.
  */
 async function edit({ className, row, field, text, draft, problem, place, ended, save, focus, step }) {
   let value = row.values.get(field.name);
@@ -52,7 +52,7 @@ async function edit({ className, row, field, text, draft, problem, place, ended,
   }
   const openSheet = async (typed) => {
     if (isShortened(value)) value = await wholeValue(className, row, field.name);
-    // Who drops the sheet drops what was refused.
+    // Closing the sheet discards the rejected change.
     if (row.failed?.delete(field.name)) row.version += 1;
     await (await import("./editors/sheet.js")).openSheet({ className, row, field, value, text: typed, draft, save: (change) => save(change, value) });
     focus();
@@ -82,7 +82,7 @@ async function edit({ className, row, field, text, draft, problem, place, ended,
   editor.focus();
 }
 
-/** Stores a change where it is one; `again(refused)` opens the editor once more. */
+/** Stores a change if there is one; `again(refused)` reopens the editor. */
 function store({ className, rows, row, field, change, old, again }) {
   const isSame = change.amount === undefined && !change.path && isEqual(change.value, old) && (change.value === undefined) === (old === undefined);
   if (isSame && field.type !== "Password") return undefined;
@@ -111,7 +111,7 @@ const cellStore = (grid, className, row, field) => (change, old) => store({
   },
 });
 
-/** Opens the editor of a cell; `text` is what was typed already, `refused` what was not stored. */
+/** Opens the editor of a cell; `text` was already typed, `refused` was rejected. */
 export async function editCell(grid, className, { row: index, column }, text, refused) {
   const row = grid.rows.at(index);
   const field = grid.columns[column];
@@ -138,14 +138,14 @@ export async function editCell(grid, className, { row: index, column }, text, re
   });
 }
 
-/** The rows of which the end is waited for. */
+/** Ends with the current rows. */
 let lifetime;
 
 function placeInGrid(grid, editor, index, column) {
   open = editor;
   if (lifetime !== grid.lifetime) {
     lifetime = grid.lifetime;
-    // What was typed is stored before other rows take the place of these.
+    // Stores the open edit before other rows replace these.
     lifetime.signal.addEventListener("abort", () => {
       const last = open;
       open = null;
@@ -161,17 +161,17 @@ function placeInGrid(grid, editor, index, column) {
   grid.body.append(editor);
 }
 
-/** Takes the value of the active cell away. */
+/** Removes the value of the active cell. */
 export async function clearCell(grid, className) {
   const row = grid.activeRow;
   const field = grid.activeColumn;
   if (!row || !field || !mayEdit(className, field) || field.type === "Password") return;
   if (row.values.get(field.name) === undefined || field.type === "Relation") return;
-  // The database has one way to have no value, so that null would be the same.
+  // The database doesn't distinguish missing values from null.
   await cellStore(grid, className, row, field)({ value: undefined }, await wholeValue(className, row, field.name));
 }
 
-/** All fields of one object, one below the other, each edited where it stands; `rows` are notified of changes. */
+/** Creates the list of an object's fields, each editable in place; `rows` is notified of changes. */
 export function fieldList({ className, row, fields, rows, scope }) {
   const element = h(".fields", { role: "list" });
   const placeOf = (field) => element.querySelector(`[data-field="${CSS.escape(field)}"]`);

@@ -1,10 +1,10 @@
-/** Where rows and columns lie. Browsers cap heights, so beyond some millions of pixels the scroll bar is proportional. */
+/** Computes positions of rows and columns. Browsers limit heights, so the scroll bar of very tall lists is proportional. */
 
-/** The height that the canvas never exceeds. */
+/** The maximum height of the canvas. */
 const MAXIMUM = 8000000;
 const OVERSCAN = 4;
 
-/** The width of the column with numbers and boxes. */
+/** The width of the column with row numbers and check boxes. */
 export const GUTTER = 52;
 
 export class GridGeometry {
@@ -18,7 +18,7 @@ export class GridGeometry {
     this.measure();
   }
 
-  /** Reads sizes from the document: at the start and when the window changes, never while scrolling. */
+  /** Measures the document, at the start and when the window is resized, but never while scrolling. */
   measure() {
     // On phones a row is a card.
     this.isCards = matchMedia("(max-width: 639px)").matches;
@@ -50,10 +50,10 @@ export class GridGeometry {
     }
   }
 
-  /** Rows that fit into the window. */
+  /** The number of rows that fit into the window. */
   get fitting() { return Math.max(1, (this.height - this.headHeight) / this.rowHeight); }
 
-  /** The place of the topmost row in view, with a fraction. */
+  /** The position of the topmost visible row, with a fraction. */
   get topRow() { return this.isProportional ? this.offset : this.scroller.scrollTop / this.rowHeight; }
 
   scrolled(length) {
@@ -66,7 +66,7 @@ export class GridGeometry {
 
   moveBy(pixels, length) { this.moveRowTo(this.topRow + pixels / this.rowHeight, length); }
 
-  /** Brings a row to the top of the window. */
+  /** Scrolls a row to the top of the window. */
   moveRowTo(row, length) {
     const last = Math.max(0, length - this.fitting);
     const top = Math.max(0, Math.min(row, last));
@@ -79,7 +79,7 @@ export class GridGeometry {
     this.expected = this.scroller.scrollTop;
   }
 
-  /** Where a row lies in the canvas. */
+  /** Returns the position of a row in the canvas. */
   top(index) {
     return this.isProportional
       ? Math.round(this.scroller.scrollTop + (index - this.offset) * this.rowHeight)
@@ -105,10 +105,10 @@ export class GridGeometry {
 
   isFrozen(column) { return column < this.frozen; }
 
-  /** The width of the columns that are left out before one. */
+  /** Returns the width of the columns left out before a column. */
   skipped(first) { return Math.max(0, this.lefts[Math.max(first, this.frozen)] - this.lefts[this.frozen]); }
 
-  /** Scrolls as far as a cell needs to be in view. */
+  /** Scrolls just enough to make a cell visible. */
   reveal({ row, column }, length) {
     const top = this.topRow;
     if (row < top) this.moveRowTo(row, length);

@@ -1,10 +1,10 @@
-/** Keys of the grid. */
+/** Keyboard control of the grid. */
 
 import { combination } from "../core/keys.js";
 import { mayWrite } from "../core/session.js";
 import { isReadOnly } from "./schema.js";
 
-/** Moves, selects, and asks the controller to edit. */
+/** Moves, selects, or asks the controller to edit. */
 export function handleKey(grid, event) {
   if (event.target !== grid.scroller || event.isComposing || !grid.rows) return;
   const { controller } = grid;
@@ -27,7 +27,7 @@ export function handleKey(grid, event) {
     event.stopPropagation();
     return;
   }
-  // A letter begins an edit with itself, unless it is a key of the page.
+  // Typing a letter starts an edit with it, unless the letter is a shortcut of the page.
   const isLetter = event.key.length === 1 && !event.ctrlKey && !event.metaKey && !event.altKey;
   if (isLetter && controller.type?.(event.key)) {
     event.preventDefault();
@@ -58,12 +58,12 @@ function moves(grid, keys, shift) {
   }[keys];
   if (to) return () => grid.moveTo(...to, shift);
   if (keys !== "Tab") return undefined;
-  // Tab leaves the grid at its ends, so that the keyboard is never caught.
+  // Tab leaves the grid at its ends, so the keyboard focus is never trapped.
   const isEnd = shift ? column === 0 : column === lastColumn;
   return () => (isEnd ? false : grid.moveTo(row, column + (shift ? -1 : 1)));
 }
 
-/** Whether what is typed begins an edit of a field; the list of keys and the search come before texts. */
+/** Whether typing starts an edit of a field. The shortcuts for help and search take precedence. */
 export const takesTyping = (className, field, key) =>
   mayWrite() && !isReadOnly(className, field) && !" ?/".includes(key) && (field.type === "String" || field.type === "Password"
     || (field.type === "Number" && /[\d.+-]/.test(key)) || (field.type === "Date" && /[\dna]/.test(key)) || field.type === "Pointer"

@@ -1,4 +1,4 @@
-/** `<r-grid>`: rows and columns in view are in the document, no others. Keys are in grid-keys.js. */
+/** `<r-grid>`, a grid that renders only visible rows and columns. For its keys see grid-keys.js. */
 
 import { h, put } from "../core/dom.js";
 import { effect } from "../core/signal.js";
@@ -8,12 +8,12 @@ import { GridGeometry } from "./grid-geometry.js";
 import { handleKey } from "./grid-keys.js";
 import { namesChanged, typeOf } from "./schema.js";
 
-/** The grid. `show(rows, columns, controller)` gives it what to show, and whom to ask for edits. */
+/** The grid. `show(rows, columns, controller)` sets its content and the controller of edits. */
 export class Grid extends HTMLElement {
   drawn = new Map();
   active = { row: 0, column: 0 };
   anchor = null;
-  /** Selected rows by id. */
+  /** The selected rows by id. */
   selected = new Map();
 
   connectedCallback() {
@@ -78,7 +78,7 @@ export class Grid extends HTMLElement {
     this.redraw();
   }
 
-  /** Draws everything anew, at the next frame. */
+  /** Redraws everything in the next frame. */
   redraw() {
     this.namesAt = (this.namesAt ?? 0) + 1;
     this.later();
@@ -109,7 +109,7 @@ export class Grid extends HTMLElement {
     geometry.setLength(rows.length);
     this.scroller.setAttribute("aria-rowcount", rows.isCounted ? String(rows.length + 1) : "-1");
     const { firstRow, lastRow, firstColumn, lastColumn } = geometry.view(rows.length);
-    // What comes next is asked for before it is in view.
+    // Rows near the view are requested before they become visible.
     rows.want(firstRow - 60, lastRow + 60);
     const layout = `${firstColumn}-${lastColumn}-${this.namesAt}`;
     if (this.headLayout !== layout) {
@@ -181,7 +181,7 @@ export class Grid extends HTMLElement {
     return element;
   }
 
-  /** The element of a cell that is in view. */
+  /** Returns the element of a visible cell. */
   cellElement(row, column) {
     return this.drawn.get(row)?.element.querySelector(`[data-column="${column}"]`) ?? null;
   }
@@ -204,7 +204,7 @@ export class Grid extends HTMLElement {
     }
   }
 
-  /** The cells between the anchor and the active one. */
+  /** Returns the range of cells between the anchor and the active cell. */
   range() {
     const other = this.anchor ?? this.active;
     const { row, column } = this.active;
@@ -214,7 +214,7 @@ export class Grid extends HTMLElement {
     };
   }
 
-  /** Makes a cell the active one, and brings it into view. */
+  /** Makes a cell active and scrolls to it. */
   moveTo(row, column, isRange = false) {
     if (isRange) this.anchor ??= { ...this.active };
     else this.anchor = null;
@@ -255,7 +255,7 @@ export class Grid extends HTMLElement {
     this.moveTo(place.row, place.column, event.shiftKey);
   }
 
-  /** Selects or leaves a row; with `isRange` all from the last one on. */
+  /** Selects or deselects a row; with `isRange`, selects all rows from the last one. */
   toggle(index, isRange = false) {
     const row = this.rows.at(index);
     if (!row) return;

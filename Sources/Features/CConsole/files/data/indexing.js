@@ -1,4 +1,4 @@
-/** Indexes: which one a find lacks, and how one is built while apps go on writing. */
+/** Suggests an index for a slow find, and builds indexes while apps keep writing. */
 
 import { complain } from "../parts/states.js";
 import { parse, send } from "../core/api.js";
@@ -15,7 +15,7 @@ addWords({
 
 const NOT_INDEXED = new Set(["Relation", "ACL", "Password", "Polygon", "Bytes", "Array", "Object", "GeoPoint", "File"]);
 
-/** Whether an index on a field serves finds by its values. */
+/** Whether an index on a field speeds up finds. */
 export const isIndexable = ({ type }) => !NOT_INDEXED.has(type);
 
 const has = (condition, ...operators) => operators.some((operator) => Object.hasOwn(condition, operator));
@@ -24,8 +24,8 @@ const isExact = (condition) => isPlain(condition) || has(condition, "$in", "$eq"
 const isRange = (condition) => !isPlain(condition) && has(condition, "$lt", "$lte", "$gt", "$gte");
 
 /**
- * The index that a find lacks: its fields, "-" before descending ones. Null where there is one, or where none would help.
- * Exact conditions come first, then the order, or else one range.
+ * Returns the fields of the index that a find lacks, with "-" before descending ones, or null if one exists or none would help. Equality
+ * conditions come first, then the order or one range.
  */
 export function missingIndex(className, where, order) {
   const { fields, indexes } = classes.peek().get(className);
@@ -40,7 +40,7 @@ export function missingIndex(className, where, order) {
   return isThere ? null : wanted.map(([, name]) => name);
 }
 
-/** Asks whether an index is to be built, which changes what each write costs; `gain` says what it is good for. */
+/** Asks whether to build an index, which slows down writes; `gain` describes the benefit. */
 export function mayBuild(className, fields, gain) {
   const size = counts.peek().get(className);
   const names = fields.map((name) => plain(name.replace(/^-/, ""), 60)).join(", ");
@@ -48,7 +48,10 @@ export function mayBuild(className, fields, gain) {
     size && h("p", t("index.size", { n: size.objects, bytes: bytes(size.bytes) })), gain && h("p", gain), h("p.quiet", t("index.meanwhile"))] });
 }
 
-/** A line with a bar and a stop, and a promise of the name of the index; null when it was stopped. `advice` names what the server advised. */
+/**
+ * Builds an index. Returns a line with progress and a stop button, and a promise of the index name, or null if stopped; `advice` is the
+ * name of the server's advice.
+ */
 export function build(className, fields, { advice, isUnique = false } = {}) {
   const began = performance.now();
   const body = advice ? { advice } : { className, fields, unique: isUnique };
@@ -62,7 +65,7 @@ export function build(className, fields, { advice, isUnique = false } = {}) {
   return { element, finished: end() };
 }
 
-/** The line of a task that `begin` gives, and a promise of its result; null when it was stopped. */
+/** Follows a task started by `begin`. Returns its line and a promise of its result, or null if stopped. */
 export function follow(begin, label) {
   const bar = h("progress", { max: "100", "aria-label": label });
   const words = h("span.quiet", { role: "status" }, label);

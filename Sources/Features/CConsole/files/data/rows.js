@@ -1,19 +1,19 @@
-/** The rows of a class under a filter and an order, read in pages where they are looked at. */
+/** The rows of a class with a filter and an order, loaded in pages as they are viewed. */
 
 import { objectPath, parse } from "../core/api.js";
 import { POLL } from "../core/attention.js";
 import { signal } from "../core/signal.js";
 
-/** Rows of a page. */
+/** The number of rows per page. */
 export const PAGE = 200;
 
-/** Bytes above which the server cuts a value off. */
+/** The header field that makes the server truncate values above so many bytes. */
 export const SHORTEN = { "X-Roost-Shorten": "256" };
 
-/** With whose eyes an address asks to look; undefined where that is the id of nobody, which no header field could carry. */
+/** Returns the user in the address whose view is shown, or undefined if the id can't be in a header field. */
 export const eyesOf = (query) => (/^[\x21-\x7e]{1,200}$/.test(query.get("as") ?? "") ? query.get("as") : undefined);
 
-/** A row: values by field, in a Map, since names come from outside. */
+/** A row. Its values are in a Map by field, because field names come from outside. */
 export class Row {
   constructor(object) {
     this.take(object);
@@ -41,11 +41,11 @@ const isNewestFirst = (order) => order === "-createdAt";
 const reversed = (order) => order.split(",").map((key) => (key.startsWith("-") ? key.slice(1) : "-" + key)).join(",");
 const both = (where, edge) => (Object.keys(where).length === 0 ? edge : { $and: [where, edge] });
 
-/** Rows of one class; `changed` notifies of all that alters what is shown. */
+/** The rows of one class; `changed` notifies of everything that affects the display. */
 export class Rows {
   constructor(className, { where = {}, order = "-createdAt", keys, path = objectPath(className), as }) {
     Object.assign(this, { className, where, order, keys, path });
-    /** With whose eyes: a user's id, "anonymous", or nothing for the operator's own. */
+    /** The user whose view is shown: an id, "anonymous", or nothing for the operator. */
     this.eyes = as ? { "X-Roost-View-As": as } : {};
     this.fullOrder = isNewestFirst(order) ? "-createdAt,-objectId" : order.includes("objectId") ? order : `${order},objectId`;
     this.pages = new Map();
@@ -60,7 +60,7 @@ export class Rows {
 
   notify() { this.changed.set(this.changed.peek() + 1); }
 
-  /** The number of rows: as counted, or what is known until then. */
+  /** The number of rows: the count, or the known minimum until then. */
   get length() {
     if (this.total !== undefined) return this.total;
     const last = Math.max(-1, ...this.pages.keys());
@@ -79,12 +79,12 @@ export class Rows {
     return -1;
   }
 
-  /** All rows that were read. */
+  /** Iterates over all loaded rows. */
   * loaded() {
     for (const page of this.pages.values()) yield* page;
   }
 
-  /** Reads the first page, or the one of an index, then counts. */
+  /** Loads the first page or that of an index, then counts. */
   async begin(index = 0) {
     await this.read(Math.floor(index / PAGE));
     if (this.problem === null) await this.count();
@@ -106,7 +106,7 @@ export class Rows {
     this.notify();
   }
 
-  /** Reads what is missing of some rows, and gives up requests for others. */
+  /** Loads missing rows of a range and cancels requests for others. */
   want(from, to) {
     if (this.length === 0) return;
     const first = Math.floor(Math.max(0, from) / PAGE);
@@ -119,13 +119,13 @@ export class Rows {
     }
   }
 
-  /** The pages of some rows that were not read yet. */
+  /** Returns the numbers of pages of a range that aren't loaded. */
   missing(from, to) {
     const first = Math.floor(from / PAGE);
     return Array.from({ length: Math.floor(to / PAGE) - first + 1 }, (_, index) => first + index).filter((number) => !this.pages.has(number));
   }
 
-  /** Reads what is missing of some rows, wherever the reader looks meanwhile; gives whether all are there. */
+  /** Loads the missing rows of a range, even if the reader scrolls away. Returns whether all are loaded. */
   async readAll(from, to) {
     this.isHeld = true;
     for (const number of this.missing(from, to)) if (!this.problem) await this.read(number);
@@ -133,7 +133,7 @@ export class Rows {
     return this.missing(from, to).length === 0;
   }
 
-  /** How a page is asked for: beside a known one by its edge, else from the nearer end. */
+  /** Returns the request for a page: next to a loaded page if possible, otherwise from the nearer end. */
   request(number) {
     if (!isNewestFirst(this.order)) {
       const isNearEnd = this.isCounted && number * PAGE > this.total / 2;
@@ -144,7 +144,7 @@ export class Rows {
     const after = this.pages.get(number + 1)?.[0];
     if (after) return { where: both(this.where, edge(after, "$gt")), order: reversed(this.fullOrder), limit: PAGE, isReversed: true };
     if (this.isCounted && number * PAGE > this.total / 2) return this.fromEnd(number);
-    // Rows that came since the first page must not shift what follows.
+    // Rows created since the first page was loaded must not shift later pages.
     const top = this.pages.get(0)?.[0];
     const where = top && number > 0 ? both(this.where, { createdAt: { $lte: isoDate(top.values.get("createdAt")) } }) : this.where;
     return { where, order: this.fullOrder, skip: number * PAGE, limit: PAGE };
@@ -176,14 +176,14 @@ export class Rows {
     if (!this.scope.signal.aborted) this.notify();
   }
 
-  /** The number of objects made since the first row was read; under other orders than the newest first, that by which there are more. */
+  /** Returns the number of objects created since the first row was loaded. For other orders, returns the increase of the count. */
   async countNewer(signal) {
     const top = isNewestFirst(this.order) && this.pages.get(0)?.[0];
     const { body } = await parse.get(this.path, { where: top ? both(this.where, edge(top, "$gt")) : this.where, count: 1, limit: 0 }, { signal, headers: POLL });
     return Math.max(0, (body.count ?? 0) - (top ? 0 : this.total));
   }
 
-  /** The number of rows of a range that were changed or deleted elsewhere since they were read. */
+  /** Returns the number of loaded rows of a range that were changed or deleted elsewhere. */
   async countChanged(from, to, signal) {
     const rows = [];
     for (let index = from; index <= to; index += 1) if (this.at(index)) rows.push(this.at(index));
@@ -191,11 +191,11 @@ export class Rows {
     if (ids.length === 0) return 0;
     const { body } = await parse.get(this.path, { where: { objectId: { $in: ids } }, keys: "updatedAt", limit: ids.length }, { signal, headers: POLL });
     const now = new Map(body.results.map(({ objectId, updatedAt }) => [objectId, updatedAt]));
-    // What is being stored from here is not another's change.
+    // Changes that are being stored from here don't count.
     return rows.filter((row) => !row.unstored?.length && this.indexOf(row.id) >= 0 && !(now.get(row.id) <= row.updatedAt)).length;
   }
 
-  /** Takes a row in at an index, such as a new object on top. */
+  /** Inserts a row at an index, such as a new object at the top. */
   insert(row, index = 0) {
     this.splice(index, 0, row);
   }
@@ -206,7 +206,7 @@ export class Rows {
     return index;
   }
 
-  /** Pages after the place are read again only where they do not follow one another. */
+  /** Later pages are reloaded only if they are no longer contiguous. */
   splice(index, removed, ...added) {
     const number = Math.floor(index / PAGE);
     const following = [];
@@ -220,35 +220,35 @@ export class Rows {
     for (let from = 0; from < following.length; from += PAGE) {
       const page = following.slice(from, from + PAGE);
       this.pages.set(number + from / PAGE, page);
-      // A page that lost a row to none behind it is read again in its place.
+      // A page that lost a row, without a following page to fill it from, is reloaded.
       if (page.length < PAGE && count !== undefined && number * PAGE + from + page.length < count) this.read(number + from / PAGE);
     }
     this.notify();
   }
 
-  /** Ends all requests. */
+  /** Cancels all requests. */
   end() { this.scope.abort(); }
 }
 
 const views = new Set();
 
 /**
- * Keeps what shows objects of a class until `scope` ends: `{ className, find(id), notify(), remove(id), reload() }`. An undo may come
- * when the rows of its change are no longer those on the page.
+ * Registers a view of a class's objects until `scope` ends: `{ className, find(id), notify(), remove(id), reload() }`. An undo may run
+ * after the rows of its change were replaced.
  */
 export function showObjects(view, scope) {
   views.add(view);
   scope.addEventListener("abort", () => views.delete(view));
 }
 
-/** What shows objects of a class now. */
+/** Returns the current views of a class's objects. */
 export const viewsOf = (className) => [...views].filter((view) => view.className === className);
 
 function isoDate(value) {
   return { __type: "Date", iso: typeof value === "string" ? value : value.iso };
 }
 
-/** A condition for what comes after a row in the order of creation, or before it; with the outer bound, which an index can use. */
+/** Returns a condition for rows before or after a row in creation order, including an outer bound that can use an index. */
 function edge(row, operator) {
   const at = isoDate(row.values.get("createdAt"));
   return {

@@ -1,4 +1,4 @@
-/** Saving one field: shown at once, stored under the condition that nobody changed the object meanwhile, undone on demand. */
+/** Saves one field: displays it immediately, stores it only if nobody else changed the object, and can undo it. */
 
 import { objectPath, parse } from "../core/api.js";
 import { button, h } from "../core/dom.js";
@@ -19,13 +19,13 @@ addWords({
 
 const REMOVE = { __op: "Delete" };
 
-/** How an object is called in messages. */
+/** Returns the name of an object for messages. */
 export function nameOfRow(className, row) {
   const name = row.values.get(namingField(className));
   return plain((typeof name === "string" && name) || row.id, 40);
 }
 
-/** The whole value of a field, where the row has only its start. */
+/** Returns the whole value of a field, fetched if the row has only its beginning. */
 export async function wholeValue(className, row, field, signal) {
   const value = row.values.get(field);
   if (!isShortened(value)) return value;
@@ -33,14 +33,14 @@ export async function wholeValue(className, row, field, signal) {
   return new Map(Object.entries(body)).get(field);
 }
 
-/** The member of a value at a path of keys. */
+/** Returns the member of a value at a path of keys. */
 function at(value, path) {
   return path.reduce((inner, key) => (inner !== null && typeof inner === "object" && Object.hasOwn(inner, key) ? inner[key] : undefined), value);
 }
 
 /**
- * Saves a change of a field: `{ value }` (undefined removes), `{ amount }` (adds to a Number), or `{ path, value }` (a member).
- * Gives whether it was stored; a refusal takes the shown value back and is reported through `refused(problem)`.
+ * Saves a change of a field: `{ value }` (undefined removes), `{ amount }` (adds to a number), or `{ path, value }` (a member). Returns
+ * whether it was stored. If it is rejected, restores the displayed value and calls `refused(problem)`.
  */
 export function saveField({ className, rows, row, field, change, old = row.values.get(field.name), refused }) {
   if (change.amount === undefined && !change.path) change = { value: change.value === undefined ? noValue(field) : change.value };
@@ -52,7 +52,7 @@ export function saveField({ className, rows, row, field, change, old = row.value
   return whileStoring(work);
 }
 
-/** Changes of one object go one after the other: each is conditional on what the one before left. */
+/** Runs changes of one object one after the other, because each is conditional on the previous one's result. */
 function inTurn(row, work) {
   const result = (row.queue ?? Promise.resolve()).then(work);
   row.queue = result.catch(() => {});
@@ -67,25 +67,25 @@ function show(row, field, change, old) {
   else row.set(field.name, change.value);
 }
 
-/** Shows what is still to be stored of a row, or of one of its fields. */
+/** Displays the pending changes of a row, or of one of its fields. */
 export function showUnstored(row, name) {
   for (const { field, change } of row.unstored ?? []) if (!name || name === field.name) show(row, field, change, row.values.get(field.name));
 }
 
-/** Takes an object over as it is stored; changes whose turn has not come see it when it comes. */
+/** Replaces a row's values with the stored object. Pending changes see it in their turn. */
 function retake(row, object) {
   row.take(object);
   for (const entry of row.unstored ?? []) entry.taken = object;
   showUnstored(row);
 }
 
-/** Takes a change off those that are to be stored, with what it has settled about its field. */
+/** Removes a change from the pending ones. */
 function settle(row, mine) {
   row.unstored = row.unstored.filter((other) => other !== mine);
   for (const entry of row.unstored) if (entry.field.name === mine.field.name) delete entry.taken;
 }
 
-/** A copy of a value with a member at a path of keys; undefined removes it. */
+/** Returns a copy of a value with the member at a path replaced; undefined removes it. */
 export function withMember(old, path, value) {
   const whole = copy(old ?? {});
   let inner = whole;
@@ -104,10 +104,10 @@ function bodyOf(field, change) {
   return setOwn({}, key, value);
 }
 
-/** What is changed of a value: all of it, or what it has at a path. */
+/** Returns the changed part of a value: all of it, or the member at a path. */
 const partOf = (value, { path }) => (path ? at(value, path) : value);
 
-/** The value of a field of an object from outside. */
+/** Returns the value of a field of an outside object. */
 const valueOf = (object, field) => new Map(Object.entries(object)).get(field.name);
 
 async function store({ className, rows, row, field, change, old, refused, mine }) {
@@ -119,19 +119,19 @@ async function store({ className, rows, row, field, change, old, refused, mine }
     body = await conditionalPut(className, row, () => bodyOf(field, change), (object) => {
       before = valueOf(object, field);
       const theirs = partOf(before, change);
-      // Another field was changed, or ours had arrived before the connection broke; adding is right whatever was there.
+      // Another field was changed, or our change arrived before the connection broke. Increments are always safe.
       return change.amount !== undefined || isEqual(theirs, seen) || isEqual(theirs, change.value) || isShortened(seen);
     }, async (object) => {
       const theirs = partOf(before, change);
       const isMine = await askWhoseValue({ field, theirs, mine: change.value, at: object.updatedAt });
-      // What is overwritten on purpose is what an undo brings back.
+      // A value that is overwritten on purpose is restored by undo.
       if (isMine) seen = theirs;
       else drop();
       return isMine;
     }, mine.taken);
   } catch (problem) {
     drop();
-    // A later change of the same value stays, and speaks for itself.
+    // A later change of the same value stays displayed, with its own undo.
     const isShown = change.path || change.amount !== undefined || isEqual(row.values.get(field.name), change.value);
     if (isShown && (old === undefined || field.type !== "Password")) {
       row.set(field.name, field.type === "Password" ? undefined : before);
@@ -153,15 +153,18 @@ async function store({ className, rows, row, field, change, old, refused, mine }
   refreshOthers(className, row);
   const now = row.values.get(field.name);
   if (field.name === namingField(className)) learn(className, row.object());
-  // A name that was just changed names nothing.
+  // An object whose name was just changed is identified by its id.
   const places = { field: field.name, object: field.name === namingField(className) ? row.id : nameOfRow(className, row) };
   const isRemoval = change.value === undefined && change.amount === undefined;
-  // Nobody knows the password before.
+  // The previous password is unknown, so it can't be undone.
   record(t(isRemoval ? "edit.cleared" : "edit.saved", places), field.type !== "Password" && (() => undo({ className, rows, row, field, change, seen: change.amount === undefined ? seen : before, now, places })), mine.number);
   return true;
 }
 
-/** PUT that is repeated where another's change does no harm; gives null when the other's value is kept. `taken` is an object that came meanwhile. */
+/**
+ * Stores a row, retrying if somebody else's change does no harm. Returns null if the other's value is kept; `taken` is an object that
+ * arrived in the meantime.
+ */
 export async function conditionalPut(className, row, bodyNow, isHarmless, ask = () => false, taken = undefined) {
   if (taken && !isHarmless(taken) && !(await ask(taken))) return null;
   for (;;) {
@@ -176,23 +179,23 @@ export async function conditionalPut(className, row, bodyNow, isHarmless, ask = 
       const object = problem.status === 409 && problem.body?.object;
       if (!object) throw problem;
       const isToRepeat = isHarmless(object) || (await ask(object));
-      // With the time of the change comes all that was changed, else the next edit would overwrite it unasked.
+      // Takes all new values together with the time of the change. Otherwise the next edit would overwrite them without asking.
       retake(row, object);
       if (!isToRepeat) return null;
     }
   }
 }
 
-/** Reads a row again. */
+/** Reloads a row. */
 export async function refresh(className, row) {
   retake(row, (await parse.get(objectPath(className, row.id), {}, { headers: SHORTEN })).body);
 }
 
-/** Reads an object again where other rows than the one that was changed show it. */
+/** Reloads an object in other views that show it. */
 export async function refreshOthers(className, row) {
   for (const view of viewsOf(className)) {
     const other = view.find(row.id);
-    // What cannot be read now is seen as it was, and told by the next change of it.
+    // If it can't be loaded now, the old values stay until the next change of the object.
     if (other && other !== row) await refresh(className, other).then(() => view.notify(), () => {});
   }
 }
@@ -203,7 +206,7 @@ async function undo({ className, rows, row, field, change, seen, now, places }) 
   let back;
   let stored = row.values.get(field.name);
   let refusal = isShortened(seen) && t("edit.undoRefused", { ...places, theirs: "", mine: "" });
-  /** What takes the change back from a value; nothing where another has changed what was set. */
+  /** Returns the change that undoes this one, or nothing if somebody else has changed the value. */
   const judge = (value) => {
     const theirs = partOf(value, change);
     const isOurs = isEqual(theirs, mine) || isEqual(theirs, seen);
@@ -211,9 +214,9 @@ async function undo({ className, rows, row, field, change, seen, now, places }) 
     if (!isOurs && back.amount === undefined) refusal ||= t("edit.undoRefused", { ...places, theirs: inWords(theirs), mine: inWords(mine) });
     return !refusal;
   };
-  // The row may have been taken over since, with what others set.
+  // The row may have been reloaded with others' changes in the meantime.
   if (!judge(await wholeValue(className, row, field.name))) throw new Error(refusal);
-  // It is shown at once, as any change: who edits it before it is stored goes on from there.
+  // Displays the undo immediately like any change, so further edits start from it.
   const entry = { field, change: back };
   row.unstored = [...(row.unstored ?? []), entry];
   show(row, field, back, stored);
@@ -242,7 +245,7 @@ async function undo({ className, rows, row, field, change, seen, now, places }) 
   return t("edit.undone", { ...places, value: inWords(back.amount === undefined ? seen : row.values.get(field.name)) });
 }
 
-/** Asks; gives whether mine is to be saved. */
+/** Asks which value to keep. Returns whether to save the operator's own. */
 async function askWhoseValue({ field, theirs, mine, at }) {
   const side = (words, value) => h(".card", h("span.label", words), h(".value", drawValue(value, field) || t("pointer.clear")));
   return Boolean(await openDialog({ title: t("conflict.title") }, (close) => ({

@@ -1,26 +1,26 @@
-/** The classes of the app with fields, columns, counts and saved views: one place that reads them, signals for those who show them. */
+/** The classes of the app with their fields, columns, counts and saved views, as signals. */
 
 import { objectPath, parse, send } from "../core/api.js";
 import { POLL } from "../core/attention.js";
 import { isEqual, signal } from "../core/signal.js";
 import { SHORTEN } from "./rows.js";
 
-/** `Map` of class names to `{ className, fields: Map, indexes, permissions }`, or null until they are known. */
+/** A `Map` of class names to `{ className, fields: Map, indexes, permissions }`, or null until loaded. */
 export const classes = signal(null);
 
-/** `Map` of class names to `{ objects, isEstimate, bytes, indexBytes }`. */
+/** A `Map` of class names to `{ objects, isEstimate, bytes, indexBytes }`. */
 export const counts = signal(new Map());
 
-/** Why the classes could not be read. */
+/** The reason why the classes could not be loaded. */
 export const classesProblem = signal(null);
 
-/** Fields that name an object, the best first. */
+/** Fields that name an object, best first. */
 const NAMING = ["name", "title", "username", "label", "subject", "email"];
 
-/** Fields that every class has, or that no client writes. */
+/** Fields that every class has, or that clients can't write. */
 const READ_ONLY = new Set(["objectId", "createdAt", "updatedAt", "sessionToken", "authData", "emailVerified"]);
 
-/** Reads the classes; where only their names are wanted, what is known of one stays, since somebody may be at work on it. */
+/** Loads the classes. With `isForNames`, known classes stay unchanged, because the operator may be editing one. */
 export async function loadClasses({ isForNames = false } = {}) {
   classesProblem.set(null);
   try {
@@ -31,7 +31,7 @@ export async function loadClasses({ isForNames = false } = {}) {
   }
 }
 
-/** Sorts the classes by name. Those that are as they were stay the same objects, so that nothing of them is drawn again. */
+/** Sorts the classes by name. Unchanged classes keep their identity, so they aren't redrawn. */
 function setClasses(list, keepsKnown = false) {
   const before = classes.peek();
   const same = (entry) => [before?.get(entry.className)].find((known) => known && (keepsKnown || isEqual(inJSON(known), inJSON(entry)))) ?? entry;
@@ -40,7 +40,7 @@ function setClasses(list, keepsKnown = false) {
 
 const inJSON = ({ fields, indexes, permissions }) => [[...fields.values()], [...indexes], permissions ?? null];
 
-/** Reads the number of objects of each class, and the classes again if some came or went. */
+/** Loads the number of objects of each class, and reloads the classes if some were added or removed. */
 export async function loadCounts() {
   try {
     const { body } = await send("GET", "counts", { headers: POLL });
@@ -50,70 +50,70 @@ export async function loadCounts() {
     const isOther = (names, others) => [...names].some((name) => !isServerClass(name) && !others.has(name));
     if (all && (isOther(now.keys(), all) || isOther(all.keys(), now))) await loadClasses({ isForNames: true });
   } catch {
-    // The list is of use without them.
+    // The list is useful without counts.
   }
 }
 
-/** Takes over what the server says about one class. */
+/** Replaces a class with the server's description. */
 export function replaceClass(entry) {
   setClasses([...(classes.peek()?.values() ?? [])].filter(({ className }) => className !== entry.className).concat(describe(entry)));
 }
 
-/** The route of a class. */
+/** Returns the schema route of a class. */
 export const schemaPath = (className) => objectPath(className).replace("classes", "schemas");
 
-/** Stores a change of a class, and shows the class as it is then. */
+/** Stores a change of a class and displays the result. */
 export async function change(className, body) {
   replaceClass((await parse.put(schemaPath(className), { className, ...body })).body);
 }
 
 function describe({ className, fields, indexes, classLevelPermissions }) {
   const map = new Map(Object.entries(fields).map(([name, field]) => [name, { name, ...field }]));
-  // A token is worth a session: like a password it is never shown.
+  // Session tokens are as sensitive as passwords and are never shown.
   if (map.has("sessionToken") && isServerClass(className)) map.set("sessionToken", { name: "sessionToken", type: "Password" });
   if (className === "_User") map.set("password", { name: "password", type: "Password" });
   return { className, fields: map, indexes: new Map(Object.entries(indexes ?? {})), permissions: classLevelPermissions };
 }
 
-/** The field that names the objects of a class; undefined where there is none. */
+/** Returns the field that names the objects of a class, or undefined if there is none. */
 export function namingField(className) {
   const fields = classes.peek()?.get(className)?.fields;
   return fields && NAMING.find((name) => fields.get(name)?.type === "String");
 }
 
-/** Whether an editor may write a field. */
+/** Whether a field is read-only. */
 export function isReadOnly(className, field) {
   return READ_ONLY.has(field.name) || className === "_Session";
 }
 
-/** Whether a class belongs to the server rather than to the app. */
+/** Whether a class belongs to the server rather than the app. */
 export const isServerClass = (className) => className.startsWith("_");
 
-/** What a value of a type has; an object without is none, whatever it calls itself. */
+/** The members that a value of a type must have. An object without them isn't of that type, whatever it claims. */
 const FORMS = new Map(Object.entries({
   Date: { iso: "string" }, Pointer: { className: "string", objectId: "string" }, Relation: {}, File: { name: "string" },
   GeoPoint: { latitude: "number", longitude: "number" }, Polygon: { coordinates: "object" }, Bytes: { base64: "string" },
   Shortened: { type: "string", bytes: "number" },
 }));
 
-/** The type of a JSON value, in Parse's words; undefined for null and what is not there. */
+/** Returns the Parse type of a JSON value, or undefined for null and missing values. */
 export function typeOf(value) {
   if (value === undefined || value === null) return undefined;
   if (Array.isArray(value)) return "Array";
   if (typeof value !== "object") return { string: "String", number: "Number", boolean: "Boolean" }[typeof value];
-  // An object that a pointer led to stands for the pointer.
+  // An included object counts as a pointer.
   const type = Object.hasOwn(value, "__type") ? (value.__type === "Object" ? "Pointer" : value.__type) : undefined;
   const form = FORMS.get(type);
   return form && Object.entries(form).every(([key, kind]) => typeof value[key] === kind) ? type : "Object";
 }
 
-/** Whether the server has cut a value off. */
+/** Whether the server has truncated a value. */
 export const isShortened = (value) => typeOf(value) === "Shortened";
 
-/** The views of the operator, and those that are shared. */
+/** The operator's own views and shared ones. */
 export const savedViews = signal([]);
 
-/** Reads the views, then how many objects each has. */
+/** Loads the views, then the number of objects in each. */
 export async function loadViews() {
   try {
     const { body } = await send("GET", "views");
@@ -126,19 +126,19 @@ export async function loadViews() {
       const { body } = await parse.get(objectPath(view.className), { where: view.where ?? {}, count: 1, limit: 0 });
       savedViews.set(savedViews.peek().map((other) => (other.id === view.id ? { ...other, count: body.count } : other)));
     } catch {
-      // A view whose fields are gone has no number.
+      // A view whose fields no longer exist has no count.
     }
   }));
 }
 
-/** A view without what is none of its parts: who shares one may have written anything. */
+/** Removes invalid parts from a view, because whoever shared it could have written anything. */
 function readView(view) {
   const columns = Array.isArray(view.columns) ? view.columns.filter((name) => typeof name === "string") : [];
   const isObject = typeof view.where === "object" && view.where !== null && !Array.isArray(view.where);
   return { ...view, where: isObject ? view.where : undefined, order: typeof view.order === "string" ? view.order : undefined, columns: columns.length > 0 ? columns : undefined };
 }
 
-/** Keeps a view, a new one under an id of its own. */
+/** Saves a view. A new one gets an id. */
 export async function keepView(view) {
   const letters = "abcdefghijklmnopqrstuvwxyz0123456789";
   const id = view.id ?? [...crypto.getRandomValues(new Uint8Array(10))].map((byte) => letters[byte % 36]).join("");
@@ -147,7 +147,7 @@ export async function keepView(view) {
   return id;
 }
 
-/** Takes a view away. */
+/** Deletes a view. */
 export async function deleteView(id) {
   await send("DELETE", "views/" + encodeURIComponent(id));
   savedViews.set(savedViews.peek().filter((view) => view.id !== id));
@@ -156,7 +156,7 @@ export async function deleteView(id) {
 const RANK = ["String", "Pointer", "Number", "Boolean", "Date", "File", "GeoPoint", "Array", "Object", "Relation", "Polygon", "Bytes", "Password"];
 const WIDTHS = { String: 200, Pointer: 168, Number: 112, Boolean: 96, Date: 168, File: 168, GeoPoint: 160, Array: 192, Object: 224, Relation: 120, ACL: 208, Password: 96 };
 
-/** All columns of a class in the order in which they are of use; dates of the object and the ACL come last. */
+/** Returns all columns of a class, most useful first. The object's dates and ACL come last. */
 export function ranked(description) {
   const naming = namingField(description.className);
   const rank = ({ name, type }) => {
@@ -174,7 +174,7 @@ export function ranked(description) {
 
 const key = (className) => `roost.columns.${className}`;
 
-/** What an operator chose for a class: `{ order, hidden, widths }`. */
+/** The operator's settings for a class: `{ order, hidden, widths }`. */
 export function choices(className) {
   try {
     return JSON.parse(localStorage.getItem(key(className))) ?? {};
@@ -183,12 +183,12 @@ export function choices(className) {
   }
 }
 
-/** Keeps a choice in this browser. */
+/** Stores a setting in this browser. */
 export function choose(className, change) {
   localStorage.setItem(key(className), JSON.stringify({ ...choices(className), ...change }));
 }
 
-/** The columns that are shown, in the order and the widths of the operator, or of a saved view. */
+/** Returns the visible columns in the order and widths of the operator or a saved view. */
 export function visible(description, { order, hidden = [], widths = {} } = choices(description.className)) {
   let columns = ranked(description);
   if (order) {
@@ -204,10 +204,10 @@ const wanted = new Map();
 const asked = new Set();
 let timer;
 
-/** Notified when names have come. */
+/** Notifies when names have been loaded. */
 export const namesChanged = signal(0);
 
-/** The name of an object: a text, "" where the class has none, null when the object is gone, undefined while unknown. */
+/** Returns the name of an object: a text, "" if the class has no names, null if the object doesn't exist, undefined if unknown. */
 export function nameOf(className, objectId) {
   const key = className + "\n" + objectId;
   if (known.has(key)) return known.get(key);
@@ -226,7 +226,7 @@ function keep(className, object) {
   known.set(className + "\n" + object.objectId, typeof name === "string" ? name : name?.start ?? "");
 }
 
-/** Keeps the name of an object that was read. */
+/** Stores the name of a loaded object. */
 export function learn(className, object) {
   keep(className, object);
   namesChanged.set(namesChanged.peek() + 1);

@@ -1,4 +1,4 @@
-/** Values of Parse: how one reads in one line, what a text stands for, whether two are equal; and the words for work on them. */
+/** Formats, parses and compares Parse values. */
 
 import { isEqual } from "../core/signal.js";
 import { addWords, date, number, plain, t } from "../core/words.js";
@@ -6,25 +6,25 @@ import { typeOf } from "./schema.js";
 
 export { isEqual };
 
-/** A pointer to an object. */
+/** Creates a pointer. */
 export const pointer = (className, objectId) => ({ __type: "Pointer", className, objectId });
 
-/** Sets a key of an object from outside, whatever the key is called. */
+/** Sets an own key of an outside object, whatever its name. */
 export function setOwn(object, key, value) {
   Object.defineProperty(object, key, { value, writable: true, enumerable: true, configurable: true });
   return object;
 }
 
 /**
- * What is stored for a value that is taken away: an ACL that everybody has in the place of none, since the interface makes an empty one of
- * that, which is for the master key alone.
+ * Returns the stored form of a removed value. A removed ACL becomes a public one, because the REST API turns a missing one into an empty
+ * ACL, to which only the master key has access.
  */
 export const noValue = (field) => (field.type === "ACL" ? { "*": { read: true, write: true } } : undefined);
 
-/** A copy, with all keys its own. */
+/** Copies a value. All of its keys are own keys. */
 export const copy = (value) => (value === undefined ? undefined : JSON.parse(JSON.stringify(value)));
 
-/** A value as text that a spreadsheet and an editor of one line can take, and give back. */
+/** Formats a value as text that spreadsheets and line editors can display and return. */
 export function asText(value) {
   switch (typeOf(value)) {
     case undefined: return "";
@@ -41,7 +41,7 @@ export function asText(value) {
   }
 }
 
-/** A value in a sentence, such as a message or a condition. */
+/** Formats a value for a sentence, such as a message or condition. */
 export function inWords(value) {
   switch (typeOf(value)) {
     case undefined: return "null";
@@ -52,12 +52,11 @@ export function inWords(value) {
   }
 }
 
-/** Why a text is no value of a field, in words. */
+/** Creates the error for a text that isn't a value of a field. */
 export const notOne = (text, field) => new Error(t("edit.notOne", { field: field.name, type: t("type." + field.type), text: plain(text, 40) }));
 
 /**
- * The value of a type that a text stands for; undefined for an empty text, except of Strings.
- * Throws an Error in words where it stands for none.
+ * Parses a text as a value of a field. Returns undefined for an empty text, except for strings. Throws an error with a readable message.
  */
 export function fromText(text, field) {
   const trimmed = text.trim();
@@ -92,13 +91,13 @@ export function fromText(text, field) {
   }
 }
 
-/** The `[latitude, longitude]` of "59.33, 18.06"; undefined for other texts. */
+/** Parses "59.33, 18.06" as `[latitude, longitude]`, or returns undefined. */
 export function parsePoint(text) {
   const match = /^\(?\s*(-?\d+(?:\.\d+)?(?:e-?\d+)?)\s*[,;\s]\s*(-?\d+(?:\.\d+)?(?:e-?\d+)?)\s*\)?$/i.exec(text);
   return match && Math.abs(match[1]) <= 90 && Math.abs(match[2]) <= 180 ? [Number(match[1]), Number(match[2])] : undefined;
 }
 
-/** A number in decimal or exponential form; undefined for other texts, and for numbers with more digits than a Number keeps. */
+/** Parses a decimal or exponential number. Returns undefined for other texts, and for numbers with more digits than a double keeps. */
 export function parseNumber(text) {
   const bare = text.replace(/(?<=\d),(?=\d{3}(\D|$))/g, "").replace(/[\u00a0 ](?=\d{3})/g, "");
   if (!/^[+-]?(\d+\.?\d*|\.\d+)(e[+-]?\d+)?$/i.test(bare)) return undefined;
@@ -106,36 +105,36 @@ export function parseNumber(text) {
   return Number.isFinite(value) ? value : undefined;
 }
 
-/** A text without the zeros at its end. A pattern would look at each row of zeros once for each of them. */
+/** Removes trailing zeros. A regular expression would take quadratic time. */
 function withoutZeros(text) {
   let end = text.length;
   while (text[end - 1] === "0") end -= 1;
   return text.slice(0, end);
 }
 
-/** The digits of a number that count: without the zeros at both ends, the point, and the exponent. */
+/** Returns the significant digits of a number, without outer zeros, the point and the exponent. */
 const significant = (text) => withoutZeros(text.toLowerCase().split("e")[0].replace(/[^\d.]/g, "").replace(/^0*\.?0*/, "").replace(".", ""));
 
-/** Whether a text has more digits than a Number keeps, and would be stored as another number. */
+/** Whether a text has more digits than a double keeps, so that another number would be stored. */
 export function losesDigits(text) {
   const digits = significant(text);
   if (digits.length <= 15) return false;
   const value = parseNumber(text.trim());
-  // A Number has at most 309 digits before its point.
+  // A double has at most 309 digits before the decimal point.
   return digits.length > 309 || (value !== undefined && significant(String(value)) !== digits);
 }
 
 const FORMULA = /^'*[=+\-@\t\r\n\uff1d\uff0b\uff0d\uff20]/;
 
-/** A text with an apostrophe before it where a spreadsheet would take it for a formula, apostrophes that it has aside. */
+/** Adds an apostrophe if a spreadsheet would read the text as a formula, ignoring leading apostrophes. */
 export const guarded = (text) => (FORMULA.test(text) ? "'" + text : text);
 
-/** A text without the apostrophe of `guarded`. */
+/** Removes the apostrophe that `guarded` adds. */
 export const unguarded = (text) => (text.startsWith("'") && FORMULA.test(text) ? text.slice(1) : text);
 
 const UNITS = { second: 1e3, minute: 6e4, hour: 36e5, day: 864e5, week: 6048e5 };
 
-/** The instant of "2024-05-01 10:00", an ISO date, "now", "2 days ago" or "in 3 hours", as ISO; undefined for others. */
+/** Parses "2024-05-01 10:00", an ISO date, "now", "2 days ago" or "in 3 hours" to an ISO date, or returns undefined. */
 export function parseDate(text, isUTC = localStorage.getItem("roost.zone") === "utc") {
   if (/^now$/i.test(text)) return new Date().toISOString();
   const relative = /^(in )?(\d+) (second|minute|hour|day|week)s?( ago)?$/i.exec(text);

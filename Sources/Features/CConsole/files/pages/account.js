@@ -1,4 +1,4 @@
-/** Who it is: the form to sign in, the question before what cannot be undone, sessions and codes. */
+/** Sign-in, confirmations of identity, sessions and second factors. */
 
 import { Refusal, send } from "../core/api.js";
 import { brand, button, h, labelled, problemLine, put, textField } from "../core/dom.js";
@@ -16,7 +16,7 @@ addWords({
 
 let asking = null;
 
-/** Shows the form until somebody is signed in. */
+/** Shows the sign-in form until an operator has signed in. */
 export function askToSignIn(options = {}) {
   asking ??= ask(options).finally(() => { asking = null; });
   return asking;
@@ -74,7 +74,7 @@ function ask({ isAgain = false, problem }) {
         inputs.at(-1).focus();
         return;
       }
-      // Somebody else finds nothing of what the one before saw.
+      // Another operator must not see the previous one's data.
       if (before && (before.id !== session.peek().operator.id || before.name !== session.peek().operator.name)) {
         location.reload();
         return;
@@ -86,7 +86,7 @@ function ask({ isAgain = false, problem }) {
     });
     const covered = [...document.body.children];
     for (const element of covered) element.inert = true;
-    // Above dialogs that are open, which lie in the top layer.
+    // Above open dialogs, which are in the top layer.
     const screen = h(".signin", { popover: "manual" }, form);
     document.body.append(screen);
     screen.showPopover();
@@ -112,7 +112,7 @@ addWords({
 const secretField = () => textField({ type: "password", autofocus: true, autocomplete: "current-password" });
 const codeField = () => textField({ inputmode: "numeric", autocomplete: "one-time-code", maxlength: "6" });
 
-/** Asks for the password, or for the key, before a call is repeated; throws the refusal where nobody confirms. */
+/** Asks for the password or the key before a call is repeated. Throws the rejection if it isn't confirmed. */
 export async function askToConfirm(refusal) {
   const { id, name, totp } = session.peek().operator;
   const secret = id || name !== "this machine" ? secretField() : null;
@@ -127,7 +127,7 @@ export async function askToConfirm(refusal) {
   if (!isConfirmed) throw new Refusal(403, refusal);
 }
 
-/** Opens the account. */
+/** Opens the account dialog. */
 export function openAccount() {
   const host = h(".form", loading(3));
   openDialog({ title: t("rail.account"), kind: "sheet" }, () => ({ body: host }));
@@ -172,7 +172,7 @@ async function changePassword() {
       return true;
     },
   }));
-  // The next call finds that the session has ended, and asks for the new password.
+  // The next request finds that the session has ended, and asks for the new password.
   if (isChanged) await send("GET", "sessions");
 }
 

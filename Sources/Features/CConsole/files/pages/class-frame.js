@@ -1,4 +1,4 @@
-/** A page about classes: the list of these, and beside it what the page shows of one, or of all. */
+/** A page with a list of classes, and next to it the content for one or all of them. */
 
 import { h, put } from "../core/dom.js";
 import { route } from "../core/router.js";
@@ -10,7 +10,7 @@ import { keepFocus } from "../parts/dialog.js";
 import { empty, failed, loading } from "../parts/states.js";
 import { classList } from "./data/index.js";
 
-/** Builds the page `name`; `draw(content, className, scope)` fills it anew when a class is chosen and when it changes. */
+/** Builds the page `name`; `draw(content, className, scope)` fills it when a class is chosen and when it changes. */
 export function classFrame(name, scope, draw) {
   const content = h("section.content");
   const element = h(".data", classList(scope, name), content);
@@ -36,7 +36,7 @@ export function classFrame(name, scope, draw) {
     [shown, shownQuery] = [description, key];
     const inner = next();
     setTitle(className, t("rail." + name));
-    // What was changed on the page is drawn anew at the place to which it was scrolled.
+    // A changed page keeps its scroll position.
     const top = className === shownClass ? content.querySelector(".scroll")?.scrollTop : 0;
     shownClass = className;
     if (description) {

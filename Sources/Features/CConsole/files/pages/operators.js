@@ -1,4 +1,4 @@
-/** Operators of the console: who has an account, and with which role. For owners. */
+/** The operators of the console and their roles, for owners. */
 
 import { send } from "../core/api.js";
 import { button, h, icon, iconButton, labelled, option, put, textField } from "../core/dom.js";
@@ -22,7 +22,7 @@ addWords({
 
 const ROLES = ["owner", "developer", "editor", "viewer"];
 
-/** Opens the list. */
+/** Opens the list of operators. */
 export function openOperators() {
   const host = h(".form", loading(3));
   openDialog({ title: t("rail.operators"), kind: "sheet" }, () => ({ body: host }));
@@ -87,7 +87,7 @@ async function edit(entry, again) {
   if (!entry) invite(saved);
 }
 
-/** Shows what the new operator needs to know; the server sends it where mails are set up. */
+/** Shows what the new operator needs to know. The server mails it if mail is configured. */
 function invite({ id, name }) {
   const text = t("operators.invitation", { name, address: new URL(address("start"), location.href).href });
   const title = t("operators.added", { name });

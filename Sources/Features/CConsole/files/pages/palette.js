@@ -1,4 +1,4 @@
-/** The palette: pages, classes, objects by id, actions. */
+/** The command palette: pages, classes, objects by id, actions. */
 
 import { objectPath, parse } from "../core/api.js";
 import { debounce, h, icon, put } from "../core/dom.js";
@@ -69,7 +69,7 @@ export function open(pages) {
   input.focus();
 }
 
-/** Objects of the class that is open, and of others, by id or by how their name begins. */
+/** Finds objects by id or by the beginning of their name, in the open class and in others. */
 async function findObjects(text) {
   const all = [...(classes.peek()?.keys() ?? [])].filter((name) => !name.startsWith("_") || name === "_User" || name === "_Role");
   const open = route.peek().parts[0];
@@ -92,7 +92,7 @@ async function findObjects(text) {
   return answers.flat();
 }
 
-/** Shows the list. */
+/** Shows the list of keyboard shortcuts. */
 export function openKeys() {
   openDialog({ title: t("keys.title"), kind: "" }, () => ({
     body: h(".keys", list().flatMap(({ title, rows }) => [

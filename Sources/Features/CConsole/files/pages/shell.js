@@ -1,4 +1,4 @@
-/** The frame: rail, banners, the page that the address names, and the keys that work everywhere. */
+/** The frame: rail, banners, the current page, and the global shortcuts. */
 
 import { asks, isReachable, token, TOKEN } from "../core/api.js";
 import { brand, h, icon, put } from "../core/dom.js";
@@ -9,7 +9,7 @@ import { effect, latest } from "../core/signal.js";
 import { plain, t } from "../core/words.js";
 import { failed, loading } from "../parts/states.js";
 
-/** The pages by their groups, in the order of the rail. */
+/** The pages by group, in the order of the rail. */
 const GROUPS = {
   data: ["data", "schema", "access", "users", "files"],
   app: ["start", "cloud", "push", "live", "config", "rest"],
@@ -36,27 +36,27 @@ const PAGES = {
   audit: { icon: "audit", key: "g e", open: () => import("./audit/index.js") },
 };
 
-/** Pages whose routes are for developers. */
+/** Pages whose routes require the developer role. */
 const FOR_DEVELOPERS = ["logs", "cloud", "push", "rest", "live", "health", "settings"];
 
-/** The pages for an operator: what is beyond the role is not offered. */
+/** Returns the pages that the operator's role may open. */
 const pagesFor = ({ role }) => Object.fromEntries(Object.entries(PAGES).filter(([name]) => ["owner", "developer"].includes(role) || !FOR_DEVELOPERS.includes(name)));
 
-/** Pages in the bar of a phone; the others are behind "More" there. */
+/** Pages in the bar on phones. The others are below "More". */
 const IN_BAR = ["data", "schema", "users", "files"];
 
-/** Takes up the session of another tab, or asks the operator to sign in again. */
+/** Resumes the session of another tab, or asks the operator to sign in again. */
 async function renew() {
   if (!(await resume())) await (await import("./account.js")).askToSignIn({ isAgain: true });
 }
 
-/** Builds the frame, and opens the page of the address. */
+/** Builds the frame and opens the page in the address. */
 export function openShell() {
   const pages = pagesFor(session.peek().operator);
   const main = h("main", { id: "main", tabIndex: -1 });
   const frame = h(".frame", banners(), rail(pages), main);
   put(document.body, h("a.sr", { href: "#main", onclick: () => main.focus() }, t("app.skip")), frame);
-  // One for all requests that the end of a session refused: an answer that comes late must not open the form again.
+  // Shared by all requests rejected by the end of a session, so a late response doesn't reopen the form.
   let renewal = null;
   asks.signIn = () => {
     renewal ??= renew().finally(() => { renewal = null; });
@@ -67,7 +67,7 @@ export function openShell() {
   addKeys(t("keys.everywhere"), {
     "Mod+k": { words: t("keys.palette"), isAlways: true, do: openPalette },
     "?": { words: t("keys.list"), do: openKeys },
-    // With Shift it is the key of doing again, which must not take back one more.
+    // With Shift the key means redo, which must not undo another step.
     "Mod+z": { words: t("keys.undo"), do: ({ shiftKey }) => !shiftKey && import("../parts/states.js").then(({ undoLast }) => undoLast()) },
     ...Object.fromEntries(Object.entries(pages).map(([name, { key }]) => [key, {
       words: t("keys.go", { page: t("rail." + name) }), do: () => go(address(name)),
@@ -80,7 +80,7 @@ export function openShell() {
     const name = Object.hasOwn(pages, page) ? page : "data";
     if (name !== page) {
       go(address(name), true);
-      // Who comes without an address sees rows at once, not a list alone.
+      // An address without a page opens rows immediately, not only a list.
       if (page === "") remember({ isEntry: true });
       return;
     }
@@ -90,7 +90,7 @@ export function openShell() {
   });
 }
 
-/** Another tab may have signed in as another: the name follows, and what the rights of another show is drawn anew. */
+/** Another tab may have signed in as another operator: updates the name, and redraws what depends on the role. */
 function watchOperator() {
   const first = session.peek().operator;
   const rights = ({ id, role }) => JSON.stringify([id, role]);
@@ -116,14 +116,14 @@ async function openPage(entry, main, scope) {
   }
 }
 
-/** Moves the focus to the heading of the page as soon as there is one, unless something else has it: the next Tab leads into the page. */
+/** Focuses the heading of the page once it exists, unless something else has the focus. The next Tab then leads into the page. */
 function focusHeading(main, scope) {
   const isFree = () => [document.body, main].includes(document.activeElement);
   if (isFree()) main.focus({ preventScroll: true });
   const observer = new MutationObserver(() => attempt());
   const attempt = () => {
     const heading = main.querySelector("h1");
-    // A page that is drawn again has a new heading.
+    // A redrawn page has a new heading.
     if (isFree() && heading?.checkVisibility()) {
       heading.tabIndex = -1;
       heading.focus({ preventScroll: true });

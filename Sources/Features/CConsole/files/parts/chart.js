@@ -1,4 +1,4 @@
-/** Small charts over time: lines in a drawing, the values in words, and a table behind. */
+/** Small line charts over time, with the values as text and a table. */
 
 import { h, put, svg } from "../core/dom.js";
 import { addWords, date, t } from "../core/words.js";
@@ -9,7 +9,7 @@ addWords({
   "chart.ms": "{n} ms", "chart.seconds": "{n} s",
 });
 
-/** A time in milliseconds, with three digits at most. */
+/** Formats a time in milliseconds with at most three digits. */
 export function time(value) {
   if (value >= 1000) return t("chart.seconds", { n: String(Number((value / 1000).toPrecision(3))) });
   return t("chart.ms", { n: String(Number(value.toPrecision(value >= 100 ? 3 : 2))) });
@@ -19,8 +19,8 @@ const WIDTH = 320;
 const HEIGHT = 64;
 
 /**
- * A chart of one or two lines; `words` says what they are, `format` writes a value. Gives the element, and
- * `update(at, values)`, with a moment in milliseconds for each value, and null where there is none.
+ * Creates a chart of one or two lines; `words` describes them, and `format` formats a value. Returns the element and `update(at, values)`,
+ * with a time in milliseconds for each value and null for missing values.
  */
 export function chart({ title, words, format }) {
   let at = [];
@@ -71,7 +71,7 @@ export function chart({ title, words, format }) {
 
 const x = (at, index) => (at.length < 2 ? WIDTH : Math.round(10 * WIDTH * (at[index] - at[0]) / (at.at(-1) - at[0])) / 10);
 
-/** The path of a line; where values are missing, it has a gap. */
+/** Returns the path of a line. Missing values leave a gap. */
 function drawn(at, values, most) {
   let isDown = false;
   return values.map((value, index) => {

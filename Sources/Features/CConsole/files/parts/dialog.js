@@ -1,12 +1,12 @@
-/** What lies over the page: dialogs and sheets, menus and small panels. The focus returns to where it was when one closes. */
+/** Dialogs, sheets, menus and panels above the page. Closing one returns the focus to where it was. */
 
 import { button, firstFocusable, h, icon, iconButton, labelled, problemLine, put, textField } from "../core/dom.js";
 import { plain, t } from "../core/words.js";
 import { complain, whileRecording } from "./states.js";
 
 /**
- * Opens a dialog; `build(close)` gives `{ body, foot }`. Gives a promise of what `close` was called with.
- * Options: `title`, `kind` ("sheet", "wide"), `mayClose()` which may refuse Esc.
+ * Opens a dialog; `build(close)` returns `{ body, foot }`. Returns a promise of the value passed to `close`. Options: `title`, `kind`
+ * ("sheet", "wide"), and `mayClose()`, which may prevent closing with Esc.
  */
 export function openDialog({ title, kind = "", mayClose = () => true }, build) {
   const focused = document.activeElement;
@@ -29,15 +29,15 @@ export function openDialog({ title, kind = "", mayClose = () => true }, build) {
 }
 
 /**
- * Opens a dialog with fields; `build()` gives `{ body, save(), focus(), extra }`. What `save` gives is given; what it throws stands below
- * the fields. Enter saves, in a sheet together with Ctrl. Who leaves a form that is being stored takes nothing back: what is stored
- * is given as ever, and what is refused is said.
+ * Opens a dialog with fields; `build()` returns `{ body, save(), focus(), extra }`. Returns the result of `save`; its errors are displayed
+ * below the fields. Enter saves, in a sheet Ctrl+Enter. Closing a form while it is being stored cancels nothing: the result is still
+ * returned, and errors are still shown.
  */
 export async function openForm({ title, kind, button: words }, build) {
   let saving;
   const given = await openDialog({ title, kind }, (close, element) => {
     const problem = problemLine();
-    // A click beside the dialog drops nothing of a form in which somebody has worked; not all of that is typed.
+    // A click outside the dialog doesn't discard a form that was edited. Not all edits are typed.
     for (const name of ["input", "click", "keydown"]) element.addEventListener(name, ({ target }) => { element.isTouched ||= target !== element; });
     const { body, save, focus = () => firstFocusable(element.querySelector(".dialog-body"))?.focus(), extra } = build(close);
     const go = button(".button.primary", async () => {
@@ -66,17 +66,17 @@ export async function openForm({ title, kind, button: words }, build) {
 
 const labelOf = (element) => element.getAttribute("aria-label") ?? element.textContent;
 
-/** What a page has drawn anew in the place of a button or a link that is gone. */
+/** Finds the redrawn twin of a button or link that was removed. */
 const twin = (element) => (/^(BUTTON|A)$/.test(element?.tagName) ? [...document.querySelectorAll(`:is(main, dialog[open]) ${element.tagName}`)].find((other) => labelOf(other) === labelOf(element)) : undefined);
 
-/** Draws a part of the page anew; what had the focus gets it again, or else what stands first. */
+/** Redraws a part of the page. The focus returns to the same element, or else to the first one. */
 export function keepFocus(host, draw) {
   const had = host.contains(document.activeElement) ? document.activeElement : null;
   draw();
   if (had && !had.isConnected) (twin(had) ?? firstFocusable(host.querySelector(".scroll") ?? host))?.focus({ preventScroll: true });
 }
 
-/** Shows a dialog element over the page until it closes. */
+/** Shows a dialog element above the page until it closes. */
 export function show(element, focused, mayClose, ended) {
   document.body.append(element);
   element.addEventListener("cancel", (event) => {
@@ -94,10 +94,10 @@ export function show(element, focused, mayClose, ended) {
   element.showModal();
 }
 
-/** A button that has the focus when its dialog opens. */
+/** Creates a button that gets the focus when its dialog opens. */
 export const firstButton = (kind, onclick, words) => h("button" + kind, { autofocus: true, onclick }, words);
 
-/** Asks before something is done; gives whether it is to be done. `typed` is what must be typed first. */
+/** Asks for a confirmation and returns whether it was given; `typed` is a text that must be typed first. */
 export function confirm({ title, text, button: words, isDanger = false, typed, typedLabel }) {
   return openDialog({ title }, (close) => {
     const input = typed === undefined ? null : textField({ autofocus: true, "aria-label": typedLabel });
@@ -113,12 +113,12 @@ export function confirm({ title, text, button: words, isDanger = false, typed, t
   });
 }
 
-/** Opens a panel beside an element (or a place `{ x, y }`); gives a function that closes it. */
+/** Opens a panel next to an element or a position `{ x, y }`. Returns a function that closes it. */
 export function openPanel(anchor, content, { label, onclose, role } = {}) {
   const focused = document.activeElement;
   const element = h(".menu", { popover: "auto", "aria-label": label, role });
   element.append(content);
-  // Inside a dialog the panel must be a part of it, else it lies beneath.
+  // Inside a dialog the panel must be its descendant, otherwise the dialog would cover it.
   ((anchor instanceof Element && anchor.closest("dialog")) || document.querySelector("dialog[open]") || document.body).append(element);
   const close = () => element.isConnected && element.hidePopover();
   element.addEventListener("toggle", (event) => {
@@ -140,7 +140,7 @@ export function openPanel(anchor, content, { label, onclose, role } = {}) {
   return close;
 }
 
-/** Opens a menu of `{ words, icon, do, isDanger, isChecked }`; null is a line between groups. */
+/** Opens a menu of `{ words, icon, do, isDanger, isChecked }`; null is a separator. */
 export function openMenu(anchor, rows, options) {
   const list = h("div", { role: "none" });
   let close;

@@ -1,26 +1,29 @@
-/** What is said about work: lists that are loading, empty or refused; short messages at the bottom; what can be undone. */
+/** The states of lists (loading, empty, failed), short messages, and undo. */
 
 import { button, h, icon } from "../core/dom.js";
 import { session } from "../core/session.js";
 import { plain, t } from "../core/words.js";
 
-/** Grey bars, which appear when loading takes longer than a moment. */
+/** Creates gray bars, which appear if loading takes longer than a moment. */
 export function loading(rows = 8) {
   const bars = Array.from({ length: rows }, (_, index) => h("i", { style: { width: `${90 - ((index * 37) % 50)}%` } }));
   return h(".skeleton", { "aria-busy": "true" }, bars);
 }
 
-/** Nothing here: what for, and how to get the first. */
+/** Creates the state of an empty list: its purpose, and how to add the first entry. */
 export function empty({ picture = "data", title, text, actions = [] }) {
   return h(".state", h(".badge", icon(picture)), h("h2", title), h("p", text), h(".actions", actions));
 }
 
-/** A table: `titles` are `[words, ".right"]`, rows are lists of cells, the first of which names its row. On a phone each row is a card. */
+/**
+ * Creates a table: `titles` are `[words, ".right"]`, rows are lists of cells, the first of which names its row. On phones each row is a
+ * card.
+ */
 export const table = (label, titles, rows) => h("table.list", { "aria-label": label },
   h("thead", h("tr", titles.map(([words, kind = ""]) => h("th" + kind, { scope: "col" }, words || h("span.sr", t("grid.more")))))),
   h("tbody", rows.map((cells) => h("tr", cells.map((cell, index) => h((index ? "td" : "th") + (titles[index][1] ?? ""), index ? { "data-label": titles[index][0].textContent ?? titles[index][0] } : { scope: "row" }, cell))))));
 
-/** What was refused, in the server's words, with code and request to copy. */
+/** Creates the state of a failed request: the server's message, and the code and request id to copy. */
 export function failed(problem, again) {
   const isForbidden = problem.status === 403;
   const details = [problem.request && plain(problem.request), problem.code !== undefined && t("error.code", { code: String(problem.code) }),
@@ -36,7 +39,7 @@ export function failed(problem, again) {
 
 let host;
 
-/** Says something; `action` is `{ words, do }`. Gives a function that takes the message away. */
+/** Shows a message; `action` is `{ words, do }`. Returns a function that removes the message. */
 export function toast(text, { action, isBad = false, seconds = isBad ? 20 : 6 } = {}) {
   host ??= document.body.appendChild(h(".toasts", { role: "status", "aria-live": "polite", popover: "manual" }));
   const element = h(isBad ? ".toast.bad" : ".toast", h("span", text));
@@ -50,7 +53,7 @@ export function toast(text, { action, isBad = false, seconds = isBad ? 20 : 6 } 
   element.append(h("button", { "aria-label": t("close"), onclick: end }, icon("close")));
   while (host.childElementCount > 2) host.firstElementChild.remove();
   host.append(element);
-  // Above dialogs, which lie in the top layer, too.
+  // Above dialogs, which are also in the top layer.
   host.hidePopover?.();
   host.showPopover?.();
   let timer = setTimeout(end, seconds * 1000);
@@ -59,13 +62,13 @@ export function toast(text, { action, isBad = false, seconds = isBad ? 20 : 6 } 
   return end;
 }
 
-/** Says why something was not done. */
+/** Shows the error of a failed action. */
 export const complain = (problem) => toast(problem.message, { isBad: true });
 
-/** Copies a text and says so. */
+/** Copies a text and confirms it. */
 export const copy = (text) => (async () => navigator.clipboard.writeText(text))().then(() => toast(t("word.copied")), complain);
 
-/** A button that copies a text. */
+/** Creates a button that copies a text. */
 export const copyButton = (text, words = t("error.copy")) => button(".button", () => copy(text), icon("copy"), words);
 
 const LIMIT = 30;
@@ -73,12 +76,12 @@ const steps = [];
 
 let changes = 0;
 
-/** The number of a change that is made now, for `record`: what is made last is undone first, whenever its answer comes. */
+/** Returns the number of a change made now, for `record`. The latest change is undone first, whenever its response arrives. */
 export const newChange = () => (changes += 1);
 
 /**
- * Keeps a change, and says it; `undo` takes it back, and throws when it cannot: an error with `isUnfinished` keeps it for another time.
- * Without `undo` there is no way back, which is said in the place of taking back what was before it.
+ * Records a change and shows a message; `undo` reverts it and throws if it can't. An error with `isUnfinished` keeps the change for another
+ * try. A change without `undo` can't be reverted, and the undo shortcut says so instead of reverting an earlier one.
  */
 export function record(words, undo, change = newChange()) {
   const step = { words, undo, change };
@@ -92,10 +95,10 @@ function keep(step) {
   steps.sort((left, right) => left.change - right.change);
 }
 
-/** How many changes are being stored, and a promise of whether the last one was. */
+/** The number of changes being stored, and a promise of whether the last one was stored. */
 const storing = { n: 0, last: undefined };
 
-/** Lets the key of undo wait for a change that is being stored: until then it is none of the steps. `work` gives whether it was. */
+/** Makes the undo shortcut wait for a change that is being stored; `work` returns whether it was stored. */
 export function whileStoring(work) {
   storing.n += 1;
   storing.last = Promise.allSettled([storing.last, work]).then(([, { value }]) => {
@@ -105,7 +108,7 @@ export function whileStoring(work) {
   return work;
 }
 
-/** The same for work whose caller records the change right after it. */
+/** Does the same for work whose caller records the change right afterwards. */
 export async function whileRecording(work) {
   const before = steps.at(-1);
   let end;
@@ -117,7 +120,7 @@ export async function whileRecording(work) {
   }
 }
 
-/** Takes back the last change; one that was refused meanwhile is taken back already. */
+/** Undoes the last change. One that was rejected in the meantime is already undone. */
 export async function undoLast() {
   if (storing.n > 0 && !(await storing.last)) return;
   const step = steps.at(-1);
@@ -126,7 +129,7 @@ export async function undoLast() {
 
 let undoing = Promise.resolve();
 
-/** Takes a change back after those that are being taken back: it goes by what they leave. */
+/** Undoes a change after undos in progress, because it depends on their result. */
 function take(step) {
   if (!steps.includes(step)) return;
   steps.splice(steps.indexOf(step), 1);

@@ -1,4 +1,4 @@
-/** Files: a preview that runs nothing, a new one by choice or drop, size and type. */
+/** The editor of files: a safe preview, and a new file by choice or drop. */
 
 import { send } from "../../core/api.js";
 import { button, h, icon, problemLine, put } from "../../core/dom.js";
@@ -13,14 +13,14 @@ addWords({
   "file.uploading": "Uploading {name}…", "file.noPreview": "No preview for {type}", "file.failed": "The file could not be read: {reason}",
 });
 
-/** Types that the browser draws without running anything in them. */
+/** Types that browsers display without running anything. */
 const IMAGE = /^image\/(png|jpeg|gif|webp|avif|bmp)$/;
 const MEDIA = /^(video|audio)\//;
-/** How large a file is that is shown. */
+/** The maximum size in bytes of a previewed file. */
 const MOST = 50_000_000;
 const TEXT = /^(text\/(plain|csv|markdown)|application\/json)/;
 
-/** Preview and choice; without `close`, as a part of a form. */
+/** Creates the preview and file chooser. Without `close`, it is part of a form. */
 export function edit({ value, save, close }) {
   const preview = h(".preview");
   const problem = problemLine();
@@ -56,13 +56,13 @@ export function edit({ value, save, close }) {
   };
 }
 
-/** Uploads a file under a name that the server takes. */
+/** Uploads a file under a name that the server accepts. */
 export function store(file) {
   const name = file.name.replace(/[^A-Za-z0-9._ @-]/g, "_").replace(/^[^A-Za-z0-9_]+/, "") || "file";
   return send("POST", "parse/files/" + encodeURIComponent(name), { file, headers: { "Content-Type": file.type || "application/octet-stream" } });
 }
 
-/** Gives a file that is dropped on an element to a function. */
+/** Passes files dropped on an element to a function. */
 export function takeDrops(element, take, scope) {
   for (const kind of ["dragover", "drop"]) {
     element.addEventListener(kind, (event) => {
@@ -72,13 +72,13 @@ export function takeDrops(element, take, scope) {
   }
 }
 
-// Where there is no slash, what follows would belong to the host.
+// Without a leading slash, the path would become part of the host.
 const read = (url, signal) => fetch(location.origin + new URL(url).pathname.replace(/^\/*/, "/"), { cache: "force-cache", credentials: "omit", signal });
 
-/** The largest image that becomes a thumbnail. */
+/** The maximum size in bytes of an image with a thumbnail. */
 const THUMBNAIL = 4_000_000;
 
-/** A small picture of an image, read when it comes into view; of other files an icon. */
+/** Creates a thumbnail that loads when it becomes visible, or an icon for files that aren't images. */
 export function thumbnail({ name, type = "", size, url }, scope) {
   const isImage = IMAGE.test(type);
   const element = h("span.thumbnail", icon(isImage ? "image" : "file"));
@@ -93,7 +93,7 @@ export function thumbnail({ name, type = "", size, url }, scope) {
       canvas.getContext("bitmaprenderer").transferFromImageBitmap(picture);
       put(element, canvas);
     } catch {
-      // The icon stays for what is no image or cannot be read.
+      // The icon stays if the image can't be loaded.
     }
   });
   observer.observe(element);
@@ -101,7 +101,7 @@ export function thumbnail({ name, type = "", size, url }, scope) {
   return element;
 }
 
-/** Draws the bytes of a file, from a blob of our own and never by its address. */
+/** Displays a file from a blob, never from its URL. */
 export async function show(host, value) {
   put(host, h("p.quiet", "\u2026"));
   try {
@@ -126,7 +126,7 @@ export async function show(host, value) {
   }
 }
 
-/** The address of a blob, until the dialog of its place closes, or another is shown there. */
+/** Returns a blob URL, valid until its dialog closes or another file is shown. */
 function address(host, blob, type) {
   const url = URL.createObjectURL(blob.slice(0, blob.size, type));
   const end = () => URL.revokeObjectURL(url);

@@ -1,4 +1,4 @@
-/** Editors that stand in the cell: texts of one line, numbers, dates, points, pointers. */
+/** Line editors in cells: short texts, numbers, dates, points, pointers. */
 
 import { button, h, option, put, textField } from "../../core/dom.js";
 import { date, plain, t, zone } from "../../core/words.js";
@@ -7,18 +7,17 @@ import { typeOf } from "../schema.js";
 import { asText, fromText, losesDigits, parseDate, parseNumber, pointer } from "../values.js";
 import { pointerField, PointerPicker } from "./pointer.js";
 
-/** Types that are edited in the cell. */
+/** Types with a line editor. */
 export const INLINE = new Set(["String", "Number", "Date", "GeoPoint", "Pointer", "Password"]);
 
-/** The text with which the editor of a value begins. */
+/** Returns the initial text for a value. */
 export const startText = (type, value) => (type === "Date" && value ? date(value.iso ?? value, true).replace(/ UTC$/, "") : asText(value));
 
 const secret = (type) => (type === "Password" ? { type: "password", autocomplete: "new-password" } : {});
 
 /**
- * An editor of one value. `commit(change, direction)` is called with `{ value }` or `{ amount }`, or with null when nothing was
- * changed, `cancel()` when it is dropped.
- * The element has `focus()`; it says itself what is wrong with what was typed.
+ * Creates the editor of one value. `commit(change, direction)` is called with `{ value }` or `{ amount }`, or with null if nothing changed;
+ * `cancel()` is called if the edit is canceled. The element has `focus()`, and displays its own errors.
  */
 export function inlineEditor({ field, value, text, problem, label, commit, cancel }) {
   const start = startText(field.type, value);
@@ -49,7 +48,7 @@ export function inlineEditor({ field, value, text, problem, label, commit, cance
     else cancel();
   };
   const finish = async (direction) => {
-    // A name is no id as long as nobody has looked for it.
+    // A typed name isn't an id until the search has finished.
     const isLookedFor = picker && input.value !== start && input.value.trim() !== "";
     if (isLookedFor) await picker.ready();
     if (isDone) return true;
@@ -99,7 +98,7 @@ export function inlineEditor({ field, value, text, problem, label, commit, cance
   return element;
 }
 
-/** The change that a text means; null when it means none. Throws when it means no value. */
+/** Returns the change that a text means, or null for none. Throws if the text isn't a value. */
 function read(text, field, value, startText, picker) {
   if (field.type === "Password") return text === "" ? null : { value: text };
   if (field.type === "String") return text === (value ?? "") && value !== undefined || (text === "" && value === undefined) ? null : { value: text };
@@ -143,7 +142,10 @@ function dateHint(input, hint) {
 
 let number = 0;
 
-/** A field of a form: `{ element, id, read(), focus() }`; `read` gives undefined for nothing, and throws an Error in words, of pointers later. */
+/**
+ * Creates a form field: `{ element, id, read(), focus() }`. `read` returns undefined if empty, and throws an error with a message (for
+ * pointers asynchronously).
+ */
 export function valueInput(field, value) {
   number += 1;
   const id = `value-${number}`;

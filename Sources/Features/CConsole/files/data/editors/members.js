@@ -1,4 +1,4 @@
-/** Who belongs to an object: the members of a relation, and those whom its ACL names. */
+/** The editors of relation members and ACL entries. */
 
 import { objectPath, parse } from "../../core/api.js";
 import { button, h, iconButton, labelled, problemLine, put } from "../../core/dom.js";
@@ -21,7 +21,7 @@ addWords({
 
 const PAGE = 100;
 
-/** Members are stored as they are chosen. */
+/** Creates the editor of a relation. Changes are stored immediately. */
 export function editRelation({ className, row, field, close }) {
   const target = field.targetClass;
   const list = h(".members", loading(3));
@@ -46,13 +46,13 @@ export function editRelation({ className, row, field, close }) {
     put(problem);
     const write = async (name) => {
       await parse.put(objectPath(className, row.id), setOwn({}, field.name, { __op: name, objects: [pointer(target, id)] }));
-      // What others changed of the object is shown before the next edit is made under the condition that it is as shown.
+      // Others' changes of the object are displayed before the next edit, which is conditional on the displayed state.
       await refresh(className, row);
     };
     try {
       const name = nameOf(target, id) || id;
       const isAdded = operation === "AddRelation";
-      // What changes nothing is not taken back: that would take away who was there before, or add who was not.
+      // A choice that changed nothing can't be undone, because undo would remove an earlier member or add a missing one.
       if ((await parse.get(objectPath(target), { where: { ...where, objectId: id }, count: 1, limit: 0 })).body.count > 0 === isAdded) {
         await read();
         put(problem, t(isAdded ? "relation.there" : "relation.gone", { name }));
@@ -92,7 +92,7 @@ addWords({
   "access.everybody": "Add everybody", "access.remove": "Remove {who}", "access.may": "{right}: {who}",
 });
 
-/** The matrix below the sentences; `isPart` of a form it does not take the focus. */
+/** Creates the editor of an ACL: sentences with a matrix below. As part of a form (`isPart`) it doesn't take the focus. */
 export function editAccess({ value, draft = value, isPart = false }) {
   let acl = draft === undefined || draft === null ? undefined : copy(draft);
   const words = h("div.sentences", { role: "status" });

@@ -1,4 +1,4 @@
-/** Finds the object that a pointer is to lead to, by the beginning of its name or by its id. */
+/** Finds the object for a pointer by its id or the beginning of its name. */
 
 import { objectPath, parse } from "../../core/api.js";
 import { button, debounce, h, problemLine, put, textField } from "../../core/dom.js";
@@ -14,7 +14,7 @@ addWords({
   "pointer.keepText": "{class} {text} doesn't exist or is hidden from you. The pointer leads nowhere until it exists.",
 });
 
-/** A list of choices below a text field. `picked(pointer)` is called with the choice. */
+/** The list of matches below a text field. `picked(pointer)` is called with the choice. */
 export class PointerPicker {
   constructor(className, input, picked) {
     Object.assign(this, { className, input, picked, rows: [], place: -1, next: latest() });
@@ -31,7 +31,7 @@ export class PointerPicker {
     this.search(true);
   }
 
-  /** The pointer that the list stands at. */
+  /** The highlighted pointer. */
   get chosen() { return this.place >= 0 ? pointer(this.className, this.rows[this.place].objectId) : undefined; }
 
   set chosen(_) { this.place = -1; }
@@ -50,17 +50,17 @@ export class PointerPicker {
     if (signal.aborted) return;
     Object.assign(this, { rows, text });
     for (const row of rows) learn(this.className, row);
-    // An id is itself, whoever's name begins with it.
+    // An exact id takes precedence over names that begin with it.
     this.place = text && rows.length ? Math.max(0, rows.findIndex(({ objectId }) => objectId === text)) : -1;
     this.draw(text);
   }
 
-  /** Waits until the choices are those of what was typed. */
+  /** Waits until the matches are those of the typed text. */
   async ready() {
     while (this.text !== this.input.value.trim()) await this.search();
   }
 
-  /** Why what was typed is none of the objects, with a button that keeps it as an id, where it can be one and somebody is sure. */
+  /** Creates the message that no object matches, with a button that uses the text as an id if it can be one. */
   unknown(keep) {
     const { className, text, rows } = this;
     const places = { class: className, text: plain(text, 40) };
@@ -78,7 +78,7 @@ export class PointerPicker {
       }, shown(nameOf(this.className, row.objectId) || row.objectId, 60), h("code.quiet", plain(row.objectId, 24)))));
   }
 
-  /** Up and down walk through the list; gives whether the key was one of these. */
+  /** Handles the up and down keys. Returns whether the key was one of them. */
   handleKey(event) {
     const step = { ArrowDown: 1, ArrowUp: -1 }[event.key];
     if (!step || this.rows.length === 0) return false;
@@ -91,8 +91,8 @@ export class PointerPicker {
 }
 
 /**
- * A text field for an object, with the choices below while one is looked for: `{ element, input, chosen(), read(), clear() }`.
- * `read` waits for who is looked for, and throws where there is none; why stands below the field.
+ * Creates a text field for an object with the matches below: `{ element, input, chosen(), read(), clear() }`. `read` waits for the search,
+ * and throws if nothing matches; the reason is displayed below the field.
  */
 export function pointerField(className, { id, value, label, isOpen, picked } = {}) {
   let chosen = value;
@@ -125,7 +125,7 @@ export function pointerField(className, { id, value, label, isOpen, picked } = {
     if (!list.childElementCount || picker.handleKey(event)) return;
     if (event.key === "Enter" && picker.chosen) {
       pick(picker.chosen);
-      // With Ctrl it saves the form.
+      // Ctrl+Enter saves the form.
       if (event.ctrlKey || event.metaKey) return;
     } else if (event.key === "Escape") put(list);
     else return;

@@ -1,4 +1,4 @@
-/** The editor of values that need room, beside the page: which one fits a type. */
+/** Editors for large values in a sheet next to the page. */
 
 import { h, problemLine, put } from "../../core/dom.js";
 import { addWords, bytes, t } from "../../core/words.js";
@@ -17,9 +17,9 @@ const EDITORS = new Map(Object.entries({
 }));
 
 /**
- * Opens the sheet of a field; it begins with `draft` where that is given, and compares with `value`. `save(change)` is called with what `saveField` takes.
- * An editor gives `{ body, read() }`, where `read` gives a change, or null for none, and throws what is wrong; or `{ body }`
- * where it saves by itself.
+ * Opens the sheet of a field, starting with `draft` if given and comparing with `value`. `save(change)` is called with a change for
+ * `saveField`. An editor returns `{ body, read() }`, where `read` returns a change or null and throws an error for invalid input, or
+ * `{ body }` if it saves by itself.
  */
 export async function openSheet(place) {
   const { className, row, field, save } = place;
@@ -40,7 +40,7 @@ export async function openSheet(place) {
 
 addWords({ "text.length": "{n} {n|character|characters}, {size}, {lines} lines", });
 
-/** A large text field. */
+/** Creates a large text field. */
 function editText({ value, text }) {
   const area = h("textarea.tall", { autofocus: true, value: text ?? value ?? "", spellcheck: "true", "aria-label": t("word.text") });
   const numbers = h(".numbers", { "aria-hidden": "true" });
@@ -53,7 +53,7 @@ function editText({ value, text }) {
   area.addEventListener("input", draw);
   area.addEventListener("scroll", () => { numbers.style.transform = `translateY(${-area.scrollTop}px)`; }, { passive: true });
   draw();
-  // A text field turns each kind of line end into one; a text that was not touched keeps its own.
+  // A text field normalizes line ends. An unchanged text keeps its own.
   const shown = area.value;
   return {
     body: h(".numbered", h(".gutter", numbers), area), extra: length,
@@ -66,7 +66,7 @@ addWords({
   "polygon.line": "Line {line} is not a point: {text}", "polygon.few": "A polygon has at least three points.",
 });
 
-/** A list of points as text. */
+/** Creates the editor of a list of points as text. */
 function editPolygon({ value, draft = value }) {
   const points = value?.coordinates ?? [];
   const first = draft?.coordinates ?? [];
@@ -102,7 +102,7 @@ const SOME = 65536;
 const bytesOf = (value) => (value ? Uint8Array.from(atob(value.base64), (letter) => letter.charCodeAt(0)) : new Uint8Array());
 const digitsOf = (data) => [...data].map((byte) => byte.toString(16).padStart(2, "0")).join(" ");
 
-/** Hexadecimal digits. */
+/** Creates the editor of bytes as hexadecimal digits. */
 function editBytes({ value, draft, row, field }) {
   const data = bytesOf(value);
   const hex = digitsOf(data.subarray(0, SOME));
@@ -128,7 +128,7 @@ addWords({
   "json.path": "Saves only {path}",
 });
 
-/** Where a text stops being JSON, by line. */
+/** Parses JSON, reporting errors by line. */
 function parseJSON(text) {
   try {
     return JSON.parse(text);
@@ -139,14 +139,14 @@ function parseJSON(text) {
   }
 }
 
-/** The members in which two objects differ, as `{ path, value }`; null when they differ as wholes. */
+/** Returns the members in which two objects differ as `{ path, value }`, or null if they must be replaced as a whole. */
 function differences(before, after, path = []) {
   if (isEqual(before, after)) return [];
   const areObjects = typeOf(before) === "Object" && typeOf(after) === "Object";
   if (!areObjects) return path.length > 0 ? [{ path, value: after }] : null;
   const found = [];
   for (const key of new Set([...Object.keys(before), ...Object.keys(after)])) {
-    // A key with a dot, or one that is no name, cannot be a part of a path.
+    // A key with a dot, or one that isn't a valid name, can't be part of a path.
     if (!isEqual(before[key], after[key]) || Object.hasOwn(before, key) !== Object.hasOwn(after, key)) {
       if (!/^[A-Za-z0-9_][A-Za-z0-9_-]*$/.test(key) || key.startsWith("__")) return path.length > 0 ? [{ path, value: after }] : null;
       if (!Object.hasOwn(after, key)) found.push({ path: [...path, key], value: undefined });
@@ -161,7 +161,7 @@ function differences(before, after, path = []) {
   return found;
 }
 
-/** Tree and text. */
+/** Creates the editor of JSON as a tree or as text. */
 function editJSON({ field, value, draft }) {
   const start = value ?? (field.type === "Array" ? [] : {});
   const area = h("textarea.tall", { autofocus: true, value: JSON.stringify(draft ?? start, null, 2), spellcheck: "false", "aria-label": t("json.label") });

@@ -1,4 +1,4 @@
-/** A JSON value as a tree whose members open on demand, and whose simple values can be edited. */
+/** A JSON value as a tree with collapsible members and editable simple values. */
 
 import { button, h, icon, iconButton, put } from "../../core/dom.js";
 import { addWords, plain, shown, t } from "../../core/words.js";
@@ -13,7 +13,7 @@ addWords({
 const SOME = 100;
 const isBranch = (value) => ["Object", "Array"].includes(typeOf(value));
 
-/** `{ element, show(value) }`; `changed(value)` is called with the whole after an edit; without it nothing can be edited. */
+/** Creates `{ element, show(value) }`. `changed(value)` is called with the whole value after an edit; without it the tree is read-only. */
 export function tree(value, changed) {
   const element = h(".tree", { role: "tree", tabIndex: -1 });
   const opened = new Set([""]);
@@ -90,14 +90,14 @@ export function tree(value, changed) {
       if (key.key === "Enter") finish();
       else if (key.key === "Escape") finish(true);
       else return;
-      // The field is gone: keys of the dialog are pressed here.
+      // The field no longer exists, so the dialog's shortcuts need the focus here.
       element.focus();
-      // With Ctrl it saves the whole, of which this is a part now.
+      // Ctrl+Enter saves the whole value, including this edit.
       if (key.key === "Enter" && (key.ctrlKey || key.metaKey)) return;
       key.preventDefault();
       key.stopPropagation();
     });
-    // Who goes on to the button that saves means what was typed here, too.
+    // Moving on to the save button keeps the typed value.
     input.addEventListener("blur", () => finish());
     put(place, input);
     input.focus();

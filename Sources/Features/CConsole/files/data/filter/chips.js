@@ -1,4 +1,4 @@
-/** A chip for each condition of a filter, and ways to change it: by sentences, in a panel of field, operator and value, or as JSON. */
+/** The chips of a filter's conditions, and editors for them: sentences, a panel with field, operator and value, or JSON. */
 
 import { button, h, icon, labelled, option, problemLine, put, textField } from "../../core/dom.js";
 import { address, go } from "../../core/router.js";
@@ -25,7 +25,7 @@ export async function addCondition(page, anchor, field) {
 /** Adds a group to the filter. */
 export const addGroup = (page, group) => apply(page, [...groupsOf(page), group]);
 
-/** Fills the bar. */
+/** Draws the chips of the filter. */
 export function drawChips(page, element) {
   const groups = groupsOf(page);
   const typeOfField = (name) => fieldOf(page)(name)?.type;
@@ -48,7 +48,7 @@ export function drawChips(page, element) {
   }, page.scope);
 }
 
-/** Shows the filter as JSON; `draw` brings the sentences back. */
+/** Shows the filter as JSON; `draw` returns to the chips. */
 function openJSON(page, host, draw) {
   const text = h("textarea", { rows: 5, "aria-label": t("filter.jsonLabel"), spellcheck: "false", value: JSON.stringify(page.where, null, 2) });
   const problem = problemLine();
@@ -78,7 +78,7 @@ function openJSON(page, host, draw) {
   text.focus();
 }
 
-/** Asks for a name, and keeps filter, order and columns under it. */
+/** Asks for a name, and saves filter, order and columns as a view. */
 export async function saveView(page) {
   const name = textField({ autofocus: true, value: page.view?.name ?? "", maxlength: "80" });
   const shared = h("input", { type: "checkbox", checked: page.view?.shared ?? false });
@@ -94,7 +94,7 @@ export async function saveView(page) {
   go(address("data", [page.className], { where: JSON.stringify(page.where), order: page.order === "-createdAt" ? "" : page.order, view: id }), true);
 }
 
-/** Adds "field is value" to the filter of a page. */
+/** Adds "field is value" of the active cell to the filter. */
 export function filterByCell(page) {
   const { grid } = page;
   const field = grid.activeColumn;
@@ -107,7 +107,7 @@ export function filterByCell(page) {
   else page.addCondition(field.name);
 }
 
-/** Opens the panel beside an element; `done(group)` is called with what was chosen. */
+/** Opens the panel of a group next to an element; `done(group)` is called with the result. */
 function editGroup({ anchor, className, group, start, done }) {
   const rows = [];
   const list = h("div.conditions");
@@ -145,7 +145,7 @@ function editGroup({ anchor, className, group, start, done }) {
   if (start || group) rows[0].focusValue();
 }
 
-/** Field, operator and value of one condition, as an element that can be read. */
+/** Creates an element for the field, operator and value of a condition, from which they can be read. */
 function conditionRow(className, { field: name, operator, value } = {}, changed = () => {}) {
   const description = classes.peek().get(className);
   const fields = ranked(description).filter(({ type }) => OPERATORS.has(type));
@@ -189,7 +189,7 @@ function conditionRow(className, { field: name, operator, value } = {}, changed 
   };
 }
 
-/** `{ element, read() }`; `read` throws an Error in words when what is typed is no value. */
+/** Creates the field of a value: `{ element, read() }`; `read` throws an error with a message if the text isn't a value. */
 function valueField(field, operator, value) {
   if (operator === "$exists" || operator === "$missing") return { element: null, read: () => undefined };
   if (operator === "near") return near(field, value);
@@ -212,7 +212,7 @@ function text(field, value) {
   const isDate = field.type === "Date";
   const given = value !== undefined && !(isDate && typeOf(value) !== "Date") ? value : undefined;
   const element = input(startText(field.type, given), isDate ? t("date.hint") : "");
-  // An element of a list may be of any type; a text that is no JSON stands for itself.
+  // An array may contain elements of any type. A text that isn't JSON stands for itself.
   const inner = field.type === "Array" ? { read: (typed) => { try { return JSON.parse(typed); } catch { return typed; } } } : { read: (typed) => read(typed, field) };
   return { element, read: () => inner.read(element.value) };
 }

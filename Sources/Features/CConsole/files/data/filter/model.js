@@ -1,6 +1,6 @@
 /**
- * Filters as sentences, and as the `where` of the REST API, both ways. A filter is a list of groups, all of which must hold;
- * a group is a list of conditions, one of which must hold. What no sentence can say stays JSON: `{ json }`.
+ * Converts filters between sentences and the `where` of the REST API. A filter is a list of groups, all of which must hold. A group is a
+ * list of conditions, one of which must hold. Anything that sentences can't express stays JSON: `{ json }`.
  */
 
 import { addWords, plain, said, t } from "../../core/words.js";
@@ -9,7 +9,7 @@ import { asText, inWords, isEqual, setOwn } from "../values.js";
 
 const ORDERED = ["$eq", "$ne", "$gte", "$lte", "$gt", "$lt", "$in", "$exists", "$missing"];
 
-/** What can be asked of a field of a type, the most usual first. */
+/** The operators of each type, most common first. */
 export const OPERATORS = new Map(Object.entries({
   String: ["contains", "starts", "ends", "$eq", "$ne", "$in", "$exists", "$missing"],
   Number: ["$eq", "$ne", "$gte", "$lte", "$gt", "$lt", "$in", "$exists", "$missing"],
@@ -27,7 +27,7 @@ export const OPERATORS = new Map(Object.entries({
 
 const quoted = (text) => `\\Q${text.replaceAll("\\E", "\\E\\\\E\\Q")}\\E`;
 
-/** The text between quotes of a pattern; undefined for patterns that are more than that. */
+/** Returns the literal text of a pattern, or undefined for other patterns. */
 function unquoted(pattern) {
   const inner = pattern.replaceAll("\\E\\\\E\\Q", "\u0000");
   const match = /^\\Q([^]*)\\E$/.exec(inner);
@@ -35,7 +35,7 @@ function unquoted(pattern) {
   return match[1].replaceAll("\u0000", "\\E");
 }
 
-/** The constraint of one condition, to stand under the name of its field. */
+/** Returns the constraint of a condition, for use below the name of its field. */
 function constraint({ operator, value }) {
   switch (operator) {
     case "contains": return { $regex: quoted(value), $options: "i" };
@@ -50,7 +50,7 @@ function constraint({ operator, value }) {
   }
 }
 
-/** The `where` of a filter. */
+/** Returns the `where` of a filter. */
 export function toWhere(groups) {
   const parts = groups.map((group) => {
     if (group.json) return group.json;
@@ -60,7 +60,7 @@ export function toWhere(groups) {
   return parts.reduce(merge, {});
 }
 
-/** Both of two conditions, in one object where no key has two meanings. */
+/** Combines two conditions in one object if no key is in conflict. */
 function merge(left, right) {
   const result = Object.fromEntries(Object.entries(left));
   const rest = {};
@@ -84,7 +84,7 @@ function canJoin(left, right) {
   return !isPattern(left) && !isPattern(right) && keys.every((key) => !Object.hasOwn(left, key));
 }
 
-/** The filter that a `where` means; conditions on fields that `fieldOf(name)` does not know stay JSON. */
+/** Returns the filter of a `where`. Conditions on fields that `fieldOf(name)` doesn't know stay JSON. */
 export function fromWhere(where, fieldOf) {
   const groups = [];
   for (const [key, value] of Object.entries(where)) {
@@ -148,7 +148,7 @@ function pattern(value) {
   return undefined;
 }
 
-/** The word of an operator for a type. */
+/** Returns the name of an operator for a type. */
 export const operatorWord = (operator, type) => (type === "Date" && operator.startsWith("$") && !["$exists", "$missing"].includes(operator)
   ? t("op.date." + operator) : t("op." + operator));
 
@@ -158,7 +158,7 @@ function valueWords(value) {
   return inWords(value);
 }
 
-/** One condition as a sentence. */
+/** Returns a condition as a sentence. */
 export function sentence({ field, operator, value }, type) {
   if (operator === "$exists" || operator === "$missing") return t("filter.bare", { field, operator: operatorWord(operator, type) });
   if (operator === "near") return t("filter.near", { field, kilometers: value.kilometers, point: asText(value.point) });
@@ -166,7 +166,7 @@ export function sentence({ field, operator, value }, type) {
   return t("filter.sentence", { field, operator: operatorWord(operator, type), value: valueWords(value) });
 }
 
-/** A group of alternatives as a sentence. */
+/** Returns a group of alternatives as a sentence. */
 export function groupSentence(group, typeOfField) {
   if (group.json) return plain(JSON.stringify(group.json));
   return group.map((condition) => sentence(condition, typeOfField(condition.field))).join(` ${t("filter.or")} `);

@@ -1,4 +1,4 @@
-/** What columns of a file become: the field of each, its type, and the values. */
+/** Maps the columns of a file to fields and types, and converts their values. */
 
 import { addWords, plain, t } from "../../core/words.js";
 import { classes, isServerClass, typeOf } from "../schema.js";
@@ -8,18 +8,18 @@ addWords({
   "import.width": "{n} {n|value|values} instead of {wanted}", "import.badKey": "{key} is not a field name", "import.twice": "Two columns go to {field}.",
 });
 
-/** Names that are none of a field, and that objects of JavaScript have. */
+/** Names that can't be fields, because JavaScript objects have members of these names. */
 const FORBIDDEN = new Set(["__proto__", "constructor", "prototype"]);
-/** What becomes an object's own, and is no ordinary field. */
+/** Fields of every object that aren't ordinary fields. */
 const OWN = new Map([["objectId", "String"], ["createdAt", "Date"], ["updatedAt", "Date"], ["ACL", "ACL"]]);
 
-/** The fields of a class that a file may bring. */
+/** Returns the fields of a class that a file may contain. */
 export function targets(className) {
   const fields = [...classes.peek().get(className).fields.values()].filter(({ type, name }) => type !== "Relation" && (type !== "Password" || name === "password"));
   return new Map(fields.map((field) => [field.name, { ...field, type: OWN.get(field.name) ?? (field.type === "Password" ? "String" : field.type) }]));
 }
 
-/** What the records of a sample say: one column for each key, `{ key, name, type, targetClass, isNew, isUsed, samples }`. */
+/** Infers the columns from a sample of records: `{ key, name, type, targetClass, isNew, isUsed, samples }`. */
 export function columnsOf(kind, sample, className, mayAdd) {
   const known = targets(className);
   const keys = new Map();
@@ -39,13 +39,13 @@ export function columnsOf(kind, sample, className, mayAdd) {
     if (field) return { ...column, name: field.name, type: field.type, targetClass: field.targetClass, isNew: false, isUsed: true };
     const name = fieldName(column.title);
     const guessed = kind === "csv" ? { type: guess(column.samples) } : ofValues(column.samples);
-    // Fields of relations come with their members, and what begins with _ is the server's.
+    // Relations are imported with their members instead, and names that begin with _ are the server's.
     const isUsed = mayAdd && name !== "" && !column.title.startsWith("_") && guessed.type !== "Relation" && !(isServerClass(className) && column.title === "sessionToken");
     return { ...column, name, ...guessed, isNew: true, isUsed };
   });
 }
 
-/** A name of a field that says what a title says. */
+/** Returns a valid field name for a column title. */
 function fieldName(title) {
   if (FORBIDDEN.has(title)) return "";
   const words = title.normalize("NFD").replace(/\p{M}/gu, "").split(/[^A-Za-z0-9_]+/).filter(Boolean);
@@ -59,7 +59,7 @@ const fits = {
   Date: (text) => /^\d{4}-\d{2}-\d{2}/.test(text) && parseDate(text) !== undefined,
 };
 
-/** The type that nearly all texts are of. */
+/** Infers the type that nearly all texts have. */
 function guess(samples) {
   const texts = samples.filter((text) => text !== null && text.trim() !== "").map((text) => text.trim());
   if (texts.length === 0) return "String";
@@ -74,7 +74,7 @@ function ofValues(samples) {
 }
 
 
-/** The value of a text for a column; undefined where there is none. Throws an Error in words. */
+/** Parses a text as a value of a column. Returns undefined if empty, and throws an error with a message. */
 export function valueOf(text, column, isGuarded = false) {
   if (text === null) return undefined;
   const cell = isGuarded ? unguarded(text) : text;
@@ -97,7 +97,7 @@ export function valueOf(text, column, isGuarded = false) {
   return fromText(cell, field);
 }
 
-/** How many of a column's samples are no values of its type, and the first of them. */
+/** Returns the number of samples of a column that aren't values of its type, and the first of them. */
 export function doubts(column, isGuarded) {
   const odd = column.samples.filter((sample) => {
     if (typeof sample !== "string") return false;
@@ -111,7 +111,7 @@ export function doubts(column, isGuarded) {
   return { n: odd.length, first: odd[0] };
 }
 
-/** The object of a record; throws an Error in words. */
+/** Creates the object of a record. Throws an error with a message. */
 export function objectOf(record, columns, width, isGuarded) {
   const object = {};
   if (record.cells) {
@@ -127,7 +127,7 @@ export function objectOf(record, columns, width, isGuarded) {
   for (const column of columns) {
     if (!Object.hasOwn(source, column.key)) continue;
     const value = source[column.key];
-    // Exports of others have dates as plain texts.
+    // Other programs export dates as plain texts.
     const isPlainDate = column.type === "Date" && typeof value === "string" && !OWN.has(column.name);
     setOwn(object, column.name, isPlainDate ? valueOf(value, column) : value);
   }
@@ -142,7 +142,7 @@ function refuseKeys(value) {
   }
 }
 
-/** Says what is wrong with the choice of fields; undefined where nothing is. */
+/** Returns the problem with the choice of fields, or undefined if there is none. */
 export function problemOf(columns) {
   const seen = new Set();
   for (const { name } of columns) {

@@ -1,4 +1,4 @@
-/** Files as records, however large they are: the encoding and the form are found, and a piece is read at a time. */
+/** Reads the records of files of any size in pieces, after detecting encoding and format. */
 
 import { addWords, bytes, t } from "../../core/words.js";
 
@@ -10,14 +10,14 @@ addWords({
 });
 
 const CHUNK = 65536;
-/** The longest value, in characters, and the most columns. */
+/** The maximum length of a value in characters. */
 const LONGEST = 16_000_000;
 const WIDEST = 1000;
 
-/** Lets the page answer keys meanwhile. */
+/** Yields to the event loop, so that the page stays responsive. */
 export const breathe = () => globalThis.scheduler?.yield?.() ?? new Promise((resolve) => setTimeout(resolve));
 
-/** The records of CSV: `{ line, cells }`, where a cell is null if nothing stands there, and "" between quotes. */
+/** Reads the records of CSV: `{ line, cells }`. An empty cell is null, or "" if quoted. */
 export class TableReader {
   constructor(delimiter) {
     this.delimiter = delimiter;
@@ -25,7 +25,7 @@ export class TableReader {
     Object.assign(this, { line: 1, firstLine: 1, cells: [], cell: "", isQuoted: false, isInside: false, mayRepeat: false, skipsFeed: false, isAfterReturn: false });
   }
 
-  /** Takes the next piece of the text, and gives the records that end in it. */
+  /** Adds a piece of text and returns the records that it completes. */
   push(text) {
     const records = [];
     let at = 0;
@@ -73,7 +73,7 @@ export class TableReader {
     return records;
   }
 
-  /** What stands behind the last line break. */
+  /** Returns the record after the last line break. */
   end() {
     const records = [];
     if (this.cell !== "" || this.isQuoted || this.cells.length > 0) {
@@ -98,7 +98,7 @@ export class TableReader {
   }
 
   endRecord(records) {
-    // An empty line is none.
+    // Skips empty lines.
     if (this.cells.length > 1 || this.cells[0] !== null) records.push({ line: this.firstLine, cells: this.cells });
     [this.cells, this.firstLine] = [[], this.line];
   }
@@ -108,7 +108,7 @@ const lineBreaks = (text) => text.match(/\r\n?|\n/g)?.length ?? 0;
 
 const WRAPPED = /^\s*\{\s*"(?:results|rows)"\s*:\s*\[/;
 
-/** The objects of JSON, in a list or one a line, as texts: `{ line, text }`. */
+/** Reads the objects of JSON, in an array or one per line, as texts: `{ line, text }`. */
 export class ObjectReader {
   constructor() {
     Object.assign(this, { head: "", line: 1, depth: -1, base: 0, text: "", firstLine: 1, isInside: false, isEscaped: false, isOver: false });
@@ -166,7 +166,7 @@ export class ObjectReader {
   }
 }
 
-/** The form of a file: `{ kind: "csv" or "json", encoding, delimiter }`. */
+/** Detects the format of a file: `{ kind: "csv" or "json", encoding, delimiter }`. */
 export async function detect(file) {
   const start = new Uint8Array(await file.slice(0, 1_000_000).arrayBuffer());
   const encoding = encodingOf(start);
@@ -189,7 +189,7 @@ function encodingOf(start) {
   }
 }
 
-/** The separator by which the first records have the same number of columns, and the most. */
+/** Returns the separator that gives the first records the same number of columns, and the most columns. */
 function delimiterOf(text) {
   const score = (delimiter) => {
     try {
@@ -203,7 +203,7 @@ function delimiterOf(text) {
   return [",", ";", "\t", "|"].map((delimiter) => [score(delimiter), delimiter]).reduce((best, other) => (other[0] > best[0] ? other : best))[1];
 }
 
-/** All records of a file; `progress` gets the number of bytes that were read. */
+/** Yields all records of a file; `progress` receives the number of bytes read. */
 export async function* records(file, { kind, encoding, delimiter }, progress = () => {}, signal = undefined) {
   const decoder = new TextDecoder(encoding, { fatal: encoding === "utf-8" });
   const reader = kind === "csv" ? new TableReader(delimiter) : new ObjectReader();

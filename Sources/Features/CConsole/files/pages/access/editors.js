@@ -1,4 +1,4 @@
-/** Editors of the permissions of a class; each says whom a change lets in or shuts out before it is stored. */
+/** The editors of a class's permissions. Each shows who gains or loses access before the change is stored. */
 
 import { parse } from "../../core/api.js";
 import { h, iconButton, labelled, option, put } from "../../core/dom.js";
@@ -22,7 +22,7 @@ addWords({
   "perm.noList": "No rule for them", "perm.noPointers": "No field of {class} points to a user.",
 });
 
-/** Stores permissions in the place of those that were read; others that were stored since stay, and are shown. */
+/** Replaces permissions. Other permissions that were stored since are kept and displayed. */
 async function replace(className, before, next) {
   const { body } = await parse.get(schemaPath(className));
   if (!areSame(body.classLevelPermissions, before)) {
@@ -32,7 +32,7 @@ async function replace(className, before, next) {
   await change(className, { classLevelPermissions: next ?? null });
 }
 
-/** Stores permissions, and offers to take that back. */
+/** Stores permissions and offers to undo that. */
 async function store(className, before, next) {
   await replace(className, before, next);
   const after = classes.peek().get(className).permissions;
@@ -42,7 +42,10 @@ async function store(className, before, next) {
   });
 }
 
-/** A form about one key of the permissions; `build(draw)` gives `{ body, read(), also() }`, the last the other keys that get the same value, and `words(value)` what a value means. */
+/**
+ * Opens a form for one key of the permissions; `build(draw)` returns `{ body, read(), also() }`, where `also` returns other keys that get
+ * the same value, and `words(value)` describes a value.
+ */
 function edit(className, key, title, words, build) {
   const { permissions } = classes.peek().get(className);
   const before = own(permissions).get(key);
@@ -54,7 +57,7 @@ function edit(className, key, title, words, build) {
     draw();
     return {
       body: [form.body, words(before) !== undefined && meaning],
-      // What was not changed is not sent.
+      // Unchanged permissions aren't sent.
       save: async () => isEqual(form.read() ?? null, before ?? null)
         || store(className, permissions, [key, ...(form.also?.() ?? [])].reduce((next, name) => withKey(next, name, form.read()), permissions)),
     };
@@ -63,13 +66,13 @@ function edit(className, key, title, words, build) {
 
 const check = (words, checked, onchange, title) => h("label.line", { title }, h("input", { type: "checkbox", checked, onchange: (event) => onchange(event.target.checked) }), words);
 
-/** Fields that can name the users of an object. */
+/** Returns the fields that can name users of an object. */
 const userFields = (className, also = []) => [...new Set([...[...classes.peek().get(className).fields.values()]
   .filter(({ type, targetClass }) => type === "Array" || (type === "Pointer" && targetClass === "_User")).map(({ name }) => name), ...also])];
 
 const READS = ["find", "get", "count"];
 
-/** Who may do one operation. */
+/** Edits who may perform an operation. */
 export function editOperation(className, operation) {
   const { permissions } = classes.peek().get(className);
   const title = t("perm.edit", { operation: t("clp." + operation) });
@@ -117,7 +120,7 @@ export function editOperation(className, operation) {
   });
 }
 
-/** Which fields let the users whom they name read or change an object. */
+/** Edits the fields whose users may read or change an object. */
 export function editPointers(className, key) {
   const before = names(own(classes.peek().get(className).permissions).get(key));
   let chosen = [...before];
@@ -133,7 +136,7 @@ export function editPointers(className, key) {
   });
 }
 
-/** Which fields are hidden from a group. */
+/** Edits the fields that are hidden from a group. */
 export function editHidden(className, key) {
   const { permissions, fields } = classes.peek().get(className);
   const all = own(own(permissions).get("protectedFields"));
@@ -167,7 +170,7 @@ addWords({
   "perm.group.role": "A role …", "perm.group.user": "A user …", "perm.group.field": "The user in a field …", "perm.which": "Which", "perm.choose": "Choose",
 });
 
-/** Asks for a group from which fields are to be hidden, then for the fields. */
+/** Asks for a group, then for the fields to hide from it. */
 export function addHidden(className, anchor) {
   const ask = (title, element, key) => openForm({ title, button: t("perm.choose") }, () => ({ body: labelled(t("perm.which"), element), save: async () => key() || Promise.reject(new Error(t("perm.which"))) }))
     .then((found) => found && editHidden(className, found));
@@ -190,7 +193,7 @@ export function addHidden(className, anchor) {
   ].filter(Boolean), { label: t("access.hide") });
 }
 
-/** What new objects without an ACL get. */
+/** Edits the permissions of new objects without an ACL. */
 export function editDefault(className) {
   return edit(className, "ACL", t("access.new"), () => undefined, () => {
     const { permissions } = classes.peek().get(className);

@@ -1,4 +1,4 @@
-/** What a user, or nobody, may do with a class or an object and why, as the server says it. */
+/** Shows what a user or an anonymous client may do with a class or object, and why, as reported by the server. */
 
 import { objectPath, parse, send } from "../../core/api.js";
 import { button, h, icon, put } from "../../core/dom.js";
@@ -22,7 +22,7 @@ addWords({
 
 const ORDER = ["get", "find", "count", "update", "delete", "create", "addField"];
 
-/** Fills an element with what a user, or nobody for null, may do. */
+/** Fills an element with the permissions of a user, or of an anonymous client if `user` is null. */
 export async function answerFor(host, { user, name, className, objectId, scope }) {
   put(host, loading(3));
   try {
@@ -35,24 +35,24 @@ export async function answerFor(host, { user, name, className, objectId, scope }
   }
 }
 
-/** The question, with the answer below; `idOf` gives the id of an object, or nothing for the class as a whole. */
+/** Creates the form with the answer below; `idOf` returns the id of an object, or nothing for the whole class. */
 export function mayPanel(className, idOf, scope) {
   const answer = h(".may", { "aria-live": "polite" });
   const next = latest(scope);
   const ask = (user, name) => answerFor(answer, { user, name, className, objectId: idOf(), scope: next() });
   const nobody = () => ask(null, t("may.nobody"));
   const anonymous = button(".link", nobody, t("may.anonymous"));
-  // Who comes from rows that a user sees asks why.
+  // If the operator comes from a user's view of rows, that user is preselected.
   const eyes = eyesOf(route.peek().query);
   if (eyes === "anonymous") nobody();
   else if (eyes) nameOfUser(eyes, scope).then((name) => ask(eyes, name));
-  // Whoever does not see the users can ask about nobody alone.
+  // An operator who can't read users can only ask about anonymous clients.
   if (!classes.peek()?.has("_User")) return h(".form", anonymous, answer);
   const choice = pointerField("_User", { label: t("may.user"), isOpen: true, picked: ({ objectId: user }) => ask(user, choice.input.value) });
   return h(".form", choice.element, anonymous, answer);
 }
 
-/** The name of a user, or the id where nobody has it. */
+/** Returns the name of a user, or the id if there is no name. */
 export async function nameOfUser(id, scope) {
   await parse.get(objectPath("_User", id), { keys: "username" }, { signal: scope }).then(({ body }) => learn("_User", body), () => {});
   return plain(nameOf("_User", id) || id, 60);
@@ -60,7 +60,7 @@ export async function nameOfUser(id, scope) {
 
 const listed = (all, words) => said(all.map(words).reduce((left, right) => t("may.or", { left: said(left), right: said(right) })));
 
-/** A rule in words: whom it lets in, or, where it refuses, whom it would let in. */
+/** Describes a rule: whom it lets in or, if it denies access, whom it would let in. */
 function reasonWords({ rule, who, field, allows }, name) {
   const kind = who !== undefined ? "" : allows ? ".only" : ".none";
   return t(`may.${rule}${kind}`, { field, name, who: who !== undefined ? said(principal(who)) : allows && listed(allows, principal) });

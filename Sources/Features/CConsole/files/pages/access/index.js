@@ -1,4 +1,4 @@
-/** Who may do what with a class, in words that can be changed; the question about one user. */
+/** The permissions of a class as editable sentences, and a form to check the access of one user. */
 
 import { button, h, icon, put, textField } from "../../core/dom.js";
 import { address } from "../../core/router.js";

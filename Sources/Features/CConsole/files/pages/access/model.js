@@ -1,4 +1,4 @@
-/** The permissions of a class in words, and what a change of them means. */
+/** Describes the permissions of a class and the effects of changing them. */
 
 import { h, icon } from "../../core/dom.js";
 import { addWords, plain, said, t } from "../../core/words.js";
@@ -15,35 +15,35 @@ addWords({
   "clp.same": "Nothing changes.", "clp.hides": "Hides: {fields}.", "clp.shows": "Shows: {fields}.",
 });
 
-/** What can be done with a class. */
+/** The operations on a class. */
 export const OPERATIONS = ["find", "get", "count", "create", "update", "delete", "addField"];
 
-/** An object as a `Map` of its own keys; nothing but an object has any. */
+/** Returns the own keys of an object as a `Map`, which is empty for other values. */
 export const own = (value) => new Map(value !== null && typeof value === "object" && !Array.isArray(value) ? Object.entries(value) : []);
 
-/** The texts of a list. */
+/** Returns the strings in a list. */
 export const names = (value) => (Array.isArray(value) ? value.filter((name) => typeof name === "string") : []);
 
-/** The permissions of a class: an absent operation of stored ones is closed, absent ones are open. */
+/** Returns the entry of an operation. Without stored permissions every operation is open; otherwise a missing one is closed. */
 export function entryOf(permissions, operation) {
   return permissions === undefined ? { "*": true } : own(permissions).get(operation) ?? {};
 }
 
-/** Somebody whom permissions name, in words. */
+/** Describes a principal of permissions. */
 export function principal(key) {
   if (key === "authenticated" || key === "requiresAuthentication") return t("clp.loggedIn");
   return key.startsWith("userField:") ? t("clp.userIn", { field: key.slice(10) }) : who(key);
 }
 
-/** The fields whose users an operation lets in besides those of its own entry. */
+/** Returns the fields whose users an operation lets in, in addition to its own entry. */
 const legacyFields = (permissions, operation) => names(own(permissions).get({ find: "readUserFields", get: "readUserFields", count: "readUserFields", update: "writeUserFields", delete: "writeUserFields", addField: "writeUserFields" }[operation]));
 
-/** Whom an entry lets in: `Map` of keys to words, "*" alone where it lets everybody in. */
+/** Returns those whom an entry lets in as a `Map` of keys to descriptions, with only "*" if it lets everybody in. */
 export function letIn(entry, permissions, operation) {
   const found = new Map();
   for (const [key, value] of own(entry)) {
     if (key === "pointerFields") {
-      // Pointers say nothing of objects that are not there yet.
+      // Pointer permissions don't apply to objects that don't exist yet.
       if (operation !== "create") for (const field of names(value)) found.set(`userField:${field}`, t("clp.userIn", { field }));
     } else if (value) found.set(key, principal(key));
   }
@@ -52,13 +52,13 @@ export function letIn(entry, permissions, operation) {
   return found.has("*") ? new Map([["*", found.get("*")]]) : new Map([...found].sort(([left], [right]) => rank(left) - rank(right)));
 }
 
-/** The sentence of an operation: `{ text, isOpen, isClosed }`. */
+/** Describes an operation: `{ text, isOpen, isClosed }`. */
 export function sentenceOf(permissions, operation) {
   const found = letIn(entryOf(permissions, operation), permissions, operation);
   return { text: found.size > 0 ? [...found.values()].join(" \u00b7 ") : t("clp.nobody"), isOpen: found.has("*"), isClosed: found.size === 0 };
 }
 
-/** The same as chips; reading is open in most apps, while changes by everybody are worth a second look. */
+/** Draws the same as chips. Public reading is common, but public writing is highlighted. */
 export function chips(permissions, operation) {
   const found = letIn(entryOf(permissions, operation), permissions, operation);
   const isReading = ["find", "get", "count"].includes(operation);
@@ -67,7 +67,7 @@ export function chips(permissions, operation) {
   return found.size > 0 ? [...found].map(([key, words]) => chip(look(key), words)) : chip([".closed", "lock"], t("clp.nobody"));
 }
 
-/** Whom a change of an operation lets in, and whom it shuts out, in words. */
+/** Describes whom a change of an operation lets in and whom it locks out. */
 export function consequences(permissions, operation, entry) {
   const before = letIn(entryOf(permissions, operation), permissions, operation);
   const after = letIn(entry, permissions, operation);
@@ -78,25 +78,25 @@ export function consequences(permissions, operation, entry) {
   return parts.length > 0 ? parts.join(" ") : t("clp.same");
 }
 
-/** Whether an operation lets in somebody whom an entry of another shuts out. */
+/** Whether an operation lets in somebody whom the entry of another locks out. */
 export function isWider(permissions, other, operation, entry) {
   const after = letIn(entry, permissions, operation);
   return !after.has("*") && [...letIn(entryOf(permissions, other), permissions, other).keys()].some((key) => !after.has(key));
 }
 
-/** What is hidden from somebody, in words. */
+/** Describes what is hidden from a principal. */
 export function hiddenSentence(key, fields) {
   return fields.length > 0 ? t("clp.hidden", { who: said(principal(key)), fields: said(fields.map((name) => plain(name, 40)).join(", ")) }) : t("clp.sees", { who: said(principal(key)) });
 }
 
-/** What a change of hidden fields hides and shows, in words. */
+/** Describes what a change of hidden fields hides and shows. */
 export function hidingConsequences(before, after) {
   const list = (all) => said(all.map((name) => plain(name, 40)).join(", "));
   const [hides, shows] = [after.filter((name) => !before.includes(name)), before.filter((name) => !after.includes(name))];
   return [hides.length > 0 && t("clp.hides", { fields: list(hides) }), shows.length > 0 && t("clp.shows", { fields: list(shows) })].filter(Boolean).join(" ") || t("clp.same");
 }
 
-/** Permissions with one key changed, or taken away by undefined; all others stay as they were found. */
+/** Returns the permissions with one key replaced, or removed if undefined. Other keys stay unchanged. */
 export function withKey(permissions, key, value) {
   const next = {};
   const base = permissions ?? Object.fromEntries(OPERATIONS.map((operation) => [operation, { "*": true }]));
@@ -104,8 +104,8 @@ export function withKey(permissions, key, value) {
   return value === undefined ? next : setOwn(next, key, value);
 }
 
-/** Whether two permissions are the same. */
+/** Whether two permissions are equal. */
 export const areSame = (left, right) => isEqual(left ?? null, right ?? null);
 
-/** What new objects without an ACL get, in words. */
+/** Describes the permissions of new objects without an ACL. */
 export const defaultAccess = (permissions) => summary(own(permissions).get("ACL"));

@@ -1,4 +1,4 @@
-/** Who changed what through the console: all of it, by operator, class and object, read on at its edge. */
+/** The audit log: all changes made through the console, by operator, class and object. */
 
 import { send } from "../../core/api.js";
 import { h, icon, option, put, textField } from "../../core/dom.js";
@@ -24,7 +24,7 @@ addWords({
   "audit.request": "Request {id} from {address}", "audit.fields": "Fields: {fields}", "audit.before": "Before", "audit.after": "After",
 });
 
-/** What the address may choose, by its name, and how the route calls it. */
+/** The filters in the address, with their names in the API. */
 const CHOICES = { operator: "operator", class: "className", object: "objectId", kind: "method", from: "from", until: "until" };
 
 const KINDS = ["POST", "PUT", "DELETE", "GET"];
@@ -93,7 +93,7 @@ const entries = (rows) => table(t("rail.audit"), [[t("audit.what")], [t("word.wh
   [h("button.link.wrap", { "aria-label": t("audit.open", { what: said(row), path: row.path ?? "" }), onclick: () => show(row) }, said(row)), h("div.quiet.mono", shown(row.path ?? "", 80))],
   h("time", { title: date(row.at, true) }, ago(row.at)), [shown(row.operator ?? "", 40), row.role !== row.operator && h("span.quiet", " ", plain(row.role ?? "", 20))], links(row, 3), result(row)]));
 
-/** What was done, in words. */
+/** Describes an action. */
 function said({ method, path, className, count, fields }) {
   if (path === "session") return t("audit.session." + method);
   const of = className ? plain(className, 40) : "";
@@ -106,7 +106,7 @@ function result({ status }) {
   return status < 400 ? h("span.quiet", t("audit.done")) : h("span.bad", t("audit.refused", { status: String(status) }));
 }
 
-/** Links to the objects, which may be gone. */
+/** Creates links to the objects, which may no longer exist. */
 function links({ className, ids, count }, most) {
   if (!className || !ids?.length) return null;
   const rest = Math.max(count ?? 0, ids.length) - most;

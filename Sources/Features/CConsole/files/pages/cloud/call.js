@@ -1,4 +1,4 @@
-/** One function: what is checked, a call as somebody, its answer, and the lines of the log that it left. */
+/** One cloud function: its checks, a test call as any user, the response, and the resulting log lines. */
 
 import { parse, send } from "../../core/api.js";
 import { button, h, icon, labelled, option, problemLine, put, textField } from "../../core/dom.js";
@@ -41,7 +41,7 @@ export function openFunction(host, entry, scope) {
       if (scope.aborted) return;
       if (outcome instanceof Error && !outcome.status) throw outcome;
       show(outcome, performance.now() - began);
-      // The next call need not wait for the lines of this one.
+      // The next call needn't wait for the log lines of this one.
       follow(outcome.requestId ?? outcome.headers?.get("X-Request-Id")).catch(() => { lines.hidden = true; });
     } catch (refusal) {
       if (!scope.aborted) put(problem, plain(refusal.message, 300));
@@ -57,7 +57,7 @@ export function openFunction(host, entry, scope) {
       ? [h("p.bad", t("call.failed")), h("p.mono.wrap", shown(outcome.message, 2000)), h("p.quiet", [outcome.code !== undefined && t("error.code", { code: String(outcome.code) }), String(outcome.status)].filter(Boolean).join(" \u00b7 "))]
       : result === undefined ? h("p.quiet", t("call.nothing")) : ["Object", "Array"].includes(typeOf(result)) ? tree(result).element : h("p", typeof result === "string" ? shown(result, 5000) : drawValue(result, { name: "result", type: typeOf(result) })));
   }
-  /** The line of the request comes when its answer has left. */
+  /** The request is logged after its response was sent. */
   async function follow(id) {
     lines.hidden = !id;
     followed = id;
@@ -77,13 +77,13 @@ export function openFunction(host, entry, scope) {
   });
 }
 
-/** Parameters to begin with: those that are checked. */
+/** Returns sample parameters: those that the validator checks. */
 function example(validator) {
   const fields = validator?.fields ?? [];
   return fields.length === 0 ? "{}" : JSON.stringify(Object.fromEntries(fields.map(({ name, default: value }) => [name, value ?? null])), null, 2);
 }
 
-/** The parameters that were typed. */
+/** Parses the typed parameters. */
 export function read(text) {
   let value;
   try {
@@ -95,7 +95,7 @@ export function read(text) {
   return value;
 }
 
-/** The header fields that say with whose eyes something is asked. */
+/** Returns the header fields that select whose view is shown. */
 export async function viewAs(kind, who, scope) {
   if (kind === "master") return {};
   if (kind === "nobody") return { "X-Roost-View-As": "anonymous" };

@@ -1,4 +1,4 @@
-/** Cloud code: functions, triggers, jobs, webhooks that other servers answer, and the hosts that run them. */
+/** Cloud code: functions, triggers, jobs, webhooks and the hosts that run them. */
 
 import { parse, send } from "../../core/api.js";
 import { button, h, icon, iconButton, labelled, option, put, textField } from "../../core/dom.js";
@@ -62,7 +62,7 @@ async function show(host, tab, name, scope) {
   }
 }
 
-/** What the server checks before a call, in words. */
+/** Describes the checks that the server makes before a call. */
 export function checks(validator) {
   const { requireUser, requireMaster, requireAnyUserRoles: any, requireAllUserRoles: all, requireUserKeys: keys, fields, rateLimit, code, validateMasterKey, skipWithMasterKey } = validator ?? {};
   const names = (list) => said(list.map((name) => plain(name, 40)).join(", "));
@@ -73,13 +73,13 @@ export function checks(validator) {
   return words.join("; ") || t("cloud.noCheck");
 }
 
-/** The columns that say how calls went. */
+/** Returns the cells of call statistics. */
 export const figures = ({ calls, errors, p50, p99, last }) => [
   [".right", count(calls ?? 0)], [".right", h("span", { class: errors ? "bad" : "quiet" }, count(errors ?? 0))], [".right.wide", p50 === undefined ? "" : t("cloud.ms", { text: p50 })],
   [".right.wide", p99 === undefined ? "" : t("cloud.ms", { text: p99 })], [".wide", last ? h("time", { title: date(last, true) }, ago(last)) : ""],
 ];
 
-/** The titles of those columns. */
+/** The titles of the call statistics. */
 export const FIGURES = [[".right", "cloud.calls"], [".right", "cloud.failed"], [".right.wide", "cloud.usual"], [".right.wide", "cloud.slow"], [".wide", "cloud.last"]];
 
 const ROWS = {
@@ -91,7 +91,7 @@ const ROWS = {
 
 const hostCell = ({ host }) => [".wide.quiet", t("cloud.host." + host)];
 
-/** A table: `titles` and the cells of rows are `[kind, content]`, the first cell of a row names it. */
+/** Creates a table; `titles` and the cells of rows are `[kind, content]`, and the first cell of a row names it. */
 export const table = (label, titles, rows) => plainTable(label, titles.map(([kind, words]) => [words && t(words), kind]),
   rows.map((cells) => cells.map(([kind, content], index) => (kind && kind !== titles[index][0] ? h("span" + kind, content) : content))));
 
@@ -110,7 +110,7 @@ addWords({
 
 const EVENTS = ["beforeSave", "afterSave", "beforeDelete", "afterDelete", "beforeFind", "afterFind", "beforeLogin", "afterLogin", "afterLogout"];
 
-/** What an address shows: no password in it. */
+/** Hides the password in a URL. */
 const masked = (url) => String(url).replace(/\/\/[^/?#]*@/, "//\u2026@");
 const inWords = (hook) => (hook.functionName ? t("hook.function", { name: hook.functionName }) : t("hook.trigger", { event: hook.triggerName ?? "", class: hook.className ?? "" }));
 const path = (hook) => (hook.functionName ? `hooks/functions/${encodeURIComponent(hook.functionName)}` : `hooks/triggers/${encodeURIComponent(hook.className)}/${encodeURIComponent(hook.triggerName)}`);

@@ -1,4 +1,4 @@
-/** Jobs: what there is, runs as they go, and when they run by themselves. */
+/** Jobs, their runs and schedules. */
 
 import { parse } from "../../core/api.js";
 import { watched } from "../../core/attention.js";
@@ -21,7 +21,7 @@ addWords({
   "job.unplanText": "{name} no longer runs {when}.", "job.off": "This server runs no schedules: the option jobSchedules is off.",
 });
 
-/** How often runs that go on are looked at. */
+/** The interval in milliseconds for reading active runs. */
 const PAUSE = 1000;
 
 /** Shows jobs in a part of the page until `scope` ends. */
@@ -54,7 +54,7 @@ async function start(name, again) {
 const time = (iso) => (iso ? h("time", { title: date(iso, true) }, ago(iso)) : "");
 const isoOf = (value) => (typeof value === "string" ? value : value?.iso);
 
-/** Reads the last runs, and goes on as long as one of them does. */
+/** Reads the latest runs, repeatedly while one of them is active. */
 async function readRuns(host, watch, scope) {
   const again = () => readRuns(host, watch, scope);
   let rows;
@@ -80,7 +80,7 @@ async function readRuns(host, watch, scope) {
   if (!scope.aborted) await again();
 }
 
-/** What a schedule starts its job with, as an object. */
+/** Parses the parameters of a schedule. */
 function given(params) {
   try {
     return typeof params === "string" ? JSON.parse(params || "{}") : params ?? {};
@@ -110,7 +110,7 @@ async function readPlans(host, jobs, isOn, scope) {
       ]))]])), add));
 }
 
-/** What of a row is the schedule; `missing` stands for what it does not have. */
+/** Returns the schedule in a row; `missing` replaces missing members. */
 const planOf = (row, missing) => Object.fromEntries(["jobName", "params", "repeatMinutes", "timeOfDay", "daysOfWeek", "startAfter"].map((key) => [key, row[key] ?? missing]));
 
 async function edit(row, jobs, again) {
@@ -121,7 +121,7 @@ async function edit(row, jobs, again) {
     body: [labelled(t("job.job"), name), form.element, labelled(t("job.params"), params)],
     async save() {
       const plan = { jobName: name.value, params: JSON.stringify(read(params.value)), ...form.read() };
-      // What another kind of schedule had is taken away.
+      // Removes members of the previous kind of schedule.
       for (const key of ["timeOfDay", "daysOfWeek"]) if (row[key] !== undefined && plan[key] === undefined) plan[key] = { __op: "Delete" };
       const words = t("job.planned", { name: plan.jobName, when: planInWords(plan) });
       if (row.objectId) {

@@ -1,4 +1,4 @@
-/** When a job runs: in words, and as a form. */
+/** Schedules of jobs as sentences and forms. */
 
 import { h, labelled, option, put, textField } from "../../core/dom.js";
 import { addWords, count, plain, said, t } from "../../core/words.js";
@@ -16,7 +16,7 @@ const DAYS = ["Mon", "Tue", "Wed", "Thu", "Fri", "Sat", "Sun"];
 const isOn = (day) => day === 1 || day === true || day === "1";
 const short = (iso) => plain(String(iso).slice(0, 16).replace("T", " "), 20);
 
-/** A schedule as a sentence. */
+/** Describes a schedule. */
 export function planInWords({ repeatMinutes, timeOfDay, daysOfWeek, startAfter }) {
   const gap = Number(repeatMinutes) || 0;
   if (gap <= 0) return startAfter ? t("plan.once", { time: short(startAfter) }) : t("plan.soon");
@@ -27,7 +27,7 @@ export function planInWords({ repeatMinutes, timeOfDay, daysOfWeek, startAfter }
     + (startAfter && new Date(startAfter) > new Date() ? t("plan.from", { time: short(startAfter) }) : "");
 }
 
-/** Fields for a schedule: `{ element, read() }`. */
+/** Creates the fields of a schedule: `{ element, read() }`. */
 export function planForm(plan = {}) {
   const gap = Number(plan.repeatMinutes) || 0;
   const start = !plan.objectId ? "daily" : gap <= 0 ? "once" : gap % 1440 === 0 ? "daily" : "every";
@@ -44,7 +44,7 @@ export function planForm(plan = {}) {
     element: [labelled(t("plan.kind"), kind), fields],
     read() {
       if (kind.value === "once") {
-        // As soon as it could: that was before.
+        // Without a time, the job was to run as soon as possible. It already has, so the schedule gets no new time.
         if (start === "once" && !plan.startAfter && !at.value.trim()) return { repeatMinutes: 0, startAfter: "" };
         const date = new Date(`${at.value.trim().replace(" ", "T")}:00.000Z`);
         if (!/^\d{4}-\d\d-\d\d[ T]\d\d:\d\d$/.test(at.value.trim()) || Number.isNaN(date.getTime())) throw new Error(t("plan.badDate"));
@@ -61,7 +61,7 @@ export function planForm(plan = {}) {
   };
 }
 
-/** How long something took, in words. */
+/** Describes a duration. */
 export function took(from, to) {
   const seconds = Math.max(0, (new Date(to) - new Date(from)) / 1000);
   return seconds < 60 ? `${count(Math.round(seconds * 10) / 10)} s` : t("plan.minutes", { n: Math.round(seconds / 60) });

@@ -1,4 +1,4 @@
-/** The configuration that apps read: parameters with type, value, and who may see them. */
+/** The client configuration: parameters with type, value and visibility. */
 
 import { parse, send } from "../../core/api.js";
 import { button, h, icon, iconButton, labelled, option, put, textField } from "../../core/dom.js";
@@ -32,7 +32,7 @@ addWords({
 
 const TYPES = ["String", "Number", "Boolean", "Date", "Array", "Object", "GeoPoint", "Pointer"];
 
-/** The parameters: `Map` of names to `{ value, isForMaster }`. */
+/** The parameters as a `Map` of names to `{ value, isForMaster }`. */
 let parameters = new Map();
 
 /** Opens the page until `scope` ends. */
@@ -76,19 +76,19 @@ async function read(host, again, scope) {
       ], { label: t("config.actions", { name }) }))]))));
 }
 
-/** Stores a parameter; undefined takes it away. Whoever does not say that it is for the master key gives it to everybody. */
+/** Stores a parameter; undefined removes it. A parameter without `isForMaster` becomes public. */
 function write(name, entry) {
   return parse.put("config", {
     params: setOwn({}, name, entry === undefined ? { __op: "Delete" } : entry.value), masterKeyOnly: setOwn({}, name, entry?.isForMaster ?? false),
   });
 }
 
-/** Stores a parameter, and offers to take that back; the key of undo waits for it. */
+/** Stores a parameter and offers to undo that. The undo shortcut waits for it. */
 const store = (...all) => whileRecording(change(...all));
 
 async function change(name, entry, words, again) {
   const before = parameters.get(name);
-  // What another has stored since the page was read stays.
+  // Parameters stored by others since the page was loaded are kept.
   const replace = async (old, next) => {
     await load();
     if (!isEqual(parameters.get(name), old)) {
@@ -110,7 +110,7 @@ async function edit(name, again) {
   const old = name === undefined ? undefined : parameters.get(name);
   const input = textField({ autofocus: name === undefined, maxlength: "100" });
   const oldType = typeOf(old?.value) ?? "null";
-  // What has no field here, as a file or null, is another's to set: it stays unless another type is chosen.
+  // A type without an editor, such as a file or null, keeps its value unless another type is chosen.
   const kept = old && !TYPES.includes(oldType) && option("", t("config.kept", { type: oldType }), true);
   const type = h("select", { onchange: () => draw() }, kept, TYPES.map((other) => option(other, other, other === oldType)));
   const target = h("select", { onchange: () => draw() }, [...(classes.peek()?.keys() ?? [])].map((other) => option(other, plain(other, 60), other === old?.value?.className)));
@@ -123,7 +123,7 @@ async function edit(name, again) {
   const draw = () => {
     targetRow.hidden = type.value !== "Pointer";
     const kind = { name: name ?? t("word.value"), type: type.value, targetClass: target.value };
-    // What was typed stays until another type is chosen.
+    // The typed value stays until another type is chosen.
     if (drawn !== `${kind.type} ${kind.targetClass}`) {
       drawn = `${kind.type} ${kind.targetClass}`;
       value = kind.type && valueInput(kind, oldType === kind.type ? old.value : undefined);
@@ -155,7 +155,7 @@ async function remove(name, again) {
   await store(name, undefined, t("config.deleted", { name }), again).catch(complain);
 }
 
-/** What the audit knows of a parameter, in its last rows. */
+/** Shows the history of a parameter from the latest audit entries. */
 function history(name, again) {
   openDialog({ title: t("config.title", { name }), kind: "sheet" }, (close) => {
     const host = h("div", loading(3));
@@ -167,10 +167,10 @@ function history(name, again) {
   });
 }
 
-/** Whether a value of the audit is not whole: it keeps no secrets, and says only that one was changed. */
+/** Whether an audited value is incomplete, because the audit log stores no secrets. */
 const holdsSecret = (value) => value === "changed" || (value !== null && typeof value === "object" && Object.values(value).some(holdsSecret));
 
-/** Pages of the audit that are looked through. */
+/** The number of audit pages to search. */
 const PAGES = 5;
 
 async function fill(host, name, setAgain) {

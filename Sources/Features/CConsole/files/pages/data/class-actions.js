@@ -1,4 +1,4 @@
-/** What there is to do with rows: keys, the line below the grid, the offer of new objects. */
+/** Actions on rows: shortcuts, the line below the grid, and the offer to show new objects. */
 
 import { EVERY, isWatched } from "../../core/attention.js";
 import { button, h, icon, put } from "../../core/dom.js";
@@ -22,7 +22,7 @@ addWords({
   "foot.call": "Call a function",
 });
 
-/** Adds the keys of the page, and what the grid asks for beyond single cells. */
+/** Adds the shortcuts of the page and the grid's actions beyond single cells. */
 export function gridKeys(page) {
   const { grid, className, scope } = page;
   page.openActive = () => {
@@ -48,7 +48,7 @@ export function gridKeys(page) {
     event.preventDefault();
     if (text && mayWrite()) (await clipboard).pasteText(page, text);
   };
-  // A copy must be written while the event lasts, so the module is there before.
+  // Preloaded, because copying must happen during the event.
   const clipboard = import("../../data/clipboard.js").then((module) => {
     page.copy = (event) => module.copyRange(grid, event);
     return module;
@@ -73,14 +73,14 @@ export function gridKeys(page) {
   }, scope);
 }
 
-/** Says what an import stored whose tab is gone. */
+/** Reports what an import stored whose tab was closed. */
 export async function tellImport({ className, scope }) {
   if (localStorage.getItem("roost.import")) (await import("./import-note.js")).tellLeft(className, scope);
 }
 
 const SLOW = 300;
 
-/** Fills the line; it is hidden while it has nothing to say. */
+/** Fills the line below the grid, and hides it if it is empty. */
 export function watchFoot(page) {
   const element = page.foot;
   page.moved = () => draw(page, element);
@@ -119,7 +119,7 @@ function selection(page) {
   ];
 }
 
-/** Rows of which a sum is made while it is looked at. */
+/** The maximum number of rows that are summed up. */
 const MOST = 5000;
 
 function sums(grid) {
@@ -143,7 +143,7 @@ function sums(grid) {
   }))];
 }
 
-/** What a slow find lacks, and how long the build of that takes. */
+/** Suggests the index that a slow find lacks, with the estimated time to build it. */
 function slowFind(page, lacks) {
   const seconds = (page.rows.slowest / 1000).toFixed(1);
   const fields = lacks.map((name) => name.replace(/^-/, "")).join(", ");
@@ -166,7 +166,7 @@ function slowFind(page, lacks) {
   return [icon("warn"), h("span", t(page.order === "-createdAt" ? "grid.slowFilter" : "grid.slow", { field: fields, count: all, time: seconds })), h(".space"), offer];
 }
 
-/** Asks now and then while the page is read; the seldomer, the longer an answer takes. */
+/** Checks for new objects while the page is watched, less often if responses are slow. */
 export function watchNewer(page) {
   const ask = async () => {
     const { rows } = page;
@@ -178,7 +178,7 @@ export function watchNewer(page) {
         if (rows === page.rows && rows.length === 0 && added > 0) page.reload();
         else if (rows === page.rows) offer(page, added, changed);
       } catch {
-        // The next answer says it.
+        // The next check reports it.
       }
     }
     if (!page.scope.aborted) setTimeout(ask, Math.max(EVERY, (performance.now() - began) * 50));

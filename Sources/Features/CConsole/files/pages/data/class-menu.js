@@ -1,4 +1,4 @@
-/** Menus of a class: what can be done with all rows, which columns are shown, what one column offers. */
+/** The menus of a class: actions on all rows, visible columns, and the menu of a column. */
 
 import { button, h, icon, put } from "../../core/dom.js";
 import { address, go } from "../../core/router.js";
@@ -19,7 +19,7 @@ addWords({
 /** Opens the menu of a class. */
 export function open(page, anchor) {
   const n = page.rows.total ?? 0;
-  // With the eyes of another nothing is changed.
+  // Another user's view is read-only.
   const mayChange = mayWrite() && !page.as;
   openMenu(anchor, [
     { words: t("word.inspector"), icon: "panel", keys: "i", do: () => page.toggleInspector?.() },
@@ -46,7 +46,7 @@ addWords({
   "columns.all": "Show all", "columns.left": "Move {field} to the left", "columns.right": "Move {field} to the right", "columns.utc": "Dates in UTC",
 });
 
-/** Opens the panel; each change is shown at once. */
+/** Opens the columns panel. Changes are displayed immediately. */
 export function openColumns(page, anchor) {
   const { className, description, grid } = page;
   const list = h(".columns");
@@ -86,7 +86,7 @@ export function openColumns(page, anchor) {
     button(".button", () => apply({ hidden: [] }), t("columns.all"))), { label: t("grid.columns") });
 }
 
-/** The menu of a column: order, filter, hiding. */
+/** Opens the menu of a column: order, filter, hiding. */
 export function openColumnMenu(page, field, anchor) {
   const isSortable = !["Relation", "Object", "Array", "ACL", "Polygon", "Bytes", "File", "GeoPoint", "Password"].includes(field.type);
   openMenu(anchor, [

@@ -1,4 +1,4 @@
-/** The rows of one class: title, filter, grid, and what is selected. */
+/** The rows of one class: title, filter, grid and selection. */
 
 import { button, h, icon, put } from "../../core/dom.js";
 import { address, go, onLeave, remember, remembered, route } from "../../core/router.js";
@@ -28,7 +28,7 @@ export function openClass(host, className, scope) {
   page.grid = document.createElement("r-grid");
   page.grid.label = t("grid.label", { class: className });
   page.reload = () => reload(page);
-  // With the eyes of another nothing is changed, nor shown that he does not see.
+  // Another user's view is read-only, and must not be updated with objects that the user can't read.
   if (!as) {
     showObjects({
       className, find: (id) => page.rows.at(page.rows.indexOf(id)), notify: () => page.rows.notify(), remove: (id) => page.rows.remove(id), reload: page.reload,
@@ -47,7 +47,7 @@ export function openClass(host, className, scope) {
   page.moved = () => {};
   put(host, header(page), page.viewing, filterBar(page), page.body, page.foot);
   host.classList.toggle("asAnother", Boolean(as));
-  // Back returns to the row and to where the grid was scrolled.
+  // Going back restores the active row and the scroll position.
   const keep = () => page.grid.isConnected && remember({ top: page.grid.geometry.topRow, active: page.grid.active });
   onLeave(keep, scope);
   addEventListener("pagehide", keep, { signal: scope });
@@ -59,7 +59,7 @@ export function openClass(host, className, scope) {
 
 const viewing = () => import("./viewing.js");
 
-/** What is needed once there are rows to work on. */
+/** Loads what is needed once there are rows to work on. */
 async function followUp(page) {
   const [{ gridKeys, tellImport, watchFoot, watchNewer }, editing] = await Promise.all([import("./class-actions.js"), import("../../data/editing.js")]);
   if (page.scope.aborted) return;
@@ -82,7 +82,7 @@ function readWhere(text) {
   }
 }
 
-/** Relations have no values in rows, and passwords are never sent. */
+/** Rows contain no values of relations, and passwords are never sent. */
 const keysOf = (columns) => columns.filter(({ type }) => type !== "Password").map(({ name }) => name).join(",");
 
 function header(page) {
@@ -102,7 +102,7 @@ function header(page) {
     mayCreate(page) && button(".button.primary", () => createObject(page), icon("plus"), h("span.words", t("grid.new"))));
 }
 
-/** Sessions begin by logging in. */
+/** Sessions are created by log-ins. */
 const mayCreate = ({ className, as }) => mayWrite() && className !== "_Session" && !as;
 
 /** Opens the form of a new object. */
@@ -111,11 +111,11 @@ async function createObject(page) {
   await openNew(page);
 }
 
-/** Reads rows, and returns to a place where one is given. */
+/** Loads rows, and returns to a position if given. */
 async function begin(page, { top = 0, active } = {}) {
   const { rows, grid, scope } = page;
   await rows.begin(0);
-  // Rows that were asked for before another reload say nothing of those that are shown.
+  // An outdated load must not affect the displayed rows.
   if (scope.aborted || page.rows !== rows) return;
   if (rows.problem) {
     showProblem(page);
@@ -127,7 +127,7 @@ async function begin(page, { top = 0, active } = {}) {
   }
   if (!grid.isConnected) showGrid(page);
   if (top > 0) {
-    // A canvas that is not drawn yet has no height to scroll.
+    // A canvas can't scroll before it is drawn.
     grid.geometry.setLength(rows.length);
     grid.geometry.moveRowTo(top, rows.length);
   }
@@ -137,7 +137,7 @@ async function begin(page, { top = 0, active } = {}) {
   page.moved();
 }
 
-/** Puts the grid into the page as soon as there are rows; the count comes later. One that is there stays where it stands. */
+/** Inserts the grid once there are rows, before they are counted. An existing grid keeps its position. */
 function showGrid(page) {
   if (page.grid.parentElement !== page.body) put(page.body, page.grid, page.inspectorElement);
   page.grid.show(page.rows, page.columns, controller(page));
@@ -154,7 +154,7 @@ function showNothing(page) {
       mayChangeClasses() && button(".button", page.newField, t("grid.newField"))].filter(Boolean) }));
 }
 
-/** Says what was refused: to the operator, or to him with whose eyes the rows are read. */
+/** Shows why the rows can't be loaded: the error, or in a user's view that the user has no access. */
 async function showProblem(page) {
   const { problem } = page.rows;
   if (page.as && problem.status >= 400 && problem.status < 500) (await viewing()).showRefusal(page, problem);
@@ -164,7 +164,7 @@ async function showProblem(page) {
 function reload(page) {
   page.rows.end();
   page.grid.selected.clear();
-  // As many as there were, until they are counted: the place in the list is kept.
+  // Keeps the previous number until the rows are counted, so the position in the list is kept.
   page.current.set(Object.assign(newRows(page), { total: page.rows.total || undefined }));
   loadCounts();
   loadClasses();
@@ -172,7 +172,7 @@ function reload(page) {
   begin(page);
 }
 
-/** Shows the first rows before they are counted, and notices when the last one goes. */
+/** Shows the first rows before they are counted, and notices when the last one disappears. */
 function watchRows(page) {
   const { rows } = page;
   effect(() => {
@@ -181,13 +181,13 @@ function watchRows(page) {
     if (rows.problem && page.grid.isConnected) showProblem(page);
     else if (rows.isLoaded && rows.length > 0 && (!page.grid.isConnected || page.grid.rows !== rows)) showGrid(page);
     else if (rows.isCounted && rows.length === 0 && page.grid.isConnected) showNothing(page);
-    // Rows in the place of which others are shown are kept by nobody.
+    // Replaced rows are no longer followed.
   }, rows.scope.signal);
 }
 
 function controller(page) {
   const { grid, className } = page;
-  // Keys that come before what they need are followed in their order as soon as it is there.
+  // Shortcuts pressed before their module is loaded are executed in order afterwards.
   const whenReady = (action) => (page.editing ? action() : page.ready.then(action));
   return {
     edit: (place) => page.as || whenReady(() => page.editing.editCell(grid, className, place)),
@@ -211,7 +211,7 @@ function controller(page) {
   };
 }
 
-/** The bar of a page with `{ className, where, change(next) }`. */
+/** Creates the filter bar of a page with `{ className, where, change(next) }`. */
 export function filterBar(page) {
   const element = h(".filters", { role: "group", "aria-label": t("filter.add") });
   const chips = () => import("../../data/filter/chips.js");

@@ -1,4 +1,4 @@
-/** Export: rows, fields and form are chosen; the server streams the file to an address that works once. */
+/** Exports rows as a file, which the server streams to a URL that works once. */
 
 import { download, send } from "../../core/api.js";
 import { button, h, labelled, option, problemLine, put } from "../../core/dom.js";
@@ -60,7 +60,7 @@ export function openExport(page) {
   });
 }
 
-/** Shows how far it is until it ends. */
+/** Shows the progress until the export ends. */
 async function follow(first, host, foot, stop) {
   const bar = h("progress", { max: String(Math.max(1, first.total)), value: 0, "aria-label": t("export.go") });
   const words = h("p", { role: "status" }, t("export.waiting"));

@@ -1,4 +1,4 @@
-/** An import ends with the tab: the browser asks before it closes it, and what was stored is told afterwards. */
+/** An import ends when its tab is closed: the browser asks before, and the page reports afterwards what was stored. */
 
 import { addWords, plain, t } from "../../core/words.js";
 import { toast } from "../../parts/states.js";
@@ -6,10 +6,10 @@ import { toast } from "../../parts/states.js";
 addWords({ "import.left": "The import of {name} ended with its tab: {n} {n|row was|rows were} stored." });
 
 const KEY = "roost.import";
-/** An import that says nothing for so long is over, in milliseconds. */
+/** The milliseconds without progress after which an import counts as ended. */
 const SILENCE = 5000;
 
-/** Keeps that an import is under way. */
+/** Records that an import is running. */
 export function startNote(className, name) {
   let stored = 0;
   let isLeft = false;
@@ -26,7 +26,7 @@ export function startNote(className, name) {
       stored = n;
       write();
     },
-    /** The requests of a page that is left fail as well: what they say then is not the end. */
+    /** If the page is being closed, its requests fail too. That must not look like the end of the import. */
     end() {
       if (isLeft) return;
       clearInterval(timer);
@@ -38,7 +38,7 @@ export function startNote(className, name) {
   };
 }
 
-/** Says how far an import of a class came whose tab is gone. */
+/** Reports how far an import of a class came whose tab was closed. */
 export function tellLeft(className, scope) {
   let left;
   try {

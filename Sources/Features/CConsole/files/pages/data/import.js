@@ -1,4 +1,4 @@
-/** Import: a file is read here, a piece at a time; its columns get fields, a dry run tells what is refused, and rows go to the server by the thousand. */
+/** Imports files: maps columns to fields, checks the rows in a dry run, and sends them in batches. */
 
 import { objectPath, parse, send } from "../../core/api.js";
 import { button, h, icon, option, problemLine, put } from "../../core/dom.js";
@@ -32,10 +32,10 @@ addWords({
 const DELIMITERS = [",", ";", "\t", "|"];
 const ENCODINGS = ["utf-8", "utf-16le", "utf-16be", "windows-1252"];
 const TYPES = ["String", "Number", "Boolean", "Date", "Array", "Object", "GeoPoint"];
-/** Rows of a request, and their characters; rows of a sample; refusals that are kept. */
+/** Rows per request, characters per request, rows in the sample, and stored rejections. */
 const [BATCH, BATCH_SIZE, SAMPLE, KEPT] = [1000, 4_000_000, 1000, 10_000];
 
-/** Opens the dialog; gives whether something was stored. */
+/** Opens the dialog. Returns whether anything was stored. */
 export function openImport(className) {
   const work = { className, control: null, hasStored: false };
   return openDialog({ title: t("import.title", { class: className }), kind: "wide", mayClose: () => !work.control || (work.control.abort(), false) }, (close) => {
@@ -55,7 +55,7 @@ function choose(work) {
       await look(work, await detect(file));
     } catch (refusal) {
       put(problem, plain(refusal.message, 300));
-      // The same file, put right, is another choice.
+      // The corrected file may have the same name.
       input.value = "";
     }
   };
@@ -71,7 +71,7 @@ function choose(work) {
   put(work.foot, button(".button", work.close, t("cancel")));
 }
 
-/** Reads the beginning of the file, and shows what its columns become. */
+/** Reads the beginning of the file and shows the resulting columns. */
 async function look(work, form) {
   const sample = { names: [], rows: [] };
   for await (const record of records(work.file, form)) {
@@ -154,7 +154,7 @@ function columnRow(column, work) {
 
 const countOf = async (className) => (await parse.get(objectPath(className), { count: 1, limit: 0 })).body.count;
 
-/** Sends the rows, or has them looked through. */
+/** Sends the rows, or only checks them. */
 async function run(work, columns, isDryRun) {
   const { className, file, form } = work;
   const total = { stored: 0, skipped: 0, refused: 0, rows: 0, list: [] };
@@ -230,7 +230,7 @@ async function run(work, columns, isDryRun) {
     end = control.signal.aborted ? t("import.isStopped") : isLost ? t("import.lost", { n: BATCH }) : plain(problem.message, 300);
   }
   work.control = null;
-  // The connection is lost as well when the tab goes: then nobody is here to see it, and the note stays.
+  // The connection is also lost when the tab is closed. In that case the note must stay.
   if (isLost) setTimeout(() => note?.end(), 1000);
   else note?.end();
   if (schema) replaceClass(schema);
@@ -252,7 +252,7 @@ const summary = (total, isDryRun) => [t(isDryRun ? "import.good" : "import.store
 
 function drawEnd(work, total, isDryRun, end, now) {
   const first = total.list.sort((left, right) => left.line - right.line).slice(0, 20);
-  // No cell of a spreadsheet begins a formula.
+  // No cell may begin a formula in a spreadsheet.
   const save = async () => (await import("../../data/batches.js")).saveBlob(new Blob([total.list.map(({ line, reason }) => `${line}\t${String(reason).replace(/[\t\r\n]/g, " ").replace(/^[=+@-]/, "'$&")}`).join("\n")], { type: "text/tab-separated-values" }), "refused.tsv");
   put(work.body, h("p", { role: "status" }, h("strong", summary(total, isDryRun))), end && h("p.bad", end), now && h("p", now),
     first.length > 0 && h("ul.names", first.map(({ line, reason }) => h("li", t("import.line", { line }), ": ", shown(String(reason), 200))), total.refused > first.length && h("li.quiet", t("import.more", { n: total.refused - first.length }))),

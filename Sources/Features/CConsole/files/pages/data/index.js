@@ -1,4 +1,4 @@
-/** The data page: the list of classes, and beside it one class, one object, or nothing yet. */
+/** The data page: the list of classes, and next to it a class, an object or nothing. */
 
 import { EVERY, isWatched } from "../../core/attention.js";
 import { button, h, icon, put } from "../../core/dom.js";
@@ -34,14 +34,14 @@ export function open(scope) {
     const key = JSON.stringify([className, objectId, objectId ? "" : query.get("where"), query.get("order"), query.get("as"), query.get("view"), query.get("view") && savedViews().some(({ id }) => id === query.get("view")), all.get(className)?.fields.size]);
     if (key === shown) return;
     shown = key;
-    // On a phone the list comes first, since the rows would hide it.
+    // On a phone the list comes first, because rows would hide it.
     if (!className && remembered().isEntry && matchMedia("(min-width: 640px)").matches) openFullest(content, next());
     else show(content, className, objectId, next());
   }, scope);
   return element;
 }
 
-/** Rows come before counts. */
+/** Counts are loaded after the rows. */
 function loadCountsLater(scope) {
   const timer = setTimeout(() => {
     loadCounts();
@@ -50,7 +50,7 @@ function loadCountsLater(scope) {
   scope.addEventListener("abort", () => clearTimeout(timer));
 }
 
-/** Opens the class with the most objects: who comes to no class in particular sees data at once. */
+/** Opens the class with the most objects, so that an address without a class shows data immediately. */
 async function openFullest(content, scope) {
   put(content, loading());
   await loadCounts();
@@ -63,10 +63,10 @@ async function openFullest(content, scope) {
   else go(address("data", [fullest]), true);
 }
 
-/** Whether the project is empty: classes of the server's own do not count. */
+/** Whether the app has no classes of its own. */
 export const hasNoClass = () => [...classes.peek().keys()].every(isServerClass);
 
-/** Makes a class, and shows it on a page. */
+/** Creates a class and shows it on a page. */
 export async function newClass(page) {
   const name = await (await import("../schema/new-class.js")).makeClass();
   if (name) go(address(page, [name]));
@@ -87,7 +87,7 @@ async function show(content, className, objectId, scope) {
   } else openClass(content, className, scope);
 }
 
-/** The list of a page, with a field to find a class. */
+/** Creates the searchable list of classes of a page. */
 export function classList(scope, page = "data") {
   const wanted = signal("");
   const input = h("input", {
@@ -140,7 +140,7 @@ export function classList(scope, page = "data") {
   return h("nav.classes", { "aria-label": t("classes.label") }, h(".find", title, input), list, h(".foot", add));
 }
 
-/** Reads counts and classes again while the page is looked at; the seldomer, the longer an answer takes. */
+/** Reloads counts and classes while the page is watched, less often if responses are slow. */
 async function follow(scope) {
   for (let took = 0; !scope.aborted;) {
     await new Promise((done) => setTimeout(done, Math.max(EVERY, took * 20)));

@@ -1,4 +1,4 @@
-/** Makes objects. */
+/** Creates objects. */
 
 import { objectPath, parse } from "../../core/api.js";
 import { h, iconButton, problemLine, put } from "../../core/dom.js";
@@ -16,14 +16,14 @@ addWords({
   "new.required": "required", "new.access": "Who may read and change it", "new.undone": "The new object is removed again",
 });
 
-/** A file, which is uploaded when it is chosen. */
+/** Creates the field of a file, which is uploaded when it is chosen. */
 function fileInput(edit) {
   let chosen;
   const element = h("div", edit({ save: ({ value }) => { chosen = value; } }).body);
   return { element, read: () => chosen, focus: () => element.querySelector("input").focus() };
 }
 
-/** The first members of a relation. */
+/** Creates the field of a relation's first members. */
 function relationInput({ targetClass }) {
   const chosen = new Map();
   const list = h("div");
@@ -45,11 +45,11 @@ function relationInput({ targetClass }) {
   };
 }
 
-/** Asks for the fields; the object stands on top of the rows afterwards. */
+/** Asks for the fields of a new object, which then appears at the top of the rows. */
 export async function openNew(page) {
   const { className, description } = page;
   const [{ edit }, { editAccess }] = await Promise.all([import("../../data/editors/file.js"), import("../../data/editors/members.js")]);
-  // Whose a new user is, the server decides. A role without an ACL is refused.
+  // The server sets the ACL of a new user. A role without an ACL is rejected.
   const given = className === "_Role" ? undefined : Object.entries(description.permissions ?? {}).find(([key]) => key === "ACL")?.[1];
   const access = className !== "_User" && editAccess({ value: given, draft: className === "_Role" ? { "*": { read: true } } : given, isPart: true });
   const inputFor = (field) => (field.type === "File" ? fileInput(edit) : field.type === "Relation" ? relationInput(field) : valueInput(field, field.defaultValue));

@@ -1,4 +1,4 @@
-/** One object: its fields, who may do what, what it points to and what points at it, its JSON, its history; or its fields beside the grid. */
+/** One object: fields, permissions, references, JSON and history; or only its fields next to the grid. */
 
 import { objectPath, parse, send } from "../../core/api.js";
 import { button, h, icon, iconButton, put } from "../../core/dom.js";
@@ -66,7 +66,7 @@ export async function openObject(host, className, objectId, outer, next = latest
     Escape: { words: t("object.back", { class: className }), do: () => leave(className) },
     "Alt+r": { words: t("grid.refresh"), do: again },
   }, scope);
-  // Whoever pressed Tab while the object came stays there.
+  // If Tab was pressed while the object was loading, the focus stays.
   if (document.activeElement.matches("body, main")) host.querySelector(".fields button")?.focus({ preventScroll: true });
 }
 
@@ -137,7 +137,7 @@ addWords({
   "history.did.DELETE": "{who} deleted", "history.was": "{field} was {before}", "history.change": "{field}: {before} → {after}",
 });
 
-/** Fills an element with the rows of the audit about an object. */
+/** Fills an element with the audit entries about an object. */
 export async function historyOf(host, className, objectId) {
   put(host, loading(3));
   let rows;
@@ -154,7 +154,7 @@ export async function historyOf(host, className, objectId) {
 }
 
 function changes({ ids, before, after, fields }, objectId) {
-  // Of several objects there are the fields of each.
+  // An entry about several objects has the fields of each.
   const own = (values) => (values?.__type === "Shortened" ? { keys: () => [], get: () => ({ ...values, start: "\u2026" }) } : new Map(Object.entries((ids.length > 1 ? new Map(Object.entries(values ?? {})).get(objectId) : values) ?? {})));
   const [old, now] = [own(before), own(after)];
   return (fields ?? [...now.keys()]).filter((field) => field !== "updatedAt").slice(0, 12)

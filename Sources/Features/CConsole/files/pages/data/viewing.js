@@ -1,4 +1,4 @@
-/** A class with the eyes of a user, or of nobody: who is looked for, and what is not there for him. */
+/** A class as a user or an anonymous client sees it. */
 
 import { objectPath, parse, send } from "../../core/api.js";
 import { button, h, icon, put } from "../../core/dom.js";
@@ -17,7 +17,7 @@ addWords({
   "viewing.all": "As {who} sees it: all {total}.", "viewing.fields": "The first lacks {fields}.", "viewing.refused": "{who} sees nothing",
 });
 
-/** Asks with whose eyes, and goes there. */
+/** Asks for the user and opens the view. */
 export function openViewing(page) {
   return openDialog({ title: t("viewing.title", { class: page.className }) }, (close) => {
     const look = (as) => {
@@ -32,7 +32,7 @@ export function openViewing(page) {
 const whyLink = ({ className, as }) => h("a.button", { href: address("access", [className], { as }) }, t("word.why"));
 const endButton = (page) => button(".button", () => page.change({ as: undefined }), t("word.end"));
 
-/** Fills the line above the rows: how many of them are there for him, and which fields are not. */
+/** Fills the line above the rows: the number of rows that the user can read, and the hidden fields. */
 export async function tellViewing(page) {
   const { className, as, where, scope } = page;
   const [words, fields] = [h("p.grow", { role: "status" }), h("span")];
@@ -56,7 +56,7 @@ export async function tellViewing(page) {
 
 const nameIt = ({ as, scope }) => (as === "anonymous" ? t("word.nobodyName") : nameOfUser(as, scope));
 
-/** The fields of an object that are hidden from him, by the rules of the server. */
+/** Returns the fields of an object that the server hides from the user. */
 async function hiddenFields({ as, className, scope }, objectId) {
   try {
     const { body } = await send("POST", "may", { body: { user: as === "anonymous" ? null : as, className, objectId }, signal: scope, isRepeatable: true });
@@ -66,7 +66,7 @@ async function hiddenFields({ as, className, scope }, objectId) {
   }
 }
 
-/** Shown where he may not even ask. */
+/** Shows that the user may not even query the class. */
 export function showRefusal(page, problem) {
   const name = page.as === "anonymous" ? t("word.nobodyName") : nameOf("_User", page.as) || page.as;
   put(page.body, empty({ picture: "lock", title: t("viewing.refused", { who: name }), text: plain(problem.message, 300), actions: [whyLink(page), endButton(page)] }));

@@ -1,4 +1,4 @@
-/** Uploaded files: a list in pages, a preview in which nothing runs, and the end of one. */
+/** Uploaded files: a paged list, a safe preview, and deletion. */
 
 import { send } from "../../core/api.js";
 import { button, h, icon, option, put } from "../../core/dom.js";
@@ -96,13 +96,13 @@ const row = (file, scope, again) => [
   button(".link.line", () => openFile(file, again), thumbnail({ ...file, url: ownURL(file) }, scope), shown(fileName(file.name), 80)),
   h("span.quiet", plain(file.type ?? "", 60)), bytes(file.size), h("time", { title: plain(file.modified) }, date(file.modified))];
 
-/** Where the bytes of a file are, on this server whatever its address is for others. */
+/** Returns the URL of a file on this server, whatever its public URL is. */
 function ownURL({ name }) {
   const { mount, appId } = session.peek().server;
   return `${location.origin}${(mount ?? "/parse").replace(/\/$/, "")}/files/${encodeURIComponent(appId)}/${encodeURIComponent(name)}`;
 }
 
-/** One file, and what it shows. */
+/** Opens a file with its preview. */
 function openFile(file, again) {
   const preview = h(".preview");
   return openDialog({ title: plain(fileName(file.name), 80), kind: "sheet" }, (close) => {
@@ -120,7 +120,7 @@ function openFile(file, again) {
   });
 }
 
-/** Deletes the file; gives whether it is gone. */
+/** Deletes the file after asking. Returns whether it was deleted. */
 async function askToDelete(file) {
   const name = fileName(file.name);
   try {

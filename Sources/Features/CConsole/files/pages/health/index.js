@@ -1,4 +1,4 @@
-/** Whether all is well: what the doctor finds, and puts right; the security check; mails; backups, made and taken along. */
+/** Health: the doctor's findings and fixes, the security check, mails and backups. */
 
 import { download, parse, send } from "../../core/api.js";
 import { button, h, icon, put } from "../../core/dom.js";
@@ -50,7 +50,7 @@ async function read(body, parts, scope) {
   }
 }
 
-/** Waits for a task; throws what it failed with. */
+/** Waits for a task. Throws its error if it fails. */
 async function finish(task, scope) {
   while (task.state === "running") {
     task = (await send("GET", "tasks/" + encodeURIComponent(task.id), { query: { wait: 10 }, signal: scope })).body;
@@ -60,7 +60,7 @@ async function finish(task, scope) {
 
 async function examine(body, parts, scope) {
   const { look } = parts;
-  // The button keeps the focus meanwhile: it may be all that the page has to press.
+  // The button keeps the focus, because it may be the only one on the page.
   if (look.getAttribute("aria-disabled") === "true") return;
   look.setAttribute("aria-disabled", "true");
   const state = body.querySelector(".looking");
@@ -85,7 +85,7 @@ function findings(doctor, again, scope) {
     doctor.findings.map((finding) => row(finding, again, scope)));
 }
 
-/** The last outcome of each part, with its own words where it failed. */
+/** Shows the last result of each component, with its error if it failed. */
 function partsPanel(checks) {
   const known = ["database", "databaseWrites", "fileStore"];
   return checks && h(".panel", h("h2", t("health.parts")), Object.entries(checks).map(([name, { status, reason }]) => h(".line.member",
@@ -142,7 +142,7 @@ addWords({
   "backups.restore": "Restore one into a data folder, on any machine:",
 });
 
-/** The panel, which fills itself. */
+/** Creates the panel of backups, which loads its own content. */
 function backupPanel(scope) {
   const host = h(".form", loading(2));
   readBackups(host, scope);

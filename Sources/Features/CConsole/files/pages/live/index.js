@@ -1,4 +1,4 @@
-/** Live queries: what becomes of the objects of a class as it happens; who is connected, and subscribed to what. */
+/** Live queries: the events of a class as they happen, and the connected clients with their subscriptions. */
 
 import { send, untilReachable } from "../../core/api.js";
 import { isWatched, watched } from "../../core/attention.js";
@@ -22,10 +22,10 @@ addWords({
   "live.follow": "Follow", "live.classes": "By class", "live.count": "Subscriptions",
 });
 
-/** How often the server is asked while the page is looked at. */
+/** The interval in milliseconds for reading the clients while the page is watched. */
 const PAUSE = 2000;
 
-/** Whether the list is kept up to date. */
+/** Whether the list is updated automatically. */
 let follows = true;
 
 /** Opens the page until `scope` ends. */
@@ -97,13 +97,13 @@ addWords({
   "events.large": "The object has {n} bytes, and is not shown.", "events.before": "Before", "events.now": "Now",
 });
 
-/** Events that are kept. */
+/** The maximum number of stored events. */
 const MOST = 1000;
 
-/** How long to wait before the next question, so that many events are drawn together. */
+/** The delay in milliseconds before the next request, so that many events are drawn together. */
 const GATHER = 200;
 
-/** A panel that watches one of some classes until `scope` ends. */
+/** Creates a panel that watches one of several classes until `scope` ends. */
 function eventPanel(classes, scope) {
   const choice = h("select", { "aria-label": t("word.class") }, classes.map((name) => option(name, plain(name, 60))));
   const where = textField({ placeholder: t("events.where"), "aria-label": t("events.where") });
@@ -112,7 +112,7 @@ function eventPanel(classes, scope) {
   const problem = h("p.problem", { role: "alert" });
   let lines = [];
   let [dropped, held, hasGap] = [0, 0, false];
-  /** Whether the server has said that it follows. */
+  /** Whether the server has confirmed the watch. */
   let isReady = false;
   let control;
   let className;
@@ -176,7 +176,7 @@ function eventPanel(classes, scope) {
           ({ body } = await send("GET", "live/events", { query: { className, where: condition, watch, wait: 20 }, signal: own, isRepeatable: false }));
         } catch (lost) {
           if (lost.status !== 0) throw lost;
-          // The events of an answer that does not arrive are not sent again.
+          // The events of a lost response are not sent again.
           hasGap = true;
           draw();
           await untilReachable(own);
@@ -184,7 +184,7 @@ function eventPanel(classes, scope) {
         }
         if (own.aborted) return;
         isReady = true;
-        // What was followed had ended meanwhile, or another process answers.
+        // The watch had ended in the meantime, or another process responds.
         hasGap ||= body.isNew && !isFirst;
         dropped += body.skipped;
         lines.push(...body.events);
@@ -206,7 +206,7 @@ function eventPanel(classes, scope) {
   return h("section.panel", h("h2", t("events.title")), h(".line.wrap", h(".narrow", choice), h(".grow", where), go, pause, clear), problem, words, host);
 }
 
-/** The fields in which an object differs from what it was. */
+/** Returns the fields in which an object differs from its previous state. */
 const changed = ({ object, original }) => (original ? Object.keys({ ...original, ...object }).filter((name) => name !== "updatedAt" && !isEqual(object[name], original[name])) : []);
 
 function drawEvent(event) {

@@ -1,4 +1,4 @@
-/** The log: its latest lines, and those that follow as they come. */
+/** The log: the latest lines, and new ones as they arrive. */
 
 import { send } from "../../core/api.js";
 import { watched } from "../../core/attention.js";
@@ -20,13 +20,13 @@ addWords({
   "logs.emptyHint": "Remove a filter, or wait for the next line.", "logs.keys": "Log", "logs.find": "Find a text",
 });
 
-/** How many lines are kept. */
+/** The maximum number of stored lines. */
 const MOST = 10_000;
-/** How long lines are gathered before the next are asked for. */
+/** The delay in milliseconds before the next lines are requested. */
 const PAUSE = 400;
 const FILTERS = ["level", "text", "function", "request", "console"];
 
-/** Whether new lines are shown as they come. */
+/** Whether new lines are displayed as they arrive. */
 let follows = true;
 
 /** Opens the page until `scope` ends. */
@@ -70,7 +70,7 @@ export function open(scope) {
   return h(".page", h("header.head", h("h1", t("rail.logs")), h("span.quiet.words", t("logs.hint")), h(".space"), tail), h(".filters", h(".narrow", text), h(".narrow", level), h("label.line", own, t("logs.console"))), chips, host, foot);
 }
 
-/** Reads the lines that fit, and goes on as long as lines are followed. Gives what was read, to go on from there. */
+/** Reads matching lines, and continues while following. Returns the lines read, from which a later call can continue. */
 function follow(host, foot, filters, scope, known) {
   const log = known ?? { lines: [], places: new Map(), dropped: 0, isCut: false };
   const list = log.list ?? lineList({
@@ -110,7 +110,7 @@ function follow(host, foot, filters, scope, known) {
         const { body } = await send("GET", "logs", { query: { ...given(filters), after: after || undefined, wait: isFirst ? undefined : 20 }, signal: scope });
         if (scope.aborted) return;
         const [process, number] = body.next.split(".");
-        // Another process that answers has its own places; what it said before is not said again.
+        // Another process has its own positions. Lines already received are not repeated.
         const isNew = !log.places.has(process);
         log.places.set(process, number);
         log.dropped += body.dropped;
@@ -129,7 +129,7 @@ function follow(host, foot, filters, scope, known) {
 
 const given = (filters) => Object.fromEntries(Object.entries(filters).filter(([, value]) => value));
 
-/** Waits a moment, and for as long as nobody looks. */
+/** Waits for a moment, and until the page is watched. */
 async function pause(scope) {
   await new Promise((resolve) => setTimeout(resolve, PAUSE));
   await watched(scope);
@@ -137,7 +137,7 @@ async function pause(scope) {
 
 const same = (line) => JSON.stringify([line.at, line.message, line.fields]);
 
-/** Two runs of lines as one, in the order of their times. */
+/** Merges two lists of lines in order of time. */
 function merged(left, right) {
   const known = new Set(right.map(same));
   return [...left.filter((line) => !known.has(same(line))), ...right].sort((one, other) => (one.at < other.at ? -1 : one.at > other.at ? 1 : 0));

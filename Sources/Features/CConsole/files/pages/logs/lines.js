@@ -1,4 +1,4 @@
-/** Lines: a list of which those in view are in the document, and no others; one of the log as a row, and with all that it says. */
+/** A list that renders only visible lines, the row of a log line, and its details. */
 
 import { button, h, icon, put } from "../../core/dom.js";
 import { address, go } from "../../core/router.js";
@@ -6,10 +6,10 @@ import { session } from "../../core/session.js";
 import { addWords, cut, date, plain, shown, t } from "../../core/words.js";
 import { openDialog } from "../../parts/dialog.js";
 
-/** Rows above and below the view that are drawn as well. */
+/** The number of rows drawn above and below the visible ones. */
 const MARGIN = 12;
 
-/** Makes a list: `draw(item)` gives what a row shows, `open(item)` is called for one that is chosen. */
+/** Creates a list: `draw(item)` returns the content of a row, `open(item)` is called for a chosen one. */
 export function lineList({ label, draw, open, moved }) {
   const body = h(".log-body", { role: "presentation" });
   const element = h(".log", { role: "listbox", tabIndex: 0, "aria-label": label, onscroll: () => later(), onkeydown: (event) => press(event) }, body);
@@ -55,7 +55,7 @@ export function lineList({ label, draw, open, moved }) {
   }
   return {
     element, isAtEnd,
-    /** Shows items; `before` says how many came in front of what was shown, or went there where it is below 0. */
+    /** Shows items; `before` is the number of items added at the front, or removed there if negative. */
     show(next, { before = 0, toEnd = false } = {}) {
       items = next;
       if (active >= 0) active = Math.min(items.length - 1, Math.max(-1, active + before));
@@ -77,14 +77,14 @@ addWords({
   "line.object": "Open the object", "line.info": "Info", "line.other": "Other",
 });
 
-/** What a row says of a level. */
+/** Creates the mark of a log level. */
 export const levelMark = (level) => h("span", { class: `level ${level === "error" ? "bad" : level === "warn" ? "warn" : "quiet"}` },
   t(level === "error" ? "word.error" : level === "warn" ? "word.warning" : level === "info" ? "line.info" : "line.other"));
 
-/** Text of a value: texts as they are, all else as JSON. */
+/** Returns texts unchanged and other values as JSON. */
 const text = (value) => (typeof value === "string" ? value : JSON.stringify(value) ?? "");
 
-/** What one line says, in one row. */
+/** Creates the row of a line. */
 export function lineRow({ at, level, message, fields }) {
   const exact = date(at, true);
   const isToday = exact.slice(0, 10) === date(new Date().toISOString()).slice(0, 10);
@@ -99,7 +99,7 @@ export function lineRow({ at, level, message, fields }) {
   return [time, levelMark(level), h("span.log-text", shown(text(message), 300), rest && [" ", h("bdi.quiet", plain(rest, 300))])];
 }
 
-/** The object that a path is about: `[class, id]`. */
+/** Returns the object in a path as `[class, id]`. */
 function objectOf(path) {
   const { mount } = session.peek().server;
   const own = path.startsWith(mount + "/") ? path.slice(mount.length + 1) : path.replace(/^\//, "");
@@ -115,7 +115,7 @@ function objectOf(path) {
   return Object.hasOwn(named, parts[0]) && parts.length === 2 && parts[1] !== "me" ? [named[parts[0]], parts[1]] : null;
 }
 
-/** All that a line says. */
+/** Shows all fields of a line. */
 export function openLine(line) {
   const fields = Object.entries(line.fields).sort(([left], [right]) => left.localeCompare(right, "en"));
   openDialog({ title: t("line.title"), kind: "sheet" }, (close) => {

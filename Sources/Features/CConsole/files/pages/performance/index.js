@@ -1,4 +1,4 @@
-/** How the server is doing: six charts, what requests cost by route, statements that take long, and the indexes that would help. */
+/** Performance: charts, the cost of requests by route, slow statements, and index advice. */
 
 import { send } from "../../core/api.js";
 import { isWatched } from "../../core/attention.js";
@@ -26,17 +26,17 @@ addWords({
   "performance.none": "No requests yet.", "performance.under": "under {ms}", "performance.over": "over {ms}",
 });
 
-/** How often the figures are read again. */
+/** The interval in milliseconds for reading the metrics. */
 const PAUSE = 10_000;
 
-/** Up to here, and beyond there, the server's buckets do not tell times apart. */
+/** The range in milliseconds within which the server's buckets distinguish request times. */
 const REQUESTS = { least: 5, most: 10_000 };
 const CALLS = { least: 1, most: 10_000 };
 
 const bounded = ({ least, most }) => (value) => (value <= least ? t("performance.under", { ms: time(least) }) : value >= most ? t("performance.over", { ms: time(most) }) : time(value));
 const rate = (value) => String(Number(value.toPrecision(3)));
 
-/** What is drawn: the series, and how. */
+/** Returns the charts with their series. */
 function charts(countsRequests) {
   const of = countsRequests ? REQUESTS : CALLS;
   const first = countsRequests ? [
@@ -74,14 +74,14 @@ export function open(scope) {
   return h(".page", h("header.head", h("h1", t("rail.performance")), hint, h(".space"), span), body);
 }
 
-/** Reads the figures now and again; gives a function that reads them at once. */
+/** Reads the metrics repeatedly. Returns a function that reads them immediately. */
 function follow(body, hint, isDay, scope) {
   let drawn;
   let timer;
   const read = async () => {
     clearTimeout(timer);
     try {
-      // What nobody looks at is not asked for.
+      // Nothing is requested while nobody looks.
       if (isWatched() || !drawn) {
         const { body: figures } = await send("GET", "metrics", { query: isDay ? { step: 60, for: 86400 } : { step: 10, for: 3600 }, signal: scope });
         if (scope.aborted) return;
@@ -102,7 +102,7 @@ function follow(body, hint, isDay, scope) {
   return read;
 }
 
-/** Puts the parts of the page there; gives a function that shows figures in them. */
+/** Creates the parts of the page. Returns a function that displays metrics in them. */
 function draw(body, { countsRequests }, scope) {
   const all = charts(countsRequests);
   const routes = h(".panel");
@@ -137,7 +137,7 @@ addWords({
   "statements.unused": "Indexes unused for a month", "statements.unusedRow": "{name} of {class}, {bytes}, for {days} days",
 });
 
-/** The panels of statements and of advice. */
+/** Creates the panels of slow statements and index advice. */
 function statements(scope) {
   const host = h(".panels", loading(3));
   const read = async () => {
@@ -188,7 +188,7 @@ function adviceRow(advice, read) {
   return row;
 }
 
-/** What is known of a question without and with an index; undefined where that is not known. */
+/** Describes the times of an advised query without and with the index, or returns undefined if they were not measured. */
 function gain({ questions }) {
   const [first] = questions;
   return first?.afterMs === undefined ? undefined : t("statements.before", { words: first.words, before: time(first.meanMs), after: time(first.afterMs) });
@@ -227,11 +227,11 @@ addWords({
   "plan.hint": "What the database expects without knowing the values; the statement was not run.",
 });
 
-/** What a step is about, and its conditions. */
+/** The details of a step that are displayed. */
 const DETAILS = ["Index Cond", "Recheck Cond", "Filter", "Sort Key", "Hash Cond", "Join Filter"];
 const MOST = 200;
 
-/** The words of the kinds of steps; other kinds stand by their names. */
+/** The texts for kinds of steps. Other kinds are displayed by name. */
 const STEPS = new Map([
   ["Seq Scan", "all"], ["Index Scan", "index"], ["Index Only Scan", "indexOnly"], ["Bitmap Index Scan", "bitmap"], ["Bitmap Heap Scan", "heap"], ["Sort", "sort"],
   ["Incremental Sort", "sort"], ["Limit", "limit"], ["Aggregate", "aggregate"], ["Nested Loop", "join"], ["Hash Join", "join"], ["Merge Join", "join"],
@@ -239,7 +239,7 @@ const STEPS = new Map([
 
 const words = (node) => t("plan." + (STEPS.get(node["Node Type"]) ?? "other"), { table: node["Relation Name"] ?? "", index: node["Index Name"] ?? "", kind: node["Node Type"] ?? "" });
 
-/** The steps, each with its own cost: what is left when those of the steps below are taken away. */
+/** Returns the steps, each with its own cost, without that of the steps below. */
 function steps(node, depth, found) {
   if (!node || typeof node !== "object" || found.length >= MOST) return found;
   const below = Array.isArray(node.Plans) ? node.Plans : [];
@@ -249,11 +249,11 @@ function steps(node, depth, found) {
   return found;
 }
 
-/** The tree of a plan as `EXPLAIN (FORMAT JSON)` has it. */
+/** Draws a plan in the format of `EXPLAIN (FORMAT JSON)` as a tree. */
 function planTree(plan) {
   const found = steps(Array.isArray(plan) ? plan[0]?.Plan : undefined, 0, []);
   if (found.length === 0) return drawnApart("empty");
-  // A limit stops what lies below it: steps count by themselves, and together they are all of the work.
+  // A limit stops the steps below early, so shares are of the sum of all steps' own costs.
   const all = found.reduce((sum, { own }) => sum + own, 0) || 1;
   const worst = found.reduce((most, step) => (step.own > most.own ? step : most));
   const share = ({ own }) => Math.round(100 * own / all);

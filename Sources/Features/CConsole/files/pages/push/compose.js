@@ -1,4 +1,4 @@
-/** A push as it is written: what it says, to whom with how many these are, and when; and what became of it, or would. */
+/** Composes a push: content, audience with its size, and time; with dry runs and reports. */
 
 import { parse } from "../../core/api.js";
 import { button, debounce, h, icon, labelled, option, problemLine, put, textField } from "../../core/dom.js";
@@ -25,10 +25,10 @@ addWords({
   "compose.slow": "The dry run has not ended yet. It is in the list below.",
 });
 
-/** From how many devices on the number is typed before a push is sent. */
+/** The number of devices from which the operator must type the number before sending. */
 const MANY = 1000;
 
-/** The form; `sent()` is called when a push was made. */
+/** Creates the form; `sent()` is called after a push was created. */
 export function composer(sent, scope) {
   const page = { className: "_Installation", where: {}, scope, isAudience: true };
   const title = textField({ maxlength: "500" });
@@ -60,7 +60,7 @@ export function composer(sent, scope) {
     for (const one of [go, trial, first]) one.disabled = false;
     draw();
   }
-  /** What is asked for, without the audience. */
+  /** Returns the push without its audience. */
   function read() {
     const content = data.value.trim() ? object(data.value) : {};
     if (title.value.trim()) setOwn(content, "title", title.value.trim());
@@ -100,7 +100,7 @@ export function composer(sent, scope) {
     toast(t(body.push_time ? "compose.planned" : "compose.sent"));
     sent();
   }
-  /** The server works the push through without sending it. */
+  /** Lets the server process the push without sending it. */
   async function dryRun() {
     const { push_time: _, ...body } = read();
     const { headers } = await parse.post("push", { ...body, where: page.where, dry_run: true }, { signal: scope });
@@ -141,7 +141,7 @@ export function composer(sent, scope) {
       sent();
     }
   }
-  /** How many devices the audience has, now. */
+  /** Counts the devices of the audience. */
   async function measure(signal = scope) {
     const where = Object.keys(page.where).length ? { $and: [page.where, { deviceToken: { $exists: true } }] } : { deviceToken: { $exists: true } };
     const { body } = await parse.get("classes/_Installation", { where, count: 1, limit: 0 }, { signal });
@@ -207,14 +207,14 @@ addWords({
   "report.none": "This push was not a dry run.", "report.device": "Device", "report.type": "Type", "report.reason": "Reason",
 });
 
-/** A report as an element. */
+/** Draws a report. */
 export function reportView(report) {
   const parts = ["deviceTypes", "locales", "badges", "entries", "problems"].map((key) => [key, Object.entries(report[key] ?? {})]).filter(([, kinds]) => kinds.length > 0);
   if (parts.length === 0) return h("p", t("report.nobody"));
   return h(".stack", parts.map(([key, kinds]) => table(t("report." + key), [[t("report." + key)], ["", ".right"]], kinds.map(([kind, number]) => [key === "problems" ? h("span.bad", shown(kind, 200)) : shown(kind, 200), count(number)]))), h("p.quiet", t("report.size", { size: bytes(report.payloadBytes ?? 0) })));
 }
 
-/** Opens what is known of a push: "report" or "failures". */
+/** Opens the "report" or "failures" of a push. */
 export function openReport(row, what) {
   const host = h("div", loading(3));
   const read = async () => {

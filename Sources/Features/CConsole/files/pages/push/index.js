@@ -1,4 +1,4 @@
-/** Pushes: one is written, looked at and sent here; those that were sent stand below, with what became of them. */
+/** Pushes: composes new ones, and lists sent ones with their results. */
 
 import { parse, send } from "../../core/api.js";
 import { watched } from "../../core/attention.js";
@@ -22,7 +22,7 @@ addWords({
 });
 
 const STATES = ["scheduled", "pending", "running", "succeeded", "failed"];
-/** How often pushes that go on are looked at. */
+/** The interval in milliseconds for reading active pushes. */
 const PAUSE = 1500;
 
 /** Opens the page until `scope` ends. */
@@ -37,7 +37,7 @@ export function open(scope) {
   return h(".page", h("header.head", h("h1", t("rail.push")), h("span.quiet.words", t("push.hint")), h(".space"), iconButton("refresh", t("grid.refresh"), again)), body);
 }
 
-/** The content of a push, which its row has as a text. */
+/** Parses the content of a push, which is stored as a text. */
 export function payload(row) {
   try {
     const value = JSON.parse(row.payload ?? "{}");
@@ -47,7 +47,7 @@ export function payload(row) {
   }
 }
 
-/** The text of a push. */
+/** Returns the text of a push. */
 export function textOf(row) {
   const { alert, title } = payload(row);
   const body = typeof alert === "string" ? alert : alert !== null && typeof alert === "object" ? alert.body ?? alert.title : title;
@@ -98,7 +98,7 @@ const menu = (row, again) => iconButton("more", t("push.actions", { text: cut(te
   row.status === "scheduled" && { words: t("push.cancel"), icon: "close", isDanger: true, do: () => cancel(row, again) },
 ]));
 
-/** Takes a push back that has not begun. */
+/** Cancels a push that hasn't started. */
 async function cancel(row, again) {
   if (!(await confirm({ title: t("push.cancel"), text: t("push.cancelText", { text: cut(textOf(row), 80) }), button: t("push.cancel"), isDanger: true }))) return;
   try {

@@ -1,4 +1,4 @@
-/** A request of the REST API: written, sent with the rights of the session, and given as a command without a key. */
+/** A REST API request: composed, sent with the session's permissions, and shown as a command without a key. */
 
 import { send } from "../../core/api.js";
 import { button, h, icon, labelled, option, problemLine, put, textField } from "../../core/dom.js";
@@ -23,15 +23,15 @@ addWords({
   "rest.sureText": "This deletes. Objects go to the trash; classes, files, hooks and schedules do not.",
 });
 
-/** What requests are sent to most. */
+/** The most common request paths. */
 const PATHS = ["classes/", "users", "users/me", "roles", "sessions", "installations", "functions/", "jobs/", "schemas", "config", "hooks/functions", "hooks/triggers", "batch", "aggregate/", "push",
   "push_audiences", "cloud_code/jobs", "files/", "serverInfo", "security", "slow_queries", "index_advice", "scriptlog"];
 const METHODS = ["GET", "POST", "PUT", "DELETE"];
 const MOST = 50;
-/** What of an answer is drawn. */
+/** The maximum number of displayed characters of a response. */
 const SHOWN = 200_000;
 
-/** What was sent in this visit, the latest first. */
+/** The requests of this visit, latest first. */
 const history = [];
 
 /** Opens the page until `scope` ends. */
@@ -55,7 +55,7 @@ export function open(scope) {
   const plan = button(".button", () => attempt(["explain", "true"]), t("word.plan"));
   plan.title = t("rest.planHint");
 
-  /** The request that stands in the fields. */
+  /** Returns the request in the fields. */
   function read() {
     const text = path.value.trim().replace(/^\/+/, "");
     if (!text || /[?#]/.test(text) || text.split("/").some((part) => /^(\.|%2e){1,2}$/i.test(part))) throw new Error(t("rest.badPath"));
@@ -87,7 +87,8 @@ export function open(scope) {
       const headers = await viewAs(as.value, who.value.trim(), scope);
       const began = performance.now();
       const target = url("parse", request.path, request.query);
-      // The text as it was typed: numbers of any length arrive as they are. It may add to what is there: only a read is repeated.
+      // The body is sent as typed, so numbers of any length arrive unchanged. Only reads are retried, because other requests may not be
+      // repeatable.
       const options = request.body === undefined ? {} : { file: request.body, headers: { "Content-Type": "application/json" } };
       const outcome = await send(request.method, target, { ...options, headers: { ...options.headers, ...headers }, signal: scope, isRepeatable: request.method === "GET" }).catch((refusal) => refusal);
       if (scope.aborted) return;
@@ -153,28 +154,28 @@ export function open(scope) {
   addKeys(t("word.requests"), { "Mod+Enter": { words: t("word.send"), isAlways: true, do: ({ repeat }) => isCovered() ? false : repeat || submit.click() } }, scope);
   draw();
   drawPast();
-  // An address brings a path and parameters at most: nobody else writes what is sent.
+  // The address can set only a path and parameters, so nobody else can prepare the body.
   if ([...asked].length) go(address("rest"), true);
   return h(".page", h("header.head", h("h1", t("rail.rest")), h("span.quiet.words", t("rest.hint"))), h(".scroll", h("section.panel",
     h(".line.request", h(".method", method), path, submit, plan), paths, labelled(t("rest.query"), query), bodyRow, h(".line.wrap", labelled(t("call.as"), as), who), hint, problem), answer, codes, past));
 }
 
-/** JSON with its lines, and all else that is not seen as escapes. */
+/** Draws text by lines, with invisible characters as escapes. */
 function inLines(text) {
   const lines = text.slice(0, SHOWN).split("\n");
   return lines.flatMap((line, index) => [plain(line, 20_000), index < lines.length - 1 ? "\n" : ""]);
 }
 
-// Text that deceives in an editor or a terminal is written as an escape, which JSON reads as the same.
+// Characters that could deceive in an editor or terminal are escaped, which JSON reads as the same text.
 const UNSAFE = /[\u0000-\u0008\u000b\u000c\u000e-\u001f\u007f-\u00a0\u00ad\u034f\u061c\u115f\u1160\u17b4\u17b5\u180b-\u180f\u200b-\u200f\u2028-\u202f\u205f-\u206f\u2800\u3000\u3164\ufe00-\ufe0f\ufeff\uffa0\ufff9-\ufffb]|[\ud800-\udfff]/g;
 const hex = (character) => character.charCodeAt(0).toString(16).padStart(4, "0");
 
-/** JSON whose texts have no characters that are not seen. */
+/** Escapes invisible characters in JSON. */
 const safeJSON = (text) => text.replace(UNSAFE, (character) => "\\u" + hex(character));
 
 const shell = (text) => `'${text.replaceAll("'", "'\\''")}'`;
 
-/** The address of a request: encoded, so that no language and no shell reads anything into it. */
+/** Returns the encoded URL of a request, which is safe in shells and source code. */
 function url(base, path, query) {
   const encode = (text) => encodeURIComponent(text).replace(/['()!*~]/g, (character) => "%" + character.charCodeAt(0).toString(16).toUpperCase());
   const parts = path.split("/").map((part) => {
@@ -187,7 +188,7 @@ function url(base, path, query) {
   return `${base}/${parts}` + (query.length ? "?" + query.map(([name, value]) => `${encode(name)}=${encode(value)}`).join("&") : "");
 }
 
-/** The command of `{ method, address, body, who, appId }`; `body` is JSON as a text, or undefined. */
+/** Returns the curl command of `{ method, address, body, who, appId }`; `body` is JSON text or undefined. */
 function curl({ method, address, body, who, appId }) {
   return [`curl -X ${method} ${shell(address)}`, `-H ${shell("X-Parse-Application-Id: " + appId)}`, '-H "X-Parse-REST-API-Key: $PARSE_REST_API_KEY"',
     ...(who === "user" ? ['-H "X-Parse-Session-Token: $PARSE_SESSION_TOKEN"'] : []),

@@ -1,4 +1,4 @@
-/** The classes as boxes, with a line for each pointer and a double one for each relation; boxes that were moved stay. */
+/** A diagram of the classes with a line per pointer and a double line per relation. Moved boxes keep their position. */
 
 import { button, h, option, put, svg } from "../../core/dom.js";
 import { address, go } from "../../core/router.js";
@@ -16,21 +16,21 @@ const ROW = 18;
 const HEAD = 26;
 const GAP = { x: 72, y: 20 };
 const FIELDS = 8;
-/** Above this height a layer goes on beside itself. */
+/** The height above which a layer continues in another column. */
 const HIGHEST = 1100;
-/** Beyond so many classes one is shown with its neighbours. */
+/** The number of classes above which only one class and its neighbors are shown. */
 const MOST = 60;
 const STEP = 16;
 const KEY = "roost.diagram";
 
-/** Fields in the order of use, what leads elsewhere always among them. */
+/** Returns the fields of a box, most useful first, always including pointers and relations. */
 function rowsOf(description) {
   const fields = ranked(description).filter(({ name }) => !["objectId", "createdAt", "updatedAt", "ACL"].includes(name));
   const chosen = new Set([...fields.filter(({ targetClass }) => targetClass).slice(0, FIELDS), ...fields.filter(({ targetClass }) => !targetClass)].slice(0, FIELDS));
   return { rows: fields.filter((field) => chosen.has(field)), more: fields.length - chosen.size };
 }
 
-/** How far a class is from those that point nowhere; a circle ends where it begins. */
+/** Returns the distance of each class from those without pointers. Cycles are cut. */
 function depths(all, targets) {
   const known = new Map();
   const visit = (name, path) => {
@@ -46,7 +46,7 @@ function depths(all, targets) {
   return known;
 }
 
-/** Places for all boxes, none over another: `Map` of names to `{ x, y, height, rows, more }`. */
+/** Returns positions without overlaps: a `Map` of names to `{ x, y, height, rows, more }`. */
 export function layOut(all) {
   const targets = new Map([...all].map(([name, { fields }]) => [name, [...fields.values()].map(({ targetClass }) => targetClass).filter(Boolean)]));
   const depth = depths(all, targets);
@@ -86,7 +86,7 @@ const moved = () => {
 };
 const keep = (places) => localStorage.setItem(KEY, JSON.stringify(Object.fromEntries(places)));
 
-/** The drawing with what belongs to it. */
+/** Creates the diagram with its controls. */
 export function diagram(classes) {
   const canvas = h(".diagram", { tabIndex: 0, role: "group" });
   const own = [...classes.keys()].filter((name) => !isServerClass(name));
@@ -172,7 +172,7 @@ function boxElement(name, box, fields) {
   return group;
 }
 
-/** The columns in which boxes stand: boxes whose widths overlap share one. */
+/** Groups boxes with overlapping widths into columns. */
 function columnsOf(boxes) {
   const columns = [];
   for (const box of [...boxes.values()].sort((left, right) => left.x - right.x)) {
@@ -184,7 +184,7 @@ function columnsOf(boxes) {
   return columns;
 }
 
-/** The height at which a line crosses a column between its boxes with the shortest way. */
+/** Returns the height of the nearest gap between a column's boxes for a line. */
 function crossing({ boxes }, from, to) {
   let bottom = -Infinity;
   const free = boxes.flatMap((box) => {
@@ -196,7 +196,7 @@ function crossing({ boxes }, from, to) {
   return [...free, bottom + 8].reduce((best, y) => (way(y) < way(best) ? y : best));
 }
 
-/** Lines from the fields of a box to the boxes that they lead to, through the gaps between boxes; those to one box share their lane. */
+/** Draws lines from the fields of a box to their target boxes, through gaps between boxes. Lines to the same box share a lane. */
 function connections(name, box, boxes) {
   const columns = columnsOf(boxes);
   const place = (one) => columns.findIndex((column) => column.boxes.includes(one));
@@ -223,7 +223,7 @@ function connections(name, box, boxes) {
   });
 }
 
-/** A path along points with rounded corners. */
+/** Returns a path along points with rounded corners. */
 function rounded(points) {
   const toward = ([x, y], [toX, toY]) => {
     const part = Math.min(0.5, 8 / (Math.hypot(toX - x, toY - y) || 1));
@@ -248,7 +248,7 @@ function drag(group, box, move, store, click) {
       if (hasMoved) store();
       else if (now.type === "pointerup") click();
     };
-    // A finger scrolls the drawing, and opens a class by a tap.
+    // Touching scrolls the diagram, and a tap opens a class.
     if (event.pointerType === "mouse") {
       event.preventDefault();
       group.focus();

@@ -1,4 +1,4 @@
-/** Makes and deletes classes, fields and indexes; what goes is told before it goes. */
+/** Creates and deletes classes, fields and indexes. Deletions show the consequences first. */
 
 import { objectPath, parse } from "../../core/api.js";
 import { h, labelled, option, put, textField } from "../../core/dom.js";
@@ -19,7 +19,7 @@ addWords({
 
 export const nameField = () => textField({ autofocus: true, maxlength: "60" });
 
-/** The name that was typed; what a name is stands beside the field. */
+/** Returns the typed name. The rules for names are displayed next to the field. */
 export function nameIn(input) {
   const name = input.value.trim();
   if (!/^[A-Za-z][A-Za-z0-9_]*$/.test(name)) throw new Error(t(name === "" ? "name.empty" : "name.wrong", { name }));
@@ -28,7 +28,7 @@ export function nameIn(input) {
 
 const TYPES = ["String", "Number", "Boolean", "Date", "Pointer", "Relation", "Array", "Object", "File", "GeoPoint", "Polygon", "Bytes"];
 
-/** The controls of a new field, or of what may change of one that there is: `{ name, kind(), parts, read() }`. */
+/** Creates the controls of a new field, or of the changeable parts of an existing one: `{ name, kind(), parts, read() }`. */
 export function fieldControls(field) {
   const name = nameField();
   const choice = (words) => option(words, plain(words, 60));
@@ -41,7 +41,7 @@ export function fieldControls(field) {
   const kind = () => field ?? { name: name.value.trim() || t("word.name"), type: type.value, targetClass: targetRow.hidden ? undefined : target.value };
   const draw = () => {
     targetRow.hidden = !["Pointer", "Relation"].includes(type.value);
-    // Files are uploaded for an object, and relations begin without members.
+    // Files belong to an object, and relations begin without members, so they have no default.
     preset = ["File", "Relation"].includes(kind().type) ? null : valueInput(kind(), field?.defaultValue);
     put(defaultRow, preset && [h("label.label", { for: preset.id }, t("field.default")), preset.element]);
   };
@@ -52,14 +52,14 @@ export function fieldControls(field) {
       field?.type !== "Relation" && h("label.line", required, t("field.required")), defaultRow],
     async read() {
       const { type: key, targetClass } = kind();
-      // An empty text as the default stays one.
+      // An existing default of "" is kept.
       const value = (await preset?.read()) ?? (field?.defaultValue === "" ? "" : undefined);
       return [field?.name ?? nameIn(name), { type: key, ...(targetClass ? { targetClass } : {}), ...(required.checked ? { required: true } : {}), ...(value === undefined ? {} : { defaultValue: value }) }];
     },
   };
 }
 
-/** Asks for a new field, or for what may change of one that there is; gives its name when it is stored. */
+/** Asks for a new field, or for changes of an existing one. Returns its name once it is stored. */
 export function editField(className, field) {
   const controls = fieldControls(field);
   return openForm({ title: field ? t("field.change", { field: field.name }) : t("grid.newField"), button: t(field ? "save" : "field.create") }, () => ({
@@ -87,7 +87,7 @@ addWords({
 
 const numberOf = async (className, where) => (await parse.get(objectPath(className), { where, count: 1, limit: 0 })).body.count;
 
-/** Asks with the name to be typed, then does it; says why where it is refused. Gives whether it was done. */
+/** Performs a deletion after its name was typed. Shows the reason if it is rejected. Returns whether it was done. */
 async function take(question, name, work, done) {
   try {
     const { title, text } = await question();
@@ -118,7 +118,7 @@ export function deleteIndex(className, index) {
     () => change(className, { indexes: setOwn({}, index, { __op: "Delete" }) }), t("gone.indexDone", { index }));
 }
 
-/** Why a class with objects is not deleted. */
+/** The error code for deleting a class that still has objects. */
 const NOT_EMPTY = 255;
 
 /** Deletes a class with all its objects. */
@@ -129,7 +129,7 @@ export function dropClass(className) {
     return { title: t("gone.drop", { class: className }), text: [t("gone.dropText", { n: await numberOf(className, {}) }),
       pointing.length > 0 && t("gone.pointed", { fields: pointing.slice(0, 12).join(", ") })] };
   }, className, async () => {
-    // Objects go only where nothing but they stands in the way of the class.
+    // The objects are deleted only if they are the only obstacle.
     await parse.delete(schemaPath(className)).catch(async (problem) => {
       if (problem.code !== NOT_EMPTY) throw problem;
       await parse.delete("purge/" + encodeURIComponent(className));
@@ -154,7 +154,7 @@ addWords({
   "index.missing": "Choose a field.", "index.unique": "No two objects have the same values",
 });
 
-/** Asks for the fields of an index, builds it, and shows for how long that has taken. Gives the name. */
+/** Asks for the fields of an index, builds it, and shows the elapsed time. Returns the name. */
 export function makeIndex(className, first = "") {
   const fields = [...classes.peek().get(className).fields.values()].filter(isIndexable).map(({ name }) => name);
   const rows = [first, "", ""].map((name, index) => {

@@ -1,4 +1,4 @@
-/** The schema: a diagram and a list of all classes; of one its fields and indexes. */
+/** The schema: a diagram and a list of all classes, and the fields and indexes of one. */
 
 import { objectPath, parse, send } from "../../core/api.js";
 import { button, h, icon, iconButton, put } from "../../core/dom.js";
@@ -29,7 +29,7 @@ addWords({
   "schema.and": "{field} {order}", "schema.target": "{type} {class}", "schema.keys": "This class",
 });
 
-/** Fields that classes have from the server, and keep. */
+/** Built-in fields, which can't be changed. */
 const FIXED = new Map(Object.entries({
   _User: ["username", "password", "email", "emailVerified", "authData"], _Role: ["name", "users", "roles"],
   _Installation: ["installationId", "deviceToken", "channels", "deviceType", "pushType", "GCMSenderId", "timeZone", "localeIdentifier", "badge", "appVersion", "appName", "appIdentifier", "parseVersion"],
@@ -130,16 +130,16 @@ function indexList(className, indexes, mayChange, sizes, since) {
   }))];
 }
 
-/** What an index takes, and whether anything read it. */
+/** Describes the size and use of an index. */
 function useOf({ isValid, bytes: size, scans }, since) {
   if (!isValid) return t("schema.broken");
   if (scans > 0) return t("schema.scans", { bytes: bytes(size), n: scans });
   return since ? t("schema.neverSince", { bytes: bytes(size), date: date(since) }) : t("schema.never", { bytes: bytes(size) });
 }
 
-/** In how many of a hundred of the last objects each field has a value. */
+/** Measures how often each field is set, as a percentage of the latest objects. */
 async function measure(className, scope) {
-  // Of objects that are large, fewer are read.
+  // Reads fewer objects if they are large.
   const { objects = 0, bytes: size = 0 } = counts.peek().get(className) ?? {};
   const { body } = await parse.get(objectPath(className), { limit: size > objects * 8192 ? 100 : 1000, order: "-createdAt" }, { signal: scope, headers: { "X-Roost-Shorten": "16" } });
   const found = new Map();

@@ -1,4 +1,4 @@
-/** Makes a class with its fields and permissions in one request. */
+/** Creates a class with its fields and permissions in one request. */
 
 import { parse } from "../../core/api.js";
 import { button, h, icon, iconButton, labelled, put, textField } from "../../core/dom.js";
@@ -27,7 +27,7 @@ addWords({
 const EVERYONE = { "*": true };
 const USERS = { requiresAuthentication: true };
 
-/** The permissions of a template; absent ones leave the class open. */
+/** Returns the permissions of a template. Undefined leaves the class open. */
 function template(kind, owner, role, isOpen) {
   const isOwner = { pointerFields: [owner] };
   const [read, create, write] = { owned: [EVERYONE, USERS, isOwner], private: [isOwner, USERS, isOwner], readOnly: [EVERYONE, {}, {}],
@@ -35,7 +35,7 @@ function template(kind, owner, role, isOpen) {
   return { find: read, get: read, count: read, create, update: write, delete: write, addField: isOpen ? create : {} };
 }
 
-/** Asks for the class; gives its name when it is there. `first` is the template that is chosen at first. */
+/** Asks for a new class. Returns its name once it exists; `first` is the preselected template. */
 export function makeClass(first = "owned") {
   const input = nameField();
   const fields = new Set();
@@ -49,7 +49,7 @@ export function makeClass(first = "owned") {
   const isOwned = () => ["owned", "private"].includes(chosen());
   const chosen = () => kinds.find(({ checked }) => checked).value;
   const named = () => [...fields].filter(({ name }) => name.value.trim());
-  // A field that points to a user already is the owner.
+  // An existing pointer to a user becomes the owner.
   const owner = () => named().map(({ kind }) => kind()).find(({ type, targetClass }) => type === "Pointer" && targetClass === "_User")?.name ?? "owner";
   const permissions = () => template(chosen(), owner(), setOwn({}, `role:${role.value.trim() || "\u2026"}`, true), extend.checked);
   const draw = () => {

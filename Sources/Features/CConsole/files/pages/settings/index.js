@@ -1,4 +1,4 @@
-/** What the server is set to, and what says so: options by what they are about. Nothing is changed here. */
+/** The server's settings by topic, with their sources. Read-only. */
 
 import { send } from "../../core/api.js";
 import { button, debounce, h, icon, put, textField } from "../../core/dom.js";
@@ -66,7 +66,7 @@ function row({ name, value, isSecret, source, from, meaning, default: usual, exa
       isSet && usual !== undefined && h(".quiet", t("settings.else", { value: usual }))));
 }
 
-/** The lines that change an option. */
+/** Shows how to change an option. */
 function explain({ name, isSecret, source, from, value, usual }) {
   const number = Number(usual);
   const example = value ?? (isSecret ? "\u2026" : ["true", "false"].includes(usual) ? usual === "true" : usual && Number.isFinite(number) ? number : usual ?? "\u2026");

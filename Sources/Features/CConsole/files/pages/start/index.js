@@ -1,4 +1,4 @@
-/** The start page: how an app reaches this server, which apps have, and the first steps with data. */
+/** The start page: how to connect an app, the connected apps, and the first steps with data. */
 
 import { send } from "../../core/api.js";
 import { EVERY, POLL, watched } from "../../core/attention.js";
@@ -35,7 +35,7 @@ export function open(scope) {
 
 function content(server, scope) {
   const status = h("div");
-  // Screen readers hear of an app once, and not every time that its last request gets older.
+  // Screen readers announce an app once, not whenever its last request gets older.
   const said = h("p.sr", { role: "status" });
   follow(status, said, scope);
   const row = (name) => server[name] && h("tr", h("th", { scope: "row" }, t("start." + name)), h("td", h("code", server[name])),
@@ -76,14 +76,14 @@ function steps() {
   ];
 }
 
-/** Dark modules on white in both themes: cameras need the contrast. */
+/** Dark modules on white in both themes, because cameras need the contrast. */
 function drawn(rows) {
   const d = rows.flatMap((row, y) => [...row].map((cell, x) => (cell === "1" ? `M${x} ${y}h1v1h-1z` : ""))).join("");
   const size = rows.length + 8;
   return svg("svg", { viewBox: `-4 -4 ${size} ${size}`, class: "qr", role: "img", "aria-label": t("start.code") }, svg("path", { d }));
 }
 
-/** Shows which apps have sent a request, as they do. */
+/** Shows the apps that have sent requests as they appear. */
 async function follow(status, said, scope) {
   for (let before; !scope.aborted;) {
     try {

@@ -1,4 +1,4 @@
-/** What the console deleted, and how it comes back. */
+/** The trash: objects deleted in the console, and their restoration. */
 
 import { send } from "../../core/api.js";
 import { button, h, icon, option, put } from "../../core/dom.js";
@@ -26,7 +26,7 @@ export function open(scope) {
   const next = latest(scope);
   effect(() => {
     const { page, parts } = route();
-    // What was asked for before must not come after.
+    // An earlier request must not finish after a later one.
     if (page === "trash") read(list, filter, parts[0], next());
   }, scope);
   return element;

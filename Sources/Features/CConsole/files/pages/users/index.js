@@ -1,4 +1,4 @@
-/** Who uses the app: users, roles, sessions, installations; the lists, and the way to one of them. */
+/** The users of the app: lists of users, roles, sessions and installations. */
 
 import { objectPath, parse } from "../../core/api.js";
 import { button, debounce, h, icon, put } from "../../core/dom.js";
@@ -41,24 +41,24 @@ const cells = {
     shown([object.appName ?? object.appIdentifier, object.appVersion].filter((text) => typeof text === "string").join(" "), 60), shown(Array.isArray(object.channels) ? object.channels.filter((name) => typeof name === "string").join(", ") : "", 80), when(object.updatedAt)],
 };
 
-/** The kinds with what is asked for, and the titles of columns; ".wide" ones are left out on phones. */
+/** The kinds with their requests and column titles. Titles with ".wide" are left out on phones. */
 const KINDS = {
   users: { className: "_User", keys: "username,email,emailVerified", titles: [["word.name"], ["users.email"], ["users.since", ".wide"]], row: cells.user },
   roles: { className: "_Role", keys: "name", titles: [["word.name"], ["users.since"]], row: cells.role },
-  // Tokens are not even asked for.
+  // Tokens are never requested.
   sessions: { className: "_Session", keys: "user,createdWith,expiresAt", titles: [["users.user"], ["users.how", ".wide"], ["users.began"], ["users.ends", ".wide"], ["", ".actions"]], row: cells.session },
   installations: { className: "_Installation", keys: "deviceType,appName,appIdentifier,appVersion,channels", titles: [["users.device"], ["users.app"], ["users.channels", ".wide"], ["users.used", ".wide"]], row: cells.installation },
 };
 
 const when = (iso) => h("time", { title: date(iso, true) }, ago(iso));
 
-/** How a session began, as far as it says. */
+/** Describes how a session was created. */
 export function how({ createdWith }) {
   const { action, authProvider } = createdWith !== null && typeof createdWith === "object" ? createdWith : {};
   return shown([action, authProvider].filter((text) => typeof text === "string").join(", "), 40);
 }
 
-/** A button that ends a session. */
+/** Creates a button that ends a session. */
 export function endButton({ objectId, createdAt }, again) {
   return mayChangeClasses() && h("button.button", { "aria-label": t("users.endOf", { when: ago(createdAt) }), onclick: async (event) => {
     event.currentTarget.disabled = true;
@@ -91,7 +91,7 @@ export function open(scope) {
   return host;
 }
 
-/** The kinds as tabs. */
+/** Creates the tabs. */
 export const tabs = (chosen) => h("nav.tabs", { "aria-label": t("users.tabs") }, Object.keys(KINDS).map((kind) => h("a", {
   href: address("users", kind === "users" ? [] : [kind]), "aria-current": kind === chosen ? "page" : null,
 }, t("users." + kind))));
@@ -109,13 +109,13 @@ function list(host, kind, scope) {
   show();
 }
 
-/** A button that makes a user or a role; false for what apps alone make. */
+/** Creates the button for a new user or role, or returns false for kinds that only apps create. */
 const adding = (kind, done) => ["users", "roles"].includes(kind) && mayWrite() && button(".button.primary", async () => {
   const { className } = KINDS[kind];
   (await import("../data/new.js")).openNew({ className, description: classes.peek().get(className), rows: [], grid: {}, reload: done });
 }, icon("plus"), h("span.words", t("users.new." + kind)));
 
-/** Users whose name or address begins with a text, or whose id it is. */
+/** Returns a filter for users whose name or address begins with a text, or whose id it is. */
 function whereOf(text) {
   const begins = { $regex: `^\\Q${text.replaceAll("\\E", "")}\\E`, $options: "i" };
   return text === "" ? {} : { $or: [{ objectId: text }, { username: begins }, { email: begins }] };

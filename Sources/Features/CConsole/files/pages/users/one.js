@@ -1,4 +1,4 @@
-/** One user or one role: what is known, what belongs to it, and what can be done. */
+/** One user or role with related objects and actions. */
 
 import { objectPath, parse } from "../../core/api.js";
 import { button, h, icon, labelled, option, put, textField } from "../../core/dom.js";
@@ -34,7 +34,7 @@ addWords({
   "one.access": "Who may see and change the role",
 });
 
-/** Shows a user or a role in an element until `scope` ends. */
+/** Shows a user or role in an element until `scope` ends. */
 export async function openOne(host, kind, id, scope) {
   const className = kind === "user" ? "_User" : "_Role";
   const again = () => openOne(host, kind, id, scope);
@@ -52,7 +52,7 @@ export async function openOne(host, kind, id, scope) {
     h("a.button", { href: address("data", [className, id]) }, icon("data"), h("span.words", t("one.object")))), tabs(kind + "s"), h(".scroll", (kind === "user" ? user : role)(object, again, scope))));
 }
 
-/** The first picture among the fields of a user, or the initial of the name. */
+/** Creates a picture from the first image among the user's fields, or from the initial of the name. */
 function avatar(object, scope) {
   const file = Object.values(object).find((value) => typeOf(value) === "File" && /\.(png|jpe?g|gif|webp|avif)$/i.test(value.name ?? ""));
   const element = file ? thumbnail({ ...file, type: "image/png" }, scope) : h("span.thumbnail", { "aria-hidden": "true" }, plain([...String(object.username ?? "?")][0] ?? "?").toUpperCase());
@@ -63,7 +63,7 @@ function avatar(object, scope) {
 const panel = (words, ...content) => h("section.panel", h("h2", words), content);
 const fact = (words, value) => h(".line.member", h("span.quiet.operation", words), h("span.grow", value));
 
-/** Fills a panel with what is read for it. */
+/** Creates a panel that loads its content. */
 function later(scope, read) {
   const host = h("div", loading(2));
   read().then((content) => put(host, content), (problem) => { if (!scope.aborted) put(host, h("p.problem", problem.message)); });
@@ -96,14 +96,14 @@ function user(object, again, scope) {
   h("div", panel(t("users.sessions"), sessions), actions(object, name, isLocked, again)));
 }
 
-/** What is known of installations: `Map` of their ids to device and app. */
+/** Loads installations as a `Map` of ids to device and app. */
 async function devicesOf(ids, scope) {
   if (ids.length === 0) return new Map();
   const { results } = await find("_Installation", { installationId: { $in: ids } }, scope, { keys: "installationId,deviceType,appName" });
   return new Map(results.map(({ installationId, deviceType, appName }) => [installationId, [deviceType, appName].filter((text) => typeof text === "string").join(", ")]));
 }
 
-/** The roles that a user is in, and those that hold these. */
+/** Returns the user's roles, and the roles that contain them. */
 async function rolesOf(id, scope) {
   const found = new Map();
   let fresh = (await find("_Role", { users: pointer("_User", id) }, scope, { keys: "name" })).results.map((role) => ({ role, through: null }));
@@ -134,7 +134,7 @@ function actions(object, name, isLocked, again) {
     await setAccess(object, {}, t("one.lockDone", { name }), name, again);
   });
   const unlock = attempt(() => setAccess(object, { [id]: { read: true, write: true } }, t("one.unlockDone", { name }), name, again));
-  // The harmless first, what shuts somebody out last.
+  // Harmless actions come first, those that lock the user out last.
   const row = (words, hint, action, ...content) => h(".line.member", h(".grow", h("div", words), h(".quiet", hint)), button(".button", action, ...content));
   return panel(t("one.do"), h(".line.member", h(".grow", labelled(t("one.as", { name }), className)), button(".button.end", () => go(address("data", [className.value], { as: id })), icon("users"), t("one.look"))),
     mayWrite() && [mayChangeClasses() && typeof object.email === "string" && row(t("one.resetTitle"), t("one.resetHint"), reset, icon("push"), t("one.reset")),
@@ -190,7 +190,7 @@ function role(object, again, scope) {
 const DEEPEST = 8;
 const MOST = 100;
 
-/** The roles inside a role, with those inside these; one that leads back is marked, and not followed. */
+/** Returns the roles inside a role, recursively. A role that leads back is marked and not followed. */
 async function tree(top, scope) {
   let asked = 0;
   const inside = async (role, path) => {
