@@ -6,7 +6,7 @@ import NIOHTTP1
 package struct RequestHeaders: Sendable {
     private let fields: HTTPHeaders
     /// For each known name, the one-based position of its first field, or zero. There are at most 64 names, and at most
-    /// a thousand fields per request.
+    /// 256 fields per request (`ConnectionHandler.mostHeaderFields`).
     private var positions = SIMD64<UInt16>()
     private var hasRepetitions = false
 

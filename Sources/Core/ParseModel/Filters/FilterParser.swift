@@ -15,7 +15,7 @@ public struct FilterParser: Sendable {
         /// Whether regular expressions may have back-references.
         public var allowsBackReferences = false
 
-        /// Creates settings without limits. ``HardLimits`` still apply.
+        /// Creates the default settings: no limits other than ``HardLimits``, but no back-references.
         public init() {}
     }
 

@@ -86,7 +86,7 @@ extension AggregateCompiler {
         return column(named: String(text.dropFirst()), document)
     }
 
-    /// Returns the column that a field name denotes as a whole, or nil if it isn't read from rows.
+    /// Returns the column of a field, or nil if the field has none or the documents aren't rows.
     static func column(named name: String, _ document: AggregateDocument) -> (name: String, type: FieldType)? {
         guard case .row(let schema) = document else { return nil }
         return column(of: SystemClass.field(queriedAs: name), schema)

@@ -9,7 +9,7 @@ package struct Pipeline {
     private(set) var unsynced = 0
     /// The number of requests in read batches.
     package private(set) var batched = 0
-    /// The number of requests that are single-row changes or groups of them.
+    /// The number of requests that are single-row changes or groups of them, except changes that are resent alone.
     package private(set) var changes = 0
     /// The number of reads that may take long.
     package private(set) var searches = 0
@@ -43,7 +43,8 @@ package struct Pipeline {
     /// Whether changes are in flight that aren't slow, so that the next ones can wait for them.
     package func isBusyWithChanges(at now: MonotonicInstant) -> Bool { changes > 0 && !isSlow(at: now) }
 
-    /// Returns the time at which requests stop waiting for the changes in flight, or nil if none wait.
+    /// Returns the time at which requests stop waiting for the changes in flight. Returns nil if no change is in flight or
+    /// the connection is already slow.
     package func stallDeadline(at now: MonotonicInstant) -> MonotonicInstant? {
         isBusyWithChanges(at: now) ? headSince.after(.milliseconds(Self.stallThreshold)) : nil
     }

@@ -118,11 +118,11 @@ extension OptionTable {
 extension Configuration {
     /// The handling of installations that have the same device token as a saved one.
     public struct Installations: Sendable {
-        /// Whether the other rows with the same token are deleted or only lose it.
+        /// Whether the other rows with the same token are deleted or updated.
         public enum Action: String, Sendable, CaseIterable {
             /// Deletes the rows.
             case delete
-            /// Retains the rows, but removes the token.
+            /// Removes the token from the rows, or the installation id if the row with the token is kept.
             case update
         }
 
@@ -131,7 +131,7 @@ extension Configuration {
             case deviceToken, installationId
         }
 
-        /// Whether only rows that the caller may change are deleted or lose their token.
+        /// Whether only rows that the caller may change are deleted or updated.
         public var enforcesCaller = false
         public var action = Action.delete
         public var kept = KeptRow.deviceToken

@@ -208,7 +208,7 @@ final class CheckedBytes: ByteSource {
     }
 }
 
-/// Reads little-endian integers from bytes, or returns nil outside the bytes.
+/// Reads little-endian integers. Returns nil if an offset lies beyond the end.
 struct LittleEndian {
     private let bytes: [UInt8]
 

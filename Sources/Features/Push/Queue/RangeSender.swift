@@ -14,7 +14,7 @@ struct RangeSender {
     let services: PushServices
     let guardian: TokenGuard
     let verdicts: PushVerdicts
-    /// Whether unclear attempts are not repeated.
+    /// Whether an attempt with an unknown outcome is not repeated.
     let isAtMostOnce: Bool
     let logger: Logger
 
