@@ -32,7 +32,8 @@ struct LoadingTests {
         let program = try await Self.failure(["main.js": ""], ["cloudNode": "/nowhere/node"])
         #expect(program.contains("option cloudNode: /nowhere/node is not an executable"), "\(program)")
         let other = try await Self.failure(["main.js": ""], ["cloudNode": "/bin/true"])
-        #expect(other.contains("Node.js 18 or later is required, but node /bin/true has an unknown version"), "\(other)")
+        #expect(
+            other.contains("Node.js 18 or later is required, but node /bin/true has an unknown version"), "\(other)")
     }
 
     @Test("Code that cannot be loaded keeps the server from starting, with its stack")
