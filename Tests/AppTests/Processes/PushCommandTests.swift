@@ -54,7 +54,8 @@ struct PushCommandTests {
                     failed.text.contains(
                         "failed  osx  read the keys: option push.osx.token.key: no such file"))
                 #expect(
-                    failed.text.contains("failed  ios  APNs app.one sandbox  localhost:\(port) responds: no connection"))
+                    failed.text.contains(
+                        "failed  ios  APNs app.one sandbox  localhost:\(port) responds: no connection"))
                 #expect(
                     failed.text.contains(
                         "Google issues an access token: no access token: the response was 400 (invalid_grant)"))
