@@ -99,6 +99,7 @@ MISFITS = [
     dated("miss000009", {"l": [Regex("a", "i"), Code("f()"), Timestamp(1, 2), MinKey(), MaxKey()]}),
     dated("miss000010", {"_p_p": "Other$x"}),
     dated("miss000011", {"dec": Decimal128("1234567890123456789.25")}),
+    dated("miss000013", {"dec": Decimal128("1E-400")}),
     {"_id": {"a": 1}, "s": "no id"},
     dated("miss000012", {"o": {"n": Int64(-9007199254740995)}}),
     dated(ObjectId("5f0000000000000000000001"), {"s": "an ObjectId"}),

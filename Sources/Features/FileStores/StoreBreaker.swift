@@ -81,7 +81,7 @@ final class StoreBreaker: Sendable {
         }
         if closed {
             logger.error(
-                "file store unreachable, rejecting uploads until it responds",
+                "file store unreachable, rejecting requests until it responds",
                 metadata: ["store": "\(name)", "reason": "\(reason)"])
         }
     }

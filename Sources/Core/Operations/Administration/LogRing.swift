@@ -1,4 +1,5 @@
 import DequeModule
+import Encoding
 import JSON
 import Logging
 import Logs
@@ -31,7 +32,7 @@ public final class LogRing: Sendable {
         /// Truncates a long text to its first 1,000 characters, like parse-server's cloud-code logs. Lines may quote
         /// client input, so stored lines are truncated too.
         static func cut(_ text: String) -> String {
-            text.utf8.count > 1000 ? text.prefix(1000) + "... (truncated)" : text
+            text.truncated(to: 1000, "... (truncated)")
         }
 
         fileprivate static func cut(_ metadata: Logger.Metadata) -> Logger.Metadata {

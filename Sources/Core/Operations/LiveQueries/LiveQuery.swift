@@ -1,3 +1,4 @@
+import Encoding
 import JSON
 import ParseModel
 import ParseStorage
@@ -114,7 +115,7 @@ public struct LiveQuery: Sendable {
     public var overview: JSONObject {
         var overview: JSONObject = ["className": .string(className.text), "where": .object(condition)]
         let text = JSONValue.object(condition).text
-        if text.utf8.count > 1_000 { overview["where"] = .string(text.prefix(500) + "\u{2026}") }
+        if text.utf8.count > 1_000 { overview["where"] = .string(text.truncated(to: 500, "\u{2026}")) }
         overview["user"] = prepared?.caller.user.map { .string($0.id) }
         overview["keys"] = keys.map { .array($0.sorted().map { .string($0.text) }) }
         return overview

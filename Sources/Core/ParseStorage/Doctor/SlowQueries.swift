@@ -1,3 +1,4 @@
+import Encoding
 import JSON
 import Postgres
 
@@ -32,7 +33,7 @@ package struct SlowQueries: Sendable {
         do {
             let rows = try await StatementStatistics(client: client).rows(from: Self.slow, limit: 10) ?? []
             return rows.map { row in
-                let shown = row.text.utf8.count > 300 ? String(row.text.prefix(300)) + "…" : row.text
+                let shown = row.text.truncated(to: 300, "…")
                 return Finding(
                     .slowQuery, .warning, "statement",
                     "\(row.calls) times, \(Int(row.mean.rounded())) ms each: \(shown)")

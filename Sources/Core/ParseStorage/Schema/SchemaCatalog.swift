@@ -283,8 +283,8 @@ public final class SchemaCatalog: Sendable {
         guard let schema = schema(className) else { return }
         let columns = TableLayout.columnDefinitions(of: schema).filter { !$0.hasSuffix("PRIMARY KEY") }
             .map { "ADD COLUMN IF NOT EXISTS \($0)" }
-        logger.warning("created columns that were missing in a table", metadata: ["class": "\(className)"])
         try await SchemaTransaction(client: client, gate: gate).run(
             "ALTER TABLE IF EXISTS \(SQL.identifier(className)) \(columns.joined(separator: ", "))")
+        logger.warning("created columns that were missing in a table", metadata: ["class": "\(className)"])
     }
 }

@@ -76,13 +76,13 @@ enum MongoValues {
         }
     }
 
-    /// Returns whether a double keeps all digits of the number, judging by their count. Doesn't detect numbers too
-    /// small for a double.
+    /// Returns whether a double keeps all digits of the number, judging by their count and its size.
     private static func isExact(_ number: BSONDecimal, _ nearest: Double) -> Bool {
         let text = number.text
         guard nearest.isFinite else { return ["NaN", "Infinity", "-Infinity"].contains(text) }
         let digits = text.utf8.prefix { $0 != UInt8(ascii: "E") }.filter { $0 >= 48 && $0 <= 57 }
-        return digits.drop { $0 == 48 }.count <= 15
+        let significant = digits.drop { $0 == 48 }.count
+        return significant == 0 || significant <= 15 && nearest.isNormal
     }
 
     private static func finite(
