@@ -60,7 +60,7 @@ final class StoreBreaker: Sendable {
             defer { state = State() }
             return state.closedUntil != nil
         }
-        if opened { logger.notice("file store reachable again", metadata: ["store": "\(name)"]) }
+        if opened { logger.notice("file store works again", metadata: ["store": "\(name)"]) }
     }
 
     /// Records that the store didn't respond or reported an internal error.
@@ -81,7 +81,7 @@ final class StoreBreaker: Sendable {
         }
         if closed {
             logger.error(
-                "file store unreachable, rejecting requests until it responds",
+                "file store not working, rejecting all requests until it recovers",
                 metadata: ["store": "\(name)", "reason": "\(reason)"])
         }
     }

@@ -181,7 +181,7 @@ package final class S3Client: Sendable {
     func refusal(_ failure: any Error, _ request: String) -> any Error {
         guard let failure = failure as? S3Failure else { return failure }
         logger.error(
-            "file store rejected the request",
+            "file store request failed",
             metadata: ["action": "\(request)", "bucket": "\(bucket.bucket)", "reason": "\(failure)"])
         return FileStorageError.refused
     }
