@@ -172,10 +172,33 @@ struct IndexFileTests {
             let message = try #require(error?.message)
             #expect(message.hasPrefix("index.js failed before it created a ParseServer:\n"), "\(message)")
             #expect(message.contains("./missing") && message.contains("index.js:1"))
+            #expect(!message.contains("npm install"))
+        }
+        let module = #"{"type": "module", "main": "index.js"}"#
+        for (code, package) in [
+            ("require('missing');", "{}"), ("import 'missing/part.js';", module),
+            ("await import('@some/missing');", module),
+        ] {
+            try await IndexApp.with(["index.js": code, "package.json": package]) { app in
+                let error = await #expect(throws: ConfigurationError.self) { try await app.read() }
+                #expect(
+                    error?.message.hasSuffix("\nRun npm install in \(app.folder)") == true, "\(error?.message ?? "")")
+            }
         }
         try await IndexApp.with(["index.js": "process.exit(0);"]) { app in
             let error = await #expect(throws: ConfigurationError.self) { try await app.read() }
             #expect(error?.message == "index.js made no ParseServer")
         }
+    }
+
+    @Test("TypeScript is refused with the way to compile it")
+    func typeScript() async throws {
+        var arguments = ["index.ts"]
+        let error = await #expect(throws: ConfigurationError.self) {
+            try await ServedApp.taken(from: &arguments, environment: [:])
+        }
+        #expect(
+            error?.message
+                == "index.ts is TypeScript. Compile it, for example with npx tsc, and start the JavaScript file")
     }
 }

@@ -133,7 +133,7 @@ struct ConfigurationMistakeTests {
     func missingKeys() throws {
         let message = try #require(Self.message(#"{"appId": "a", "port": 99999}"#))
         #expect(
-            message.hasPrefix("port must be between 1 and 65535 (roost.json)\nERROR: appId and masterKey are required"))
+            message.hasPrefix("port must be between 1 and 65535 (roost.json)\nERROR: masterKey is required"))
     }
 
     @Test("JSON that can't be read is reported by line and column, counted in characters")

@@ -6,12 +6,18 @@ import Testing
 struct OptionRuleTests {
     @Test("An application id and a master key are needed")
     func mandatory() {
-        for file in ["{}", #"{"appId":"a"}"#, #"{"masterKey":"m"}"#, #"{"appId":"","masterKey":"m"}"#] {
+        let refused = [
+            ("{}", "appId and masterKey are required. Set them in"),
+            (#"{"appId":"a"}"#, "masterKey is required. Set it in"),
+            (#"{"masterKey":"m"}"#, "appId is required. Set it in"),
+            (#"{"appId":"","masterKey":"m"}"#, "appId is required. Set it in"),
+        ]
+        for (file, text) in refused {
             do {
                 _ = try Configuration.load(file: Array(file.utf8), environment: [:], flags: [])
                 Issue.record("\(file) must be refused")
             } catch {
-                #expect(error.message.hasPrefix("ERROR: appId and masterKey are required. Set them in"))
+                #expect(error.message.hasPrefix("ERROR: \(text)"), "\(error.message)")
             }
         }
     }

@@ -34,7 +34,12 @@ package struct AppFile: Sendable {
             name = Self.started(by: json["scripts"]?["start"]?.stringValue) ?? json["main"]?.stringValue ?? "index.js"
             path = Self.plain(name.hasPrefix("/") ? name : "\(folder)/\(name)")
         } else {
-            guard Self.endings.contains(FilePaths.fileExtension(of: argument)) else { return nil }
+            let ending = FilePaths.fileExtension(of: argument)
+            guard !["ts", "mts", "cts"].contains(ending) else {
+                throw ConfigurationError(
+                    "\(argument) is TypeScript. Compile it, for example with npx tsc, and start the JavaScript file")
+            }
+            guard Self.endings.contains(ending) else { return nil }
             (folder, path, name) = (Self.plain(currentFolder), Self.plain(argumentPath), argument)
         }
         guard FileManager.default.isReadableFile(atPath: path) else {

@@ -51,7 +51,11 @@ package enum AppRecording {
                 "\(file.name) could not be read within \(limit.components.seconds) s\(printed)")
         }
         guard record["servers"]?.arrayValue?.isEmpty == false else {
-            let reason = record["error"]?.stringValue.map { "failed before it created a ParseServer:\n\($0)" }
+            let reason = record["error"]?.stringValue.map { error in
+                let isPackageMissing = error.firstMatch(of: #/Cannot find (module|package) '[^'.\/]/#) != nil
+                let hint = isPackageMissing ? "\nRun npm install in \(file.folder)" : ""
+                return "failed before it created a ParseServer:\n\(error)\(hint)"
+            }
             throw ConfigurationError("\(file.name) \(reason ?? "made no ParseServer\(printed)")")
         }
         return record

@@ -80,6 +80,7 @@ package struct ServedApp: Sendable {
         let listens = record["listens"]?.arrayValue ?? []
         self.listens = !listens.isEmpty
         cloudFile = options.removeValue(forKey: "cloud")?.stringValue
+        if let cloudFile { add("cloud", .taken, cloudFile) }
         for (option, failure) in made["asked"]?.objectValue ?? [:] {
             if let reason = failure.stringValue {
                 add(option.text, .decide, "its function failed while the file was read: \(reason)")
@@ -148,7 +149,8 @@ package struct ServedApp: Sendable {
     /// must change the value.
     private mutating func add(_ mark: JSONValue) {
         let path = mark["path"]?.arrayValue?.compactMap(\.stringValue) ?? []
-        guard let option = path.first, path != ["cloud"] else { return }
+        guard let option = path.first else { return }
+        if path == ["cloud"] { return add("cloud", .taken, "a function of the app, which Node.js runs at start") }
         let isIgnored =
             if case .ignored? = OptionTable.find(option)?.support { true } else { false }
         if isIgnored || ["pubSubAdapter", "wssAdapter"].contains(path.last) {

@@ -27,7 +27,7 @@ extension Configuration {
             mistakes.add(.invalid("logLevel", "one of \(Self.logLevels.joined(separator: ", "))"), "logLevel")
         }
         if !mistakes.concern("appId"), !mistakes.concern("masterKey"), appId.isEmpty || masterKey.isEmpty {
-            mistakes.add(Self.keysRequired, "appId")
+            mistakes.add(keysRequired, appId.isEmpty ? "appId" : "masterKey")
         }
         if !mountPath.hasPrefix("/") { mountPath = "/" + mountPath }
         if serverURL.isEmpty { serverURL = "\(scheme)://localhost:\(port)\(mountPath)" }
@@ -47,9 +47,13 @@ extension Configuration {
         try mistakes.check()
     }
 
-    private static let keysRequired = ConfigurationError(
-        "ERROR: appId and masterKey are required. Set them in a configuration file (roost serve roost.json), or with "
-            + "--appId and --masterKey")
+    private var keysRequired: ConfigurationError {
+        let missing = [("appId", appId), ("masterKey", masterKey)].filter { $0.1.isEmpty }.map(\.0)
+        let (verb, object) = missing.count == 1 ? ("is", "it") : ("are", "them")
+        return ConfigurationError(
+            "ERROR: \(missing.joined(separator: " and ")) \(verb) required. Set \(object) in a configuration file "
+                + "(roost serve roost.json), or with --\(missing.joined(separator: " and --"))")
+    }
 
     private static let logLevels = ["error", "warn", "info", "verbose", "debug", "silly", "silent"]
 
