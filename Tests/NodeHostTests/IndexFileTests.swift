@@ -84,6 +84,31 @@ struct IndexFileTests {
         }
     }
 
+    @Test("The certificate of an HTTPS server is taken from the files that the app reads, and else a warning says so")
+    func https() async throws {
+        let code = """
+            const { ParseServer } = require('parse-server');
+            const fs = require('fs');
+            new ParseServer({ appId: 'a', masterKey: 'm' });
+            const [key, cert] = [fs.readFileSync('key.pem'), fs.readFileSync('certificate.pem', 'utf8')];
+            require('https').createServer({ key, cert: CERTIFICATE }, () => {}).listen(8443);
+            """
+        for (certificate, isKnown) in [("cert", true), ("cert + '\\n'", false)] {
+            try await IndexApp.with(["index.js": code.replacing("CERTIFICATE", with: certificate)]) { app in
+                try TestAuthority().write(for: "localhost", to: app.folder)
+                let served = try await app.read()
+                #expect(served.options["port"] == 8443)
+                let warning = served.warnings.first { $0.hasPrefix("https: Roost serves plain HTTP") }
+                #expect((warning == nil) == isKnown, "\(served.notes)")
+                let folder = URL(fileURLWithPath: app.folder).resolvingSymlinksInPath().path
+                let files: JSONValue = [
+                    "certificate": .string(folder + "/certificate.pem"), "key": .string(folder + "/key.pem"),
+                ]
+                #expect(served.options["https"] == (isKnown ? files : nil))
+            }
+        }
+    }
+
     @Test("ParseGraphQLServer is refused by name")
     func graphQL() async throws {
         let code = """

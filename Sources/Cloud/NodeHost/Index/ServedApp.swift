@@ -225,6 +225,18 @@ package struct ServedApp: Sendable {
             let place = listen?["at"]?.stringValue
             add("port", .taken, "\(Int(port.numberValue ?? 0)), for Roost; the app listens on a socket", at: place)
         }
+        if let files = listen?["https"]?.objectValue {
+            let place = listen?["at"]?.stringValue
+            if files["certificate"] != nil, files["key"] != nil {
+                options["https"] = .object(files)
+                add("https", .taken, "the certificate and key of the app's HTTPS server", at: place)
+            } else {
+                add(
+                    "https", .changed,
+                    "Roost serves plain HTTP, as it doesn't know the files of the app's certificate and key. Set https",
+                    at: place)
+            }
+        }
         if let host = listen?["host"]?.stringValue { options["host"] = .string(host) }
         for other in listens.dropFirst() {
             let port = Int(other["port"]?.numberValue ?? 0)

@@ -8,6 +8,7 @@ import childProcess from 'node:child_process';
 import fs from 'node:fs';
 import http from 'node:http';
 import https from 'node:https';
+import { syncBuiltinESMExports } from 'node:module';
 import net from 'node:net';
 import path from 'node:path';
 import { callSite } from './callSites.mjs';
@@ -70,13 +71,32 @@ function refuseLater(owner, name, what) {
   };
 }
 
+// Certificates and keys that the app reads, so that Roost can read the same files.
+const filesByContent = new Map();
+const { readFileSync } = fs;
+fs.readFileSync = function (file, ...rest) {
+  const content = readFileSync.call(this, file, ...rest);
+  const isSmall = content.length < 1_000_000;
+  if (isSmall && typeof file === 'string') filesByContent.set(String(content), path.resolve(file));
+  return content;
+};
+syncBuiltinESMExports();
+
+/** Returns the files of the certificate and key of an HTTPS server, as far as they are known. */
+function certificate({ cert, key }) {
+  return { certificate: filesByContent.get(String(cert)), key: filesByContent.get(String(key)) };
+}
+
 net.Server.prototype.listen = function (...args) {
   const [first, second] = args;
   const options = first !== null && typeof first === 'object' ? first : { port: first, host: typeof second === 'string' ? second : undefined };
   const port = Number(options.port ?? 0);
   // Roost replaces only the port of an HTTP server, not those of other protocols.
   const isHTTP = this instanceof http.Server || this instanceof https.Server;
-  if (isHTTP && Number.isInteger(port) && port >= 0 && port < 65536) listens.push({ port, host: options.host, at: callSite() });
+  if (isHTTP && Number.isInteger(port) && port >= 0 && port < 65536) {
+    const secure = this instanceof https.Server ? certificate(this) : undefined;
+    listens.push({ port, host: options.host, https: secure, at: callSite() });
+  }
   const callback = args.find(argument => typeof argument === 'function');
   this.address = () => ({ port, address: options.host ?? '::', family: 'IPv6' });
   if (callback) this.once('listening', callback);
