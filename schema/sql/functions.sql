@@ -714,7 +714,9 @@ $$;
 
 -- A date in JSON, or a text that names one, in UTC; NULL for anything else.
 CREATE OR REPLACE FUNCTION roost_time(value jsonb) RETURNS timestamp LANGUAGE sql STABLE PARALLEL SAFE AS $$
-    SELECT CASE WHEN text ~ '^[0-9]{4}-[0-9]{2}-[0-9]{2}T[0-9:.]+Z$'
+    -- Days up to the 28th exist in every month. PostgreSQL reads these faster than roost_moment does.
+    SELECT CASE WHEN text ~ ('^(?!0000)[0-9]{4}-(0[1-9]|1[0-2])-(0[1-9]|1[0-9]|2[0-8])T'
+        '([01][0-9]|2[0-3]):[0-5][0-9]:[0-5][0-9](\.[0-9]{1,3})?Z$')
         THEN text::timestamp with time zone AT TIME ZONE 'UTC' WHEN text IS NOT NULL THEN roost_moment(text) END
     FROM (SELECT CASE jsonb_typeof(value) WHEN 'object' THEN value ->> 'iso' WHEN 'string' THEN value #>> '{}' END
     ) AS t(text)

@@ -86,7 +86,8 @@ import Testing
         (["$year": ["$date": "2001-01-01T00:00:00Z"]], 2001),
         (["$dayOfMonth": ["date": "$at", "timezone": "Europe/Berlin"]], 6), (["$hour": ["date": "$at"]], 23),
         (["$hour": ["date": "$at", "timezone": "-02:00"]], 21), (["$hour": ["$at"]], 23),
-        (["$year": ["date": "$nosuch", "timezone": "+01:00"]], .null),
+        (["$year": ["date": "$nosuch", "timezone": "+01:00"]], .null), (["$year": "2024-02-29T23:30:00Z"], 2024),
+        (["$year": "2024-02-31T00:00:00Z"], .null), (["$year": "0000-01-01T00:00:00Z"], .null),
         (["$trunc": [2.567, 1]], 2.5), (["$trunc": [-1.8]], -1),
     ]
 

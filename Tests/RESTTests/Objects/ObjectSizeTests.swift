@@ -59,6 +59,20 @@ import Testing
         }
     }
 
+    @Test("Increments of ever new keys of an object add up to the limit")
+    func increments() async throws {
+        try await TestServer.run(Self.options) { server in
+            let id = try await server.create("Song", ["object": ["a": 1], "t": Self.text(Self.limit - 600)])
+            var codes: [Int?] = []
+            for number in 0..<4 {
+                let key = "object.k\(number)" + String(repeating: "k", count: 200)
+                let increment: JSONObject = [Name(key): ["__op": "Increment", "amount": 1]]
+                codes.append(try await server.send("PUT", "/classes/Song/\(id)", .object(increment)).code)
+            }
+            #expect(codes.first == .some(nil) && codes.last == 116, "\(codes)")
+        }
+    }
+
     @Test("The master key stores larger ones, of which clients change small values, and which they make smaller")
     func master() async throws {
         try await TestServer.run(Self.options) { server in

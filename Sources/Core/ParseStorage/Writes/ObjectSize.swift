@@ -45,7 +45,7 @@ enum ObjectSize {
         let grows = write.operations.contains { key, operation in
             switch operation {
             case .add, .addUnique: true
-            case .set: !FieldPath(key).steps.isEmpty
+            case .set, .increment: !FieldPath(key).steps.isEmpty
             default: false
             }
         }
