@@ -114,6 +114,25 @@ import Testing
         }
     }
 
+    @Test("A user who is saved for the first time counts as the caller, and one who logs in or is deleted doesn't")
+    func newUsers() async throws {
+        let validator = try CloudValidator(json: ["requireUser": true])
+        for (event, isLetThrough) in [
+            (.beforeSave, true), (.afterSave, true), (.beforeLogin, false), (.beforeDelete, false),
+        ] as [(CloudEvent, Bool)] {
+            let target = CloudTarget.trigger(event, "_User")
+            let host = PlainHost([CloudRegistration(target, validator: validator)]) { _ in CloudResult() }
+            var call = CloudCall(target)
+            call.object = ["className": "_User", "username": "kim"]
+            if isLetThrough {
+                _ = try await CloudEngine.with(host).call(call)
+            } else {
+                let error = await #expect(throws: ParseError.self) { try await CloudEngine.with(host).call(call) }
+                #expect(error?.code == 142, "\(event)")
+            }
+        }
+    }
+
     @Test("A default stands in for what is missing")
     func defaults() async throws {
         let validator: JSONObject = ["fields": ["a": ["default": 5, "required": true], "b": ["default": 6]]]

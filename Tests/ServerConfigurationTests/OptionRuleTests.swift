@@ -247,6 +247,8 @@ struct OptionRuleTests {
         #expect(refusal(["publicServerURL": "a.example"]) != nil)
         #expect(try load(["port": 8080, "mountPath": "api"]).serverURL == "http://localhost:8080/api")
         #expect(try load(["mountPath": "/"]).mountPath == "/")
+        #expect(try load(["mountPath": "/"]).serverURL == "http://localhost:1337")
+        #expect(try load(["mountPath": "/parse/"]).serverURL == "http://localhost:1337/parse")
     }
 
     @Test("Routes are listed as regular expressions, each of a whole path")

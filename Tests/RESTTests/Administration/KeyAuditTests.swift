@@ -16,6 +16,30 @@ struct KeyAuditTests {
         return try #require(answer["rows"]?.arrayValue).reversed()
     }
 
+    @Test("loses entries of more than 90 days without a console, too")
+    func sweeping() async throws {
+        var options = Self.options
+        options["console"] = ["enabled": false]
+        try await TestServer.run(options) { server in
+            let song = try await server.send("POST", "/classes/Song", ["title": "a"], as: .master)
+            #expect(song.status == 201)
+            try await server.execute(
+                """
+                INSERT INTO "_roost_audit" ("at", "operator", "role", "address", "requestId", "method", "path")
+                VALUES (now() - interval '91 days', 'old', 'key', '', '', 'POST', 'classes/Song'),
+                    (now() - interval '89 days', 'recent', 'key', '', '', 'POST', 'classes/Song')
+                """)
+            // Servers delete old entries when they start.
+            try await server.alongside { other in
+                let isSwept = try await eventually {
+                    try await other.texts("SELECT \"operator\" FROM \"_roost_audit\" ORDER BY \"at\"")
+                        == ["recent", "masterKey"]
+                }
+                #expect(isSwept)
+            }
+        }
+    }
+
     @Test("has who changed what, by the name of the key, and no value")
     func changes() async throws {
         try await TestServer.run(Self.options) { server in

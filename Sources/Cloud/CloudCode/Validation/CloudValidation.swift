@@ -33,8 +33,11 @@ struct CloudValidation {
 
     /// Returns the user that a sign-up creates, because that user counts as the caller.
     private static func newUser(_ call: CloudCall) -> JSONObject? {
-        guard case .trigger(_, "_User") = call.target, call.original == nil else { return nil }
-        return call.object
+        switch call.target {
+        case .trigger(.beforeSave, "_User") where call.original == nil: call.object
+        case .trigger(.afterSave, "_User") where call.original == nil: call.object
+        default: nil
+        }
     }
 
     private mutating func check(_ rule: CloudValidator.FieldRule) throws(ParseError) {

@@ -28,7 +28,7 @@ public struct Sweeps: Sendable, BackendPart {
             if minute % 60 == 0 {
                 let end = ParseDate(milliseconds: services.clock.now.milliseconds - Int64(Self.sessionGrace))
                 await attempt("sessions") { try await store.sessions.remove(endedBefore: end) }
-                if configuration.console.reach != .closed {
+                if configuration.console.reach != .closed || !configuration.audit.events.isEmpty {
                     await attempt("audit") { try await store.audit.sweep(days: configuration.console.auditDays) }
                 }
             }
