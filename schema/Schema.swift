@@ -4,7 +4,8 @@ public enum Schema {
     public static var functions: [UInt8] { PackageResources.functions_sql }
     /// Functions that parse-server expects to find.
     public static var parseServerFunctions: [UInt8] { PackageResources.parseServerFunctions_sql }
-    /// Class definitions by the name that the option `classDefinitions` gives: a JSON list of schemas.
+    /// Returns the class definitions that a name in the option `classDefinitions` denotes, as a JSON list of schemas,
+    /// or nil for an unknown name.
     public static func classDefinitions(_ name: String) -> [UInt8]? {
         name == "music" ? PackageResources.music_json : nil
     }

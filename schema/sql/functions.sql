@@ -1,9 +1,9 @@
--- Functions of Roost's own. parse-server neither has nor minds them. Those in PL/pgSQL that call others find them by the
--- path of their installation: servers to which Citus sends a statement have another one.
+-- Roost's own functions, which parse-server doesn't use. PL/pgSQL functions that call others keep the search path of
+-- their installation, because the servers to which Citus sends a statement have a different one.
 
--- Refuses a row that is larger as JSON than it may be. Its size in PostgreSQL, where values may be compressed, to a
--- ninetieth and less, and nothing is escaped, is known at once, and is compared first: what it is as JSON has to be
--- written.
+-- Raises RS116 if a row takes more than `most` bytes as JSON. To know that, the row has to be written as JSON. Its
+-- stored size is known at once but may be far smaller, since values may be compressed to a ninetieth and nothing is
+-- escaped. So rows with a stored size of at most a 256th of the limit aren't checked further.
 CREATE OR REPLACE FUNCTION roost_bound(changed record, most integer) RETURNS boolean
 LANGUAGE plpgsql STABLE PARALLEL SAFE AS $$
 BEGIN
@@ -14,13 +14,13 @@ BEGIN
 END
 $$;
 
--- The number of the change of an object: it is taken while the statement that gives the row holds it. Databases with Citus
--- have other forms of this and the functions beside it (Distribution.functions).
+-- Returns the sequence number of an object's change. It is assigned while the statement that returns the row has locked
+-- it. Databases with Citus have other versions of this and the neighboring functions (Distribution.functions).
 CREATE OR REPLACE FUNCTION roost_change_number(id text, numbers regclass) RETURNS bigint LANGUAGE sql AS $$
     SELECT nextval(numbers)
 $$;
 
--- Whether a moment is over: by the clock, and not by the transaction's beginning.
+-- Whether a time has passed, by the clock and not by the start of the transaction.
 CREATE OR REPLACE FUNCTION roost_is_over(moment timestamptz) RETURNS boolean LANGUAGE sql PARALLEL SAFE AS $$
     SELECT moment <= clock_timestamp()
 $$;
@@ -29,14 +29,15 @@ CREATE OR REPLACE FUNCTION roost_add(list jsonb, items jsonb) RETURNS jsonb LANG
     SELECT CASE WHEN jsonb_typeof(list) = 'array' THEN list ELSE '[]'::jsonb END || items
 $$;
 
--- The array, then those items that it does not have yet, each once, in their order. Of few items, scalars are looked up
--- without making values of all elements. So are objects of scalars: an array that contains none equal to it in part has
--- none that is equal. Of values with containers inside nothing is asked in part: PostgreSQL compares each element of an
--- array with each of the other, and neither a cancellation nor a time limit stops it.
+-- Appends the items that the array doesn't contain yet, each once, in their order. A value that isn't an array counts
+-- as empty. Of up to 16 items, scalars and objects of scalars are looked up by containment, without creating values for
+-- all elements. An array that doesn't contain such an object even in part has no equal element. For items with nested
+-- values, containment isn't used: PostgreSQL would compare each element of an array with each of the other, and neither
+-- a cancellation nor a time limit would stop it.
 CREATE OR REPLACE FUNCTION roost_add_unique(list jsonb, items jsonb) RETURNS jsonb
 LANGUAGE plpgsql IMMUTABLE PARALLEL SAFE AS $$
 DECLARE
-    -- To add nothing reads it from the table once; else each look would.
+    -- Appending nothing reads the array from its table once. Otherwise each lookup would read it.
     known jsonb := CASE WHEN jsonb_typeof(list) = 'array' THEN list ELSE '[]'::jsonb END || '[]'::jsonb;
     fresh jsonb;
 BEGIN
@@ -61,7 +62,7 @@ BEGIN
 END
 $$;
 
--- The array without any element equal to one of the items.
+-- Returns the array without the elements that equal one of the items. A value that isn't an array counts as empty.
 CREATE OR REPLACE FUNCTION roost_remove(list jsonb, items jsonb) RETURNS jsonb LANGUAGE sql IMMUTABLE PARALLEL SAFE AS $$
     SELECT COALESCE((
         SELECT jsonb_agg(element ORDER BY place)
@@ -70,14 +71,15 @@ CREATE OR REPLACE FUNCTION roost_remove(list jsonb, items jsonb) RETURNS jsonb L
         WHERE NOT EXISTS (SELECT 1 FROM jsonb_array_elements(items) AS i(item) WHERE item = element)), '[]'::jsonb)
 $$;
 
--- A number in JSON plus an amount; anything that is not a number counts as 0.
+-- Adds an amount to a JSON number. Any other value counts as 0.
 CREATE OR REPLACE FUNCTION roost_increment(number jsonb, amount double precision) RETURNS jsonb
 LANGUAGE sql IMMUTABLE PARALLEL SAFE AS $$
     SELECT to_jsonb(CASE WHEN jsonb_typeof(number) = 'number' THEN number::text::double precision ELSE 0 END + amount)
 $$;
 
--- The document with the value at a path replaced. Parents that are missing become objects; an array that is too short
--- is filled with nulls; what is neither object nor array gives way.
+-- Returns the document with the value at a path replaced. Missing parents become objects, an array that is too short is
+-- filled with nulls, and any other value on the path is replaced by an object. Raises RS111 if a step into an array
+-- isn't an index of up to six digits, or if more than 10,000 nulls would be needed.
 CREATE OR REPLACE FUNCTION roost_set(document jsonb, path text[], value jsonb) RETURNS jsonb
 LANGUAGE plpgsql IMMUTABLE PARALLEL SAFE SET search_path FROM CURRENT AS $$
 DECLARE
@@ -95,7 +97,7 @@ BEGIN
         END IF;
         child := roost_set(document -> place, path[2:], value);
         IF jsonb_array_length(document) <= place THEN
-            -- All at once: each by itself would copy the whole array.
+            -- All nulls are appended at once. One by one, each would copy the whole array.
             document := document || (
                 SELECT jsonb_agg('null'::jsonb) FROM generate_series(jsonb_array_length(document), place));
         END IF;
@@ -111,8 +113,9 @@ BEGIN
 END
 $$;
 
--- What is kept of a document so far, with what a path leads to in the document; in arrays on the way, in each object.
--- NULL where the path meets neither object nor array.
+-- Adds the value at a path in the document to the part of the document that is kept so far. In an array on the path,
+-- the path applies to each object and array, and other elements are left out. Returns NULL if the path isn't empty and
+-- the document is neither an object nor an array.
 CREATE OR REPLACE FUNCTION roost_included(kept jsonb, document jsonb, path text[]) RETURNS jsonb
 LANGUAGE plpgsql IMMUTABLE PARALLEL SAFE SET search_path FROM CURRENT AS $$
 DECLARE
@@ -133,7 +136,7 @@ BEGIN
 END
 $$;
 
--- The document without what a path leads to; in arrays on the way, in each object.
+-- Returns the document without the value at a path. In an array on the path, the path applies to each element.
 CREATE OR REPLACE FUNCTION roost_excluded(document jsonb, path text[]) RETURNS jsonb
 LANGUAGE plpgsql IMMUTABLE PARALLEL SAFE SET search_path FROM CURRENT AS $$
 BEGIN
@@ -149,7 +152,7 @@ BEGIN
 END
 $$;
 
--- Refuses so many changes inside of a document that their copies of it would be too much.
+-- Raises RS111 for more than 16 changes that together would copy more than 32 MB of a document.
 CREATE OR REPLACE FUNCTION roost_check_changes(changes bigint, document jsonb) RETURNS void
 LANGUAGE plpgsql IMMUTABLE PARALLEL SAFE AS $$
 BEGIN
@@ -159,7 +162,7 @@ BEGIN
 END
 $$;
 
--- The document with members set in what is at a path.
+-- Returns the document with members set in the object or array at a path. Any other value is replaced by an object.
 CREATE OR REPLACE FUNCTION roost_merge(document jsonb, path text[], members jsonb) RETURNS jsonb
 LANGUAGE plpgsql IMMUTABLE PARALLEL SAFE SET search_path FROM CURRENT AS $$
 DECLARE
@@ -178,8 +181,8 @@ BEGIN
 END
 $$;
 
--- The document after several changes, in their order. Each is an array: what to do, the path, and the operand. Each copies
--- the whole document.
+-- Returns the document after several changes, in their order. Each change is an array of an operation, a path and an
+-- operand, and copies the whole document.
 CREATE OR REPLACE FUNCTION roost_change(document jsonb, changes jsonb) RETURNS jsonb
 LANGUAGE plpgsql IMMUTABLE PARALLEL SAFE SET search_path FROM CURRENT AS $$
 DECLARE
@@ -206,8 +209,8 @@ BEGIN
 END
 $$;
 
--- The great-circle distance between a point (longitude, latitude in degrees) and a place, in radians. Clients may save
--- points beyond the poles, where rounding leads below 0, of which there is no root.
+-- Returns the great-circle distance in radians between a point (longitude, latitude) and a place in degrees. The
+-- haversine is limited to 0 to 1, which it can exceed by rounding, or for a point beyond the poles that a client saved.
 CREATE OR REPLACE FUNCTION roost_distance(place point, longitude double precision, latitude double precision)
 RETURNS double precision LANGUAGE sql IMMUTABLE STRICT PARALLEL SAFE AS $$
     SELECT 2 * asin(sqrt(greatest(0.0, least(1.0,
@@ -215,19 +218,20 @@ RETURNS double precision LANGUAGE sql IMMUTABLE STRICT PARALLEL SAFE AS $$
         + cos(radians(latitude)) * cos(radians(place[1])) * power(sin(radians(longitude - place[0]) / 2), 2)))))
 $$;
 
--- A number as JSON; null for NaN and the infinities, which JSON does not have, and of which to_jsonb makes texts. It is as
--- STABLE as to_jsonb: else PostgreSQL would call it for each row, instead of putting its words in its place.
+-- Returns a number as JSON, or null for NaN and the infinities, which JSON doesn't have and to_jsonb would write as
+-- texts. The function is as STABLE as to_jsonb. Otherwise PostgreSQL couldn't inline it and would call it for each row.
 CREATE OR REPLACE FUNCTION roost_json(number double precision) RETURNS jsonb LANGUAGE sql STABLE PARALLEL SAFE AS $$
     SELECT CASE WHEN number > '-Infinity' AND number < 'Infinity' THEN to_jsonb(number)
         WHEN number IS NOT NULL THEN 'null'::jsonb END
 $$;
 
--- A number in JSON; NULL for anything else.
+-- Returns a JSON number as a double, or NULL for any other value.
 CREATE OR REPLACE FUNCTION roost_number(value jsonb) RETURNS double precision LANGUAGE sql IMMUTABLE PARALLEL SAFE AS $$
     SELECT CASE WHEN jsonb_typeof(value) = 'number' THEN value::text::double precision END
 $$;
 
--- A value that an aggregation has computed, which may grow with each step or stage.
+-- Returns a value that an aggregation has computed. Raises RS102 if it exceeds 16 MB, since values may grow with each
+-- step or stage.
 CREATE OR REPLACE FUNCTION roost_bounded(value jsonb) RETURNS jsonb LANGUAGE plpgsql IMMUTABLE PARALLEL SAFE AS $$
 BEGIN
     IF pg_column_size(value) > 16777216 THEN
@@ -237,7 +241,7 @@ BEGIN
 END
 $$;
 
--- A number with so many digits behind the point; one in the middle becomes the even one.
+-- Rounds a number to some digits after the decimal point (-20 to 100). A tie becomes the even digit.
 CREATE OR REPLACE FUNCTION roost_rounded(number double precision, digits int) RETURNS double precision
 LANGUAGE sql IMMUTABLE PARALLEL SAFE AS $$
     SELECT CASE WHEN digits BETWEEN -20 AND 100
@@ -245,12 +249,13 @@ LANGUAGE sql IMMUTABLE PARALLEL SAFE AS $$
         THEN round(number::numeric / 2, digits) * 2 ELSE round(number::numeric, digits) END::double precision
 $$;
 
--- An array in JSON; NULL for anything else.
+-- Returns a JSON array, or NULL for any other value.
 CREATE OR REPLACE FUNCTION roost_array(value jsonb) RETURNS jsonb LANGUAGE sql IMMUTABLE PARALLEL SAFE AS $$
     SELECT CASE WHEN jsonb_typeof(value) = 'array' THEN value END
 $$;
 
--- An array in JSON; an error for anything else. What is missing or null is NULL where that is allowed.
+-- Returns a JSON array. If `may_be_null` is true, returns NULL for a missing value and null. Raises RS102 for any other
+-- value.
 CREATE OR REPLACE FUNCTION roost_list(value jsonb, operation text, may_be_null boolean) RETURNS jsonb
 LANGUAGE plpgsql IMMUTABLE PARALLEL SAFE AS $$
 BEGIN
@@ -260,7 +265,8 @@ BEGIN
 END
 $$;
 
--- The element at a place; a place below zero counts from the end, and one beyond the array has none.
+-- Returns the element at an index. A negative index counts from the end. Returns NULL for an index outside the array,
+-- and null if the list or the index is missing or null.
 CREATE OR REPLACE FUNCTION roost_element(list jsonb, place jsonb) RETURNS jsonb
 LANGUAGE plpgsql IMMUTABLE PARALLEL SAFE SET search_path FROM CURRENT AS $$
 DECLARE
@@ -275,7 +281,7 @@ BEGIN
 END
 $$;
 
--- The elements of all lists, each once; null where one of them is missing.
+-- Returns the elements of all lists, each once, or null if one of the lists is null.
 CREATE OR REPLACE FUNCTION roost_set_union(lists jsonb) RETURNS jsonb LANGUAGE sql IMMUTABLE PARALLEL SAFE AS $$
     SELECT CASE WHEN bool_or(list = 'null') THEN 'null'::jsonb ELSE COALESCE((
         SELECT jsonb_agg(element ORDER BY element) FROM (
@@ -284,7 +290,7 @@ CREATE OR REPLACE FUNCTION roost_set_union(lists jsonb) RETURNS jsonb LANGUAGE s
     FROM jsonb_array_elements(lists) AS l(list)
 $$;
 
--- The elements that all lists have, each once; null where one of them is missing.
+-- Returns the elements that all lists contain, each once, or null if one of the lists is null.
 CREATE OR REPLACE FUNCTION roost_set_intersection(lists jsonb) RETURNS jsonb
 LANGUAGE sql IMMUTABLE PARALLEL SAFE AS $$
     SELECT CASE WHEN bool_or(list = 'null') THEN 'null'::jsonb ELSE COALESCE((
@@ -295,7 +301,8 @@ LANGUAGE sql IMMUTABLE PARALLEL SAFE AS $$
     FROM jsonb_array_elements(lists) AS l(list)
 $$;
 
--- The elements of the first list that the second has not, each once.
+-- Returns the elements of the first list that the second doesn't contain, each once. If `may_be_null` is true, returns
+-- null if a list is missing or null.
 CREATE OR REPLACE FUNCTION roost_set_difference(list jsonb, other jsonb, operation text, may_be_null boolean)
 RETURNS jsonb LANGUAGE sql IMMUTABLE PARALLEL SAFE AS $$
     SELECT CASE WHEN roost_list(list, operation, may_be_null) IS NULL OR roost_list(other, operation, may_be_null) IS NULL
@@ -305,7 +312,7 @@ RETURNS jsonb LANGUAGE sql IMMUTABLE PARALLEL SAFE AS $$
                 EXCEPT SELECT element FROM jsonb_array_elements(other) AS o(element)) AS d), '[]') END
 $$;
 
--- Whether all lists have the same elements, whatever their order and number.
+-- Whether all lists contain the same elements, in any order and any number of times.
 CREATE OR REPLACE FUNCTION roost_set_equals(lists jsonb) RETURNS jsonb LANGUAGE sql IMMUTABLE PARALLEL SAFE AS $$
     SELECT to_jsonb(NOT EXISTS (
         SELECT 1 FROM jsonb_array_elements(lists) WITH ORDINALITY AS l(list, place),
@@ -315,7 +322,7 @@ CREATE OR REPLACE FUNCTION roost_set_equals(lists jsonb) RETURNS jsonb LANGUAGE 
             WHERE roost_list(list, '$setEquals', false) IS NULL))
 $$;
 
--- The lists one after the other; null where one of them is missing.
+-- Concatenates lists. Returns null if one of them is null.
 CREATE OR REPLACE FUNCTION roost_concatenated(lists jsonb) RETURNS jsonb LANGUAGE sql IMMUTABLE PARALLEL SAFE AS $$
     SELECT CASE WHEN bool_or(list = 'null') THEN 'null'::jsonb ELSE COALESCE((
         SELECT roost_bounded(jsonb_agg(element ORDER BY place, position))
@@ -325,7 +332,7 @@ CREATE OR REPLACE FUNCTION roost_concatenated(lists jsonb) RETURNS jsonb LANGUAG
     FROM jsonb_array_elements(lists) AS l(list)
 $$;
 
--- The name of a time zone; an error for what is none.
+-- Returns the name of a time zone. Raises RS102 if PostgreSQL doesn't know it.
 CREATE OR REPLACE FUNCTION roost_zone(name text) RETURNS text LANGUAGE plpgsql STABLE PARALLEL SAFE AS $$
 BEGIN
     IF NOT EXISTS (SELECT 1 FROM pg_timezone_names AS z WHERE z.name = roost_zone.name) THEN
@@ -335,7 +342,7 @@ BEGIN
 END
 $$;
 
--- A text in JSON, NULL for what is missing or null; an error for anything else.
+-- Returns a JSON string as text, or NULL for a missing value and null. Raises RS102 for any other value.
 CREATE OR REPLACE FUNCTION roost_string(value jsonb, operation text) RETURNS text
 LANGUAGE plpgsql IMMUTABLE PARALLEL SAFE AS $$
 BEGIN
@@ -345,7 +352,7 @@ BEGIN
 END
 $$;
 
--- A text, a number or a date in JSON as text, empty for what is missing or null; an error for anything else.
+-- Returns a JSON string, number or date as text, empty for a missing value and null. Raises RS102 for any other value.
 CREATE OR REPLACE FUNCTION roost_text(value jsonb, operation text) RETURNS text
 LANGUAGE plpgsql IMMUTABLE PARALLEL SAFE AS $$
 BEGIN
@@ -356,14 +363,14 @@ BEGIN
 END
 $$;
 
--- The texts of a list one after the other; null where one of them is missing.
+-- Concatenates texts. Returns null if one of them is null.
 CREATE OR REPLACE FUNCTION roost_concat(texts jsonb) RETURNS jsonb LANGUAGE sql IMMUTABLE PARALLEL SAFE AS $$
     SELECT CASE WHEN bool_or(value = 'null') THEN 'null'::jsonb
         ELSE roost_bounded(to_jsonb(string_agg(roost_string(value, '$concat'), '' ORDER BY place))) END
     FROM jsonb_array_elements(texts) WITH ORDINALITY AS t(value, place)
 $$;
 
--- The parts of a text between separators; null where one of both is missing.
+-- Splits a text at a separator. Returns null if either is missing or null.
 CREATE OR REPLACE FUNCTION roost_split(value jsonb, separator jsonb) RETURNS jsonb
 LANGUAGE plpgsql IMMUTABLE PARALLEL SAFE SET search_path FROM CURRENT AS $$
 DECLARE
@@ -377,7 +384,8 @@ BEGIN
 END
 $$;
 
--- A part of a text, which begins and ends at characters ($substrCP) or bytes. A length below zero means the rest of it.
+-- Returns a part of a text, measured in characters ($substrCP) or bytes. In bytes, a negative length means the rest.
+-- Returns NULL if the start or the length is missing or null.
 CREATE OR REPLACE FUNCTION roost_substr(value jsonb, start jsonb, length jsonb, operation text) RETURNS jsonb
 LANGUAGE plpgsql IMMUTABLE PARALLEL SAFE SET search_path FROM CURRENT AS $$
 DECLARE
@@ -406,7 +414,7 @@ BEGIN
 END
 $$;
 
--- A value of another type, as $convert makes it; NULL if it cannot be one.
+-- Converts a value to another type, as $convert does. Returns NULL if the value can't be converted.
 CREATE OR REPLACE FUNCTION roost_converted(value jsonb, target text) RETURNS jsonb
 LANGUAGE plpgsql IMMUTABLE PARALLEL SAFE SET search_path FROM CURRENT AS $$
 DECLARE
@@ -450,7 +458,7 @@ BEGIN
 END
 $$;
 
--- The error for a value that cannot be one of another type.
+-- Raises the error for a value that can't be converted to another type.
 CREATE OR REPLACE FUNCTION roost_failed(value jsonb, target text) RETURNS jsonb
 LANGUAGE plpgsql IMMUTABLE PARALLEL SAFE SET search_path FROM CURRENT AS $$
 BEGIN
@@ -463,7 +471,8 @@ BEGIN
 END
 $$;
 
--- A value of another type, null for what is missing or null; an error for what cannot be one.
+-- Converts a value to another type. Returns null for a missing value and null. Raises RS102 if the value can't be
+-- converted.
 CREATE OR REPLACE FUNCTION roost_convert(value jsonb, target text) RETURNS jsonb
 LANGUAGE plpgsql IMMUTABLE PARALLEL SAFE SET search_path FROM CURRENT AS $$
 BEGIN
@@ -472,7 +481,8 @@ BEGIN
 END
 $$;
 
--- A text with one occurrence of another replaced, or all of them; null if one of the texts is missing.
+-- Replaces the first occurrence of a text, or all of them ($replaceAll). Returns null if one of the texts is missing or
+-- null.
 CREATE OR REPLACE FUNCTION roost_replaced(value jsonb, find jsonb, replacement jsonb, operation text) RETURNS jsonb
 LANGUAGE plpgsql IMMUTABLE PARALLEL SAFE SET search_path FROM CURRENT AS $$
 DECLARE
@@ -482,7 +492,7 @@ DECLARE
     place int := strpos(content, wanted);
 BEGIN
     IF content IS NULL OR wanted IS NULL OR other IS NULL THEN RETURN 'null'; END IF;
-    -- How often the text occurs is asked only where it could be too often.
+    -- Occurrences are counted only if there could be too many.
     IF operation = '$replaceAll' AND octet_length(content)::bigint * octet_length(other) > 16777216
         AND octet_length(wanted) > 0
         AND (octet_length(content) - octet_length(replace(content, wanted, '')))::bigint / octet_length(wanted)
@@ -496,7 +506,8 @@ BEGIN
 END
 $$;
 
--- A text without certain characters at its ends, or without white space; null if it is missing.
+-- Returns a text without certain characters at both ends, or at one ($ltrim, $rtrim). Returns null if the text or the
+-- characters are missing or null.
 CREATE OR REPLACE FUNCTION roost_trimmed(value jsonb, characters jsonb, operation text) RETURNS jsonb
 LANGUAGE plpgsql IMMUTABLE PARALLEL SAFE SET search_path FROM CURRENT AS $$
 DECLARE
@@ -508,7 +519,8 @@ BEGIN
 END
 $$;
 
--- The place of a text in another, counted in characters from 0, between two places; -1 if it is not there.
+-- Returns the index of a text in another, in characters from 0, searched between two indexes. Returns -1 if it isn't
+-- found, and null if the searched text is missing or null.
 CREATE OR REPLACE FUNCTION roost_index(value jsonb, find jsonb, first jsonb, past jsonb) RETURNS jsonb
 LANGUAGE plpgsql IMMUTABLE PARALLEL SAFE SET search_path FROM CURRENT AS $$
 DECLARE
@@ -530,7 +542,8 @@ BEGIN
 END
 $$;
 
--- The sum of numbers, or the date so many milliseconds after one date; null if one of them is neither.
+-- Returns the sum of numbers, or the date that many milliseconds after one date. Returns null if an operand is neither
+-- a number nor a date.
 CREATE OR REPLACE FUNCTION roost_plus(items jsonb) RETURNS jsonb
 LANGUAGE plpgsql IMMUTABLE PARALLEL SAFE SET search_path FROM CURRENT AS $$
 DECLARE
@@ -553,7 +566,7 @@ BEGIN
 END
 $$;
 
--- The difference of numbers, of two dates in milliseconds, or a date so many milliseconds before another; else null.
+-- Subtracts numbers, dates (in milliseconds), or milliseconds from a date. Returns null for other operands.
 CREATE OR REPLACE FUNCTION roost_minus(one jsonb, other jsonb) RETURNS jsonb
 LANGUAGE plpgsql IMMUTABLE PARALLEL SAFE SET search_path FROM CURRENT AS $$
 DECLARE
@@ -567,14 +580,15 @@ BEGIN
 END
 $$;
 
--- The name of a value's type, as MongoDB has it.
+-- Returns MongoDB's name for the type of a value. All numbers are doubles.
 CREATE OR REPLACE FUNCTION roost_type(value jsonb) RETURNS text LANGUAGE sql IMMUTABLE PARALLEL SAFE AS $$
     SELECT CASE jsonb_typeof(value) WHEN 'number' THEN 'double' WHEN 'boolean' THEN 'bool'
         WHEN 'object' THEN CASE WHEN value ->> '__type' = 'Date' THEN 'date' ELSE 'object' END
         ELSE COALESCE(jsonb_typeof(value), 'missing') END
 $$;
 
--- The error for a $switch without a branch. Volatile, since PostgreSQL computes other functions before it reads rows.
+-- Raises the error for a $switch without a matching branch. Volatile, since PostgreSQL evaluates other functions of
+-- constants before it reads rows.
 CREATE OR REPLACE FUNCTION roost_unmatched() RETURNS jsonb LANGUAGE plpgsql VOLATILE PARALLEL SAFE AS $$
 BEGIN
     RAISE EXCEPTION '$switch could not find a matching branch for an input, and no default was specified.'
@@ -582,7 +596,7 @@ BEGIN
 END
 $$;
 
--- Objects put together, later members in the place of earlier ones; those that are missing or null left out.
+-- Merges objects. Members of later objects win. Missing objects and null are skipped.
 CREATE OR REPLACE FUNCTION roost_merged(objects jsonb) RETURNS jsonb
 LANGUAGE plpgsql IMMUTABLE PARALLEL SAFE SET search_path FROM CURRENT AS $$
 DECLARE
@@ -599,7 +613,7 @@ BEGIN
 END
 $$;
 
--- The members of an object as a list of their names and values; null if it is missing.
+-- Returns the members of an object as a list of names and values, or null for a missing value and null.
 CREATE OR REPLACE FUNCTION roost_pairs(value jsonb) RETURNS jsonb
 LANGUAGE plpgsql IMMUTABLE PARALLEL SAFE SET search_path FROM CURRENT AS $$
 BEGIN
@@ -611,7 +625,7 @@ BEGIN
 END
 $$;
 
--- The object of a list of names and values; null if it is missing.
+-- Returns the object for a list of names and values, or null for a missing value and null.
 CREATE OR REPLACE FUNCTION roost_paired(list jsonb) RETURNS jsonb
 LANGUAGE plpgsql IMMUTABLE PARALLEL SAFE SET search_path FROM CURRENT AS $$
 DECLARE
@@ -634,14 +648,15 @@ BEGIN
 END
 $$;
 
--- A list from its end; null if it is missing.
+-- Returns a list in reverse order, or null for a missing value and null.
 CREATE OR REPLACE FUNCTION roost_reversed(list jsonb) RETURNS jsonb LANGUAGE sql IMMUTABLE PARALLEL SAFE AS $$
     SELECT CASE WHEN roost_list(list, '$reverseArray', true) IS NULL THEN 'null'::jsonb ELSE (
         SELECT COALESCE(jsonb_agg(element ORDER BY place DESC), '[]')
         FROM jsonb_array_elements(list) WITH ORDINALITY AS e(element, place)) END
 $$;
 
--- A part of a list: so many elements from its beginning, from its end, or from a place; null if it is missing.
+-- Returns a part of a list: some elements from its beginning, from its end, or from an index. Returns null if the list
+-- or `first` is missing or null, or if `most` is null.
 CREATE OR REPLACE FUNCTION roost_slice(list jsonb, first jsonb, most jsonb) RETURNS jsonb
 LANGUAGE plpgsql IMMUTABLE PARALLEL SAFE SET search_path FROM CURRENT AS $$
 DECLARE
@@ -665,7 +680,7 @@ BEGIN
 END
 $$;
 
--- The sum, average, least or greatest of values, or of the elements of the only one.
+-- Returns the sum, average, minimum or maximum of values. A single array stands for its elements.
 CREATE OR REPLACE FUNCTION roost_folded(items jsonb, operation text) RETURNS jsonb
 LANGUAGE plpgsql IMMUTABLE PARALLEL SAFE SET search_path FROM CURRENT AS $$
 BEGIN
@@ -683,13 +698,13 @@ BEGIN
 END
 $$;
 
--- What an expression takes for true: everything but null, false and 0.
+-- Whether an expression counts as true. Missing values, null, false and 0 don't.
 CREATE OR REPLACE FUNCTION roost_truth(value jsonb) RETURNS boolean LANGUAGE sql IMMUTABLE PARALLEL SAFE AS $$
     SELECT COALESCE(value NOT IN ('null', 'false', '0'), false)
 $$;
 
--- The moment that an ISO 8601 text names, in UTC if it has no zone; NULL for other texts. Nothing is left to PostgreSQL's
--- own reading of dates: it raises an error for a day that no calendar has.
+-- Returns the time that an ISO 8601 text denotes, in UTC if the text has no zone, or NULL for other texts. PostgreSQL's
+-- own parser isn't used, since it raises an error for a date that doesn't exist.
 CREATE OR REPLACE FUNCTION roost_moment(content text) RETURNS timestamp LANGUAGE plpgsql IMMUTABLE PARALLEL SAFE AS $$
 DECLARE
     part text[] := regexp_match(content, '^(\d{4})-(\d\d)-(\d\d)(?:[Tt ](\d\d):(\d\d)(?::(\d\d)(?:[.,](\d{1,9}))?)?)?'
@@ -712,7 +727,8 @@ BEGIN
 END
 $$;
 
--- A date in JSON, or a text that names one, in UTC; NULL for anything else.
+-- Returns the time of a JSON date, or of a text that denotes one, in UTC, or NULL for any other value. A text in the
+-- format of JSON dates raises an error if the date doesn't exist.
 CREATE OR REPLACE FUNCTION roost_time(value jsonb) RETURNS timestamp LANGUAGE sql STABLE PARALLEL SAFE AS $$
     -- Days up to the 28th exist in every month. PostgreSQL reads these faster than roost_moment does.
     SELECT CASE WHEN text ~ ('^(?!0000)[0-9]{4}-(0[1-9]|1[0-2])-(0[1-9]|1[0-9]|2[0-8])T'
@@ -722,14 +738,15 @@ CREATE OR REPLACE FUNCTION roost_time(value jsonb) RETURNS timestamp LANGUAGE sq
     ) AS t(text)
 $$;
 
--- The place of a value's type in the order of MongoDB: missing, null, numbers, texts, objects, arrays, booleans, dates.
+-- Returns the rank of a value's type in MongoDB's order: missing, null, numbers, texts, objects, arrays, Booleans,
+-- dates.
 CREATE OR REPLACE FUNCTION roost_rank(value jsonb) RETURNS int LANGUAGE sql IMMUTABLE PARALLEL SAFE AS $$
     SELECT CASE jsonb_typeof(value) WHEN 'null' THEN 1 WHEN 'number' THEN 2 WHEN 'string' THEN 3
         WHEN 'object' THEN CASE WHEN value ->> '__type' = 'Date' THEN 7 ELSE 4 END
         WHEN 'array' THEN 5 WHEN 'boolean' THEN 6 ELSE 0 END
 $$;
 
--- A time in UTC as a date in JSON; an error for years that four digits cannot write.
+-- Returns a time in UTC as a JSON date. Raises RS102 for years outside 1 to 9999.
 CREATE OR REPLACE FUNCTION roost_date(moment timestamp) RETURNS jsonb LANGUAGE plpgsql IMMUTABLE PARALLEL SAFE AS $$
 BEGIN
     IF moment < '0001-01-01' OR moment >= '10000-01-01' THEN
@@ -740,7 +757,7 @@ BEGIN
 END
 $$;
 
--- A text that names a moment as the date in JSON; other texts as they are.
+-- Returns the JSON date for a text that denotes a time. Returns other texts unchanged.
 CREATE OR REPLACE FUNCTION roost_dated(value jsonb) RETURNS jsonb
 LANGUAGE plpgsql IMMUTABLE PARALLEL SAFE SET search_path FROM CURRENT AS $$
 BEGIN
@@ -748,8 +765,9 @@ BEGIN
 END
 $$;
 
--- Below, at or above 0 for values in the order of MongoDB. A text that names a moment counts as a date beside a date. Most
--- values have the same simple type.
+-- Returns a number below, equal to or above 0 for two values in MongoDB's order. A text that denotes a time counts as a
+-- date if the other value is a date. The first comparison is enough for most values, since they have the same simple
+-- type.
 CREATE OR REPLACE FUNCTION roost_compare(one jsonb, other jsonb) RETURNS int
 LANGUAGE plpgsql IMMUTABLE PARALLEL SAFE SET search_path FROM CURRENT AS $$
 DECLARE
@@ -773,7 +791,8 @@ BEGIN
 END
 $$;
 
--- The lower border of the range of a value, or the other value if it is outside of all; an error if there is none.
+-- Returns the lower boundary of the range that contains a value. If no range does, returns `otherwise`, or raises RS102
+-- if that is NULL.
 CREATE OR REPLACE FUNCTION roost_bucket(value jsonb, borders jsonb, otherwise jsonb) RETURNS jsonb
 LANGUAGE plpgsql IMMUTABLE PARALLEL SAFE SET search_path FROM CURRENT AS $$
 DECLARE
@@ -796,8 +815,8 @@ BEGIN
 END
 $$;
 
--- What a path leads to, as expressions go: an array on the way stands for the array of what the path leads to from each
--- of its objects. NULL if it leads to nothing.
+-- Returns the value that a path in an expression leads to, or NULL if there is none. Unless the next step is an index,
+-- an array on the path stands for the array of the values that the rest of the path leads to from its objects.
 CREATE OR REPLACE FUNCTION roost_reached(value jsonb, path text[]) RETURNS jsonb
 LANGUAGE plpgsql IMMUTABLE PARALLEL SAFE SET search_path FROM CURRENT AS $$
 BEGIN
@@ -814,14 +833,14 @@ BEGIN
 END
 $$;
 
--- An object of the values that are there.
+-- Returns an object without the members whose values are missing.
 CREATE OR REPLACE FUNCTION roost_object(names text[], items jsonb[]) RETURNS jsonb
 LANGUAGE sql IMMUTABLE PARALLEL SAFE AS $$
     SELECT COALESCE(jsonb_object_agg(name, item) FILTER (WHERE item IS NOT NULL), '{}')
     FROM unnest(names, items) AS m(name, item)
 $$;
 
--- The document with a computed field, or without it if the value is missing.
+-- Returns the document with a computed field, or without the field if its value is missing.
 CREATE OR REPLACE FUNCTION roost_put(document jsonb, path text[], value jsonb) RETURNS jsonb
 LANGUAGE plpgsql IMMUTABLE PARALLEL SAFE SET search_path FROM CURRENT AS $$
 BEGIN
@@ -832,7 +851,7 @@ BEGIN
 END
 $$;
 
--- The document with an object at a path, into which fields are put; an array stays.
+-- Returns the document with an object at a path, to which fields can be added. An array at the path is kept.
 CREATE OR REPLACE FUNCTION roost_opened(document jsonb, path text[]) RETURNS jsonb
 LANGUAGE plpgsql IMMUTABLE PARALLEL SAFE SET search_path FROM CURRENT AS $$
 BEGIN
@@ -841,7 +860,7 @@ BEGIN
 END
 $$;
 
--- The document that a stage makes of its input; an error for other values.
+-- Returns the document that a stage creates. Raises RS102 if the value isn't an object.
 CREATE OR REPLACE FUNCTION roost_root(value jsonb) RETURNS jsonb
 LANGUAGE plpgsql IMMUTABLE PARALLEL SAFE SET search_path FROM CURRENT AS $$
 BEGIN
@@ -851,13 +870,13 @@ BEGIN
 END
 $$;
 
--- The week of a year, whose weeks begin with Sundays; the days before the first one are week 0.
+-- Returns the week of the year. Weeks begin on Sunday, and the days before the first Sunday are week 0.
 CREATE OR REPLACE FUNCTION roost_week(moment timestamp) RETURNS int LANGUAGE sql IMMUTABLE PARALLEL SAFE AS $$
     SELECT (extract(doy FROM moment)::int + 6 - extract(dow FROM moment)::int) / 7
 $$;
 
--- The beginning of the period of a time, which is so many units long. Periods are counted from the year 2000, weeks from
--- the first one in it that begins with the day, whose number is that of ISO 8601.
+-- Returns the start of the period of `size` units that contains a time. Periods are counted from the year 2000, weeks
+-- from the first `first_day` in it (ISO 8601: 1 for Monday to 7 for Sunday).
 CREATE OR REPLACE FUNCTION roost_truncated(moment timestamp, unit text, size int, first_day int) RETURNS timestamp
 LANGUAGE plpgsql IMMUTABLE PARALLEL SAFE AS $$
 DECLARE
@@ -871,7 +890,7 @@ BEGIN
         RETURN origin + make_interval(months => (floor(months::numeric / size) * size)::int);
     END IF;
     IF unit = 'week' THEN
-        -- It was a Saturday.
+        -- January 1, 2000 was a Saturday.
         origin := origin + make_interval(days => (first_day + 1) % 7);
     END IF;
     length := size::double precision * CASE unit WHEN 'week' THEN 604800 WHEN 'day' THEN 86400 WHEN 'hour' THEN 3600
@@ -882,7 +901,7 @@ BEGIN
 END
 $$;
 
--- A time so many units later; an error for parts of a unit.
+-- Returns the time some units later. Raises RS102 for a fractional or too large amount.
 CREATE OR REPLACE FUNCTION roost_later(moment timestamp, unit text, amount double precision) RETURNS timestamp
 LANGUAGE plpgsql IMMUTABLE STRICT PARALLEL SAFE AS $$
 BEGIN
@@ -902,7 +921,7 @@ BEGIN
 END
 $$;
 
--- How many borders of units lie between two times.
+-- Returns the number of boundaries between units that lie between two times, negative if `past` is earlier.
 CREATE OR REPLACE FUNCTION roost_borders(start timestamp, past timestamp, unit text, first_day int) RETURNS bigint
 LANGUAGE plpgsql IMMUTABLE STRICT PARALLEL SAFE SET search_path FROM CURRENT AS $$
 DECLARE
@@ -919,8 +938,9 @@ BEGIN
 END
 $$;
 
--- The date that a text names by a pattern, whose groups are year, month and so on by their letters, or by ISO 8601 without
--- a pattern. A zone is a name, or an offset in minutes, for texts that name none. NULL for other texts.
+-- Returns the date that a text denotes, or NULL if it denotes none. The groups of `pattern` are the year, the month and
+-- so on, as listed in `letters`. Without a pattern, the text is read as ISO 8601. `zone` is a name or an offset in
+-- minutes for texts without a zone.
 CREATE OR REPLACE FUNCTION roost_parsed(value jsonb, pattern text, letters text, zone text) RETURNS jsonb
 LANGUAGE plpgsql STABLE PARALLEL SAFE SET search_path FROM CURRENT AS $$
 DECLARE
@@ -936,7 +956,7 @@ BEGIN
     ELSIF part IS NOT NULL AND strpos(letters, 'Y') > 0 THEN
         part := part || ARRAY['01', '01', '00', '00', '00', '0', ''];
         FOR number IN 1..7 LOOP
-            -- A specifier that the format leaves out has the default behind the parts.
+            -- A specifier that the format lacks gets the default that follows the parts.
             found_part := part[CASE WHEN strpos(letters, substr('mdHMSLz', number, 1)) > 0
                 THEN strpos(letters, substr('mdHMSLz', number, 1)) ELSE length(letters) + number END];
             iso := iso || substr('--T::.', number, 1) || CASE WHEN number < 6 THEN lpad(found_part, 2, '0') ELSE found_part END;
@@ -957,20 +977,20 @@ BEGIN
 END
 $$;
 
--- What two values are compared by when objects are looked up: a pointer counts as the id of its object.
+-- Returns the value by which a lookup compares a value: the object id for a pointer, otherwise the value itself.
 CREATE OR REPLACE FUNCTION roost_key(value jsonb) RETURNS jsonb LANGUAGE sql IMMUTABLE PARALLEL SAFE AS $$
     SELECT CASE WHEN jsonb_typeof(value) = 'object' AND value ->> '__type' = 'Pointer' THEN value -> 'objectId'
         ELSE value END
 $$;
 
--- The same for a look-up in one class: a pointer to another class is nothing.
+-- The same for a lookup in one class. Returns NULL for a pointer to another class.
 CREATE OR REPLACE FUNCTION roost_key(value jsonb, class_name text) RETURNS jsonb LANGUAGE sql IMMUTABLE PARALLEL SAFE AS $$
     SELECT CASE WHEN jsonb_typeof(value) = 'object' AND value ->> '__type' = 'Pointer'
         THEN CASE WHEN value ->> 'className' = class_name THEN value -> 'objectId' END ELSE value END
 $$;
 
--- The values by which a field is looked up: its own, or those of its elements, pointers to another class than one that is
--- named left out. A missing field counts as null.
+-- Returns the values by which a lookup compares a field: its value, or the elements of an array. Pointers to other
+-- classes than `class_name` are left out, unless that is NULL. A missing field counts as null.
 CREATE OR REPLACE FUNCTION roost_keys(value jsonb, class_name text) RETURNS jsonb[]
 LANGUAGE plpgsql IMMUTABLE PARALLEL SAFE SET search_path FROM CURRENT AS $$
 BEGIN
@@ -981,30 +1001,32 @@ BEGIN
 END
 $$;
 
--- A pointer as the text that MongoDB stores, such as Person$id; NULL for anything else.
+-- Returns a pointer as the text that MongoDB stores, such as Person$id, or NULL for any other value.
 CREATE OR REPLACE FUNCTION roost_stored_pointer(value jsonb) RETURNS jsonb LANGUAGE sql IMMUTABLE PARALLEL SAFE AS $$
     SELECT CASE WHEN jsonb_typeof(value) = 'object' AND value ->> '__type' = 'Pointer'
         THEN to_jsonb((value ->> 'className') || '$' || (value ->> 'objectId')) END
 $$;
 
--- The id in such a text, whose class stands before; NULL for anything else.
+-- Returns the id in such a text if the text begins with `class_name`, which includes the dollar sign. Returns NULL for
+-- any other value.
 CREATE OR REPLACE FUNCTION roost_stored_id(value jsonb, class_name text) RETURNS text
 LANGUAGE sql IMMUTABLE PARALLEL SAFE AS $$
     SELECT CASE WHEN jsonb_typeof(value) = 'string' AND starts_with(value #>> '{}', class_name)
         THEN substr(value #>> '{}', length(class_name) + 1) END
 $$;
 
--- The document without the value at a path. An element of an array becomes null, so that the others keep their places.
+-- Returns the document without the value at a path. An array element becomes null, so that the others keep their
+-- indexes.
 CREATE OR REPLACE FUNCTION roost_unset(document jsonb, path text[]) RETURNS jsonb LANGUAGE sql IMMUTABLE PARALLEL SAFE AS $$
     SELECT CASE WHEN jsonb_typeof(document #> path[:cardinality(path) - 1]) = 'array' THEN
         CASE WHEN document #> path IS NULL THEN document ELSE jsonb_set(document, path, 'null') END
     ELSE document #- path END
 $$;
 
--- What a path leads to, as MongoDB goes: through the members of objects; in an array through every element that is an
--- object, and through the element at a place when the step is a number. A row without a leaf stands for a way that ends
--- before the path does. Whole is a leaf that is an array and was asked for by its place: it does not count by its
--- elements.
+-- Returns the values that a path leads to, as in MongoDB: in an object to the member, in an array to the member of
+-- every element that is an object and, if the step is a number, to the element at this index. A NULL leaf stands for a
+-- branch that ends before the path. `is_whole` is true for an array that was reached by its index, and so doesn't match
+-- by its elements.
 CREATE OR REPLACE FUNCTION roost_leaves(
     value jsonb, path text[], is_element boolean DEFAULT false, OUT leaf jsonb, OUT is_whole boolean)
 RETURNS SETOF record LANGUAGE plpgsql IMMUTABLE PARALLEL SAFE ROWS 2 AS $$
@@ -1020,8 +1042,8 @@ BEGIN
         is_whole := is_element AND jsonb_typeof(value) = 'array';
         RETURN NEXT;
     ELSIF jsonb_typeof(value) = 'array' THEN
-        -- Step by step, each value once for each step: where a number is a place as well as the name of a member, there
-        -- can be more ways to a value than anybody could go.
+        -- Proceeds step by step and keeps equal values only once per step. If numbers are indexes as well as names of
+        -- members, the number of branches to a value can grow exponentially.
         RETURN QUERY WITH RECURSIVE reached(depth, v, is_place) AS (
             SELECT 0, value, is_element
           UNION
@@ -1046,7 +1068,7 @@ BEGIN
 END
 $$;
 
--- A value that is asked about: itself, and its elements when it is an array; what a path leads to likewise.
+-- Returns a value and, if it is an array, its elements, or the same for each value that a path leads to.
 CREATE OR REPLACE FUNCTION roost_elements(value jsonb) RETURNS SETOF jsonb LANGUAGE sql IMMUTABLE PARALLEL SAFE ROWS 10 AS $$
     SELECT value UNION ALL SELECT jsonb_array_elements(CASE WHEN jsonb_typeof(value) = 'array' THEN value END)
 $$;
@@ -1056,19 +1078,19 @@ LANGUAGE sql IMMUTABLE PARALLEL SAFE ROWS 10 AS $$
         SELECT jsonb_array_elements(CASE WHEN jsonb_typeof(leaf) = 'array' THEN leaf END)) AS c
 $$;
 
--- A text without accents.
+-- Returns a text without accents.
 CREATE OR REPLACE FUNCTION roost_unaccented(value text) RETURNS text LANGUAGE sql IMMUTABLE STRICT PARALLEL SAFE AS $$
     SELECT regexp_replace(normalize(value, NFD), '[\u0300-\u036F]', '', 'g')
 $$;
 
--- A text in which every capital is marked, so that a dictionary that folds case still tells it from a small letter.
--- The mark stands in front and has no vowel, because stems are cut by the vowels of a word.
+-- Marks every upper-case letter of a text, so that a dictionary that ignores case distinguishes it from the lower-case
+-- one. The mark precedes the letter and has no vowel, since the stem of a word depends on its vowels.
 CREATE OR REPLACE FUNCTION roost_cased(value text) RETURNS text LANGUAGE sql IMMUTABLE STRICT PARALLEL SAFE AS $$
     SELECT regexp_replace(value, '([[:upper:]])', 'zqzq\1', 'g')
 $$;
 
--- A user name or an address without the difference between capital and small letters: Unicode's simple case folding
--- (14.0.0), the same in every cluster, whatever its lc_ctype and its libraries are. What no index can hold is folded in
+-- Folds the letter case of a user name or mail address by Unicode's simple case folding (14.0.0), which is the same in
+-- every cluster, whatever its lc_ctype and libraries. Values over 2,704 bytes, which no index can hold, are folded in
 -- ASCII only, so that the time of a call is bounded.
 CREATE OR REPLACE FUNCTION roost_fold(name text) RETURNS text LANGUAGE plpgsql IMMUTABLE STRICT PARALLEL SAFE AS $$
 BEGIN
@@ -1109,10 +1131,10 @@ BEGIN
 END
 $$;
 
--- What stands in the place of a value of more bytes than are wanted: its type, how many bytes and members it has, and how
--- it begins. Of a long array only parts become text, and its bytes follow from those: each look reads the whole value
--- from the table, and the text of all takes several times as long. Where a page took a second, the rest of it is told
--- by its stored bytes alone.
+-- Returns a replacement for a value that takes too many bytes: its type, its numbers of bytes and members, and its
+-- beginning. Only parts of a long array are converted to text, and its bytes are estimated from them: each access reads
+-- the whole value from the table, and converting all of it takes several times as long. Once the statement has run for
+-- a second, values are described by their stored bytes alone.
 CREATE OR REPLACE FUNCTION roost_shortened(value jsonb, type text, most int) RETURNS jsonb
 LANGUAGE plpgsql STABLE STRICT PARALLEL SAFE COST 1000 AS $$
 DECLARE
@@ -1137,7 +1159,7 @@ BEGIN
         bytes := octet_length(part::text)::bigint * count / 32;
         start := jsonb_path_query_array(part, '$[0 to 15]')::text;
         IF length(start) <= most THEN
-            -- An element and what separates it from the next one are two characters at least.
+            -- An element and its separator take at least two characters.
             start := jsonb_path_query_array(value, '$[0 to $last]', jsonb_build_object('last', most / 2))::text;
         END IF;
     ELSIF start IS NULL THEN
@@ -1152,22 +1174,23 @@ BEGIN
 END
 $$;
 
--- How many objects classes have, and how many bytes those and their indexes take. Tables of more bytes than are to be
--- read are estimated, and so is what is left when the time is over, and what is locked; a class without a table is left out.
+-- Returns the number of objects of classes, and the bytes of their tables and indexes. The number is estimated for
+-- tables of more than `largest` bytes, for the rest once the statement has run for `longest`, and for locked tables.
+-- Without statistics it is counted. Classes without a table are left out.
 CREATE OR REPLACE FUNCTION roost_class_counts(tables text[], largest bigint, longest interval)
 RETURNS TABLE (place int, objects bigint, estimated boolean, bytes bigint, index_bytes bigint)
 LANGUAGE plpgsql STABLE SET lock_timeout = '20ms' AS $$
 DECLARE
     class regclass;
     density double precision;
-    -- What waits for such a lock lets nobody pass, either.
+    -- Includes locks that are still waited for, since they block later requests, too.
     locked oid[] := ARRAY(SELECT relation FROM pg_locks WHERE mode = 'AccessExclusiveLock' AND relation IS NOT NULL);
 BEGIN
     FOR i IN 1..cardinality(tables) LOOP
         BEGIN
             place := i;
             class := to_regclass(tables[i]);
-            -- A table that was never looked through has no density.
+            -- A table that was never vacuumed or analyzed has no density.
             SELECT CASE WHEN reltuples >= 0 AND relpages > 0 THEN reltuples / relpages END INTO density
             FROM pg_class WHERE oid = class;
             CONTINUE WHEN NOT FOUND;
@@ -1185,7 +1208,7 @@ BEGIN
             END IF;
             RETURN NEXT;
         EXCEPTION WHEN undefined_table OR internal_error THEN
-            -- It was dropped meanwhile.
+            -- The table was dropped meanwhile.
             NULL;
         WHEN lock_not_available THEN
             SELECT greatest(reltuples, 0), true, relpages::bigint * current_setting('block_size')::int, 0

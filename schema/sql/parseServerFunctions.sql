@@ -1,5 +1,5 @@
--- The functions that parse-server installs at each start, with the meaning that it gives them, so that it finds a
--- database of Roost's as it would find its own. Roost does not call them.
+-- The functions that parse-server installs at each start, with the same behavior, so that it finds a Roost database as
+-- it would find its own. Roost doesn't call them.
 
 CREATE OR REPLACE FUNCTION "json_object_set_key"("json" jsonb, key_to_set text, value_to_set anyelement)
 RETURNS jsonb LANGUAGE sql IMMUTABLE STRICT AS $$
