@@ -10,7 +10,7 @@ public struct MailUser: Sendable {
     public let email: String?
     /// Whether the mail address is confirmed.
     public let isVerified: Bool
-    /// The current token of the requested purpose, or nil if none was issued.
+    /// The current token of the requested purpose, or nil if the user has none.
     public let token: String?
     /// The expiry of the token, in milliseconds since 1970, or nil if it has none.
     public let tokenExpiry: Int64?
@@ -46,7 +46,7 @@ extension AccountRows {
     /// don't reveal how a token begins.
     ///
     /// - Parameter username: The required user name, or nil to accept any.
-    /// - Throws: `ParseError` if the database fails.
+    /// - Throws: `ParseError` or `ServiceUnavailable` if the database fails.
     public func user(with token: String, _ purpose: TokenPurpose, username: String? = nil) async throws -> MailUser? {
         guard !token.utf8.contains(0), username?.utf8.contains(0) != true else { return nil }
         let named = username == nil ? "" : " AND \"username\" = $2"

@@ -32,11 +32,11 @@ extension AccountRows {
         return reserved.rowCount > 0
     }
 
-    /// Commits a transaction without changes that takes as long as ``reserveAttempt(of:threshold:until:now:)``.
-    /// A log-in under an unknown name then takes as long as one under a known name.
+    /// Commits a transaction without changes that takes about as long as ``reserveAttempt(of:threshold:until:now:)``. A
+    /// log-in under an unknown name then takes as long as one under a known name.
     public func simulateAttempt() async throws {
         do {
-            // PostgreSQL writes the message to its log, which the commit waits for.
+            // PostgreSQL writes the message to its write-ahead log, for which the commit waits.
             _ = try await store.query(Statement("SELECT pg_logical_emit_message(true, 'roost', '')"))
         } catch let error as PostgresError where error.sqlState == "42501" {
             // If a hosting provider reserves the function for superusers, the round trip remains.
@@ -52,7 +52,8 @@ extension AccountRows {
         return rows.rowCount > 0 ? rows.timestamp(0, 0) : nil
     }
 
-    /// Undoes ``reserveAttempt(of:threshold:until:now:)`` for an attempt that turned out not to count.
+    /// Undoes ``reserveAttempt(of:threshold:until:now:)`` for an attempt that turned out not to count, and removes the
+    /// lock if that attempt started it.
     public func releaseAttempt(of userId: String, threshold: Int) async throws {
         _ = try await store.query(
             Statement(

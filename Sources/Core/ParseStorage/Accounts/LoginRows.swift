@@ -37,7 +37,7 @@ extension AccountRows {
     ///   - username: The name or mail address. If it is empty, only `email` counts.
     ///   - email: The mail address. If it is empty, only `username` counts.
     ///   - ignoresCase: Whether letter case is ignored. If so, an ambiguous match returns nil.
-    /// - Throws: `ParseError` if the database fails.
+    /// - Throws: `ParseError` or `ServiceUnavailable` if the database fails.
     public func loginCandidate(username: String, email: String, ignoresCase: Bool = false) async throws
         -> LoginCandidate?
     {
@@ -73,7 +73,8 @@ extension AccountRows {
             passwordChangedAt: rows.timestamp(0, 5))
     }
 
-    /// Returns whether the hash is still the user's password hash. Waits for an uncommitted change of the user.
+    /// Returns whether the hash is still the user's password hash. Waits for an uncommitted change of the user, and
+    /// prevents further changes until the transaction ends.
     public func hasPassword(_ userId: String, hash: String) async throws -> Bool {
         let rows = try await store.query(
             Statement(

@@ -16,7 +16,7 @@ public struct QueuedMail: Sendable {
 public struct MailRows: Sendable {
     let store: ObjectStore
 
-    /// Creates the mail tables if they don't exist.
+    /// Creates the mail tables, indexes and columns that don't exist.
     public func prepare() async throws {
         // ALTER TABLE runs only if the column is missing: it would wait for a running pg_dump, and every mail query
         // would wait behind it.
@@ -53,7 +53,7 @@ public struct MailRows: Sendable {
         return rows.jsonb(0, 0).flatMap { try? JSONValue(parsing: $0) }?.objectValue ?? [:]
     }
 
-    /// Adds a mail to the queue, within the current transaction.
+    /// Adds a mail to the queue, within the current transaction if there is one.
     public func enqueue(_ content: JSONObject) async throws {
         do {
             _ = try await store.query(
@@ -104,7 +104,7 @@ public struct MailRows: Sendable {
         _ = try await store.query(Statement("DELETE FROM \"_roost_mail\" WHERE \"id\" = $1", [.int(id)]))
     }
 
-    /// Returns an unsent mail to the queue without counting the attempt.
+    /// Returns an unsent mail to the queue without counting the attempt, unless another process has claimed it since.
     public func giveBack(_ mail: QueuedMail) async throws {
         _ = try await store.query(
             Statement(

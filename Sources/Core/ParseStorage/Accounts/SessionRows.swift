@@ -25,9 +25,9 @@ public struct SessionRows: Sendable {
         FROM "_Session" AS s JOIN "_User" AS u ON u."objectId" = s."user" WHERE s."sessionToken" = $1
         """
 
-    /// A deleted role leaves its memberships behind, and those of its parents, but passes on no rights. Beyond the role
-    /// limit the user's direct roles come first, oldest first: clients who may create roles can add any user to them
-    /// and must not displace older ones. Dropping a role can only take rights away.
+    /// A deleted role leaves rows in the join tables, but they pass on no rights, because the role itself is joined
+    /// too. Beyond the role limit the user's direct roles come first, oldest first: clients who may create roles can
+    /// add any user to them and must not displace older ones. Dropping a role can only take rights away.
     private static let rolesStatement = """
         WITH RECURSIVE held(id, name) AS (
             (SELECT role."objectId", role."name" FROM "_Join:users:_Role" AS member
@@ -41,7 +41,7 @@ public struct SessionRows: Sendable {
 
     /// Returns the session with this token, or nil if the session, its user or the class `_Session` doesn't exist.
     ///
-    /// - Throws: `ParseError` if the database fails.
+    /// - Throws: `ParseError` or `ServiceUnavailable` if the database fails.
     public func session(token: String) async throws -> StoredSession? {
         guard !token.utf8.contains(0) else { return nil }
         do {
@@ -60,7 +60,7 @@ public struct SessionRows: Sendable {
 
     /// Returns a session with an empty id for a user who has no session, or nil if the user doesn't exist.
     ///
-    /// - Throws: `ParseError` if the database fails.
+    /// - Throws: `ParseError` or `ServiceUnavailable` if the database fails.
     public func unopened(userId: String) async throws -> StoredSession? {
         guard !userId.utf8.contains(0) else { return nil }
         do {
@@ -84,7 +84,7 @@ public struct SessionRows: Sendable {
     /// Returns whether a session exists, and keeps its user's password from being changed until the transaction ends. A
     /// password change removes all sessions, so it happens either before or after.
     ///
-    /// - Throws: `ParseError` if the database fails.
+    /// - Throws: `ParseError` or `ServiceUnavailable` if the database fails.
     public func holds(session id: String, of userId: String) async throws -> Bool {
         do {
             _ = try await store.query("SELECT 1 FROM \"_User\" WHERE \"objectId\" = $1 FOR SHARE", [.text(userId)])
@@ -96,7 +96,7 @@ public struct SessionRows: Sendable {
 
     /// Returns the names of a user's roles, including inherited ones, at most ``HardLimits/roles``.
     ///
-    /// - Throws: `ParseError` if the database fails.
+    /// - Throws: `ParseError` or `ServiceUnavailable` if the database fails.
     public func roleNames(of userId: String) async throws -> [String] {
         do {
             let rows = try await store.query(Self.rolesStatement, [.text(userId)], readOnly: true)

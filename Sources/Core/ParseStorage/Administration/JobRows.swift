@@ -195,7 +195,7 @@ public struct JobRows: Sendable {
         ).bool(0, 0) ?? false
     }
 
-    /// In a transaction, `PostgresError`s are left to the transaction, which may repeat it.
+    /// Converts database errors to the client's errors, except in a transaction, which may be repeated after them.
     private func noting<R: Sendable>(_ body: () async throws -> R) async throws -> R {
         do {
             return try await body()

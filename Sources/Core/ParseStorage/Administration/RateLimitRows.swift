@@ -15,8 +15,8 @@ public struct CountedRequests: Sendable {
     }
 }
 
-/// Request counts for rate limits, in a table that no route can read. The table is unlogged: counting never waits for a
-/// disk, and a database crash resets all counts.
+/// Request counts for rate limits, in a table that no route can read, and request ids. The table of counts is unlogged:
+/// counting never waits for a disk, and a database crash resets all counts.
 public struct RequestRows: Sendable {
     let store: ObjectStore
 
@@ -53,7 +53,7 @@ public struct RequestRows: Sendable {
     ///
     /// - Parameter requests: The requests, with unique keys.
     /// - Returns: For each key, the requests in the current window and the milliseconds until the window ends.
-    /// - Throws: `ParseError` if the database fails.
+    /// - Throws: `ParseError` or `ServiceUnavailable` if the database fails.
     public func countAll(_ requests: [CountedRequests]) async throws -> [(requests: Int, remaining: Int)] {
         do {
             return try await count(requests)
@@ -113,7 +113,8 @@ extension RequestRows {
     ///   - objectId: The id of the new row.
     ///   - end: The time at which the request id expires.
     /// - Returns: False if the request id is already recorded.
-    /// - Throws: `ParseError` 107 if the id contains a NUL character, or another `ParseError` if the database fails.
+    /// - Throws: `ParseError` 107 if the id contains a NUL character. `ParseError` or `ServiceUnavailable` if the
+    ///   database fails.
     public func claim(requestId id: String, objectId: String, until end: ParseDate, now: ParseDate) async throws -> Bool
     {
         do {

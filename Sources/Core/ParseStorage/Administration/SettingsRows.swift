@@ -14,7 +14,7 @@ public struct SettingsRows: Sendable {
 
     /// Updates the row of a settings table, and creates it if necessary.
     ///
-    /// - Throws: `ParseError`.
+    /// - Throws: `ParseError` or `ServiceUnavailable`, or `PostgresError` if the row can't be created.
     public func change(_ table: Table, _ write: ObjectWrite) async throws {
         _ = try await store.query(
             "INSERT INTO \(SQL.identifier(table.rawValue)) (\"objectId\") VALUES ('1') ON CONFLICT DO NOTHING", [])
@@ -25,7 +25,7 @@ public struct SettingsRows: Sendable {
     /// deleted first.
     ///
     /// - Parameter columns: The values by column, all strings.
-    /// - Throws: `ParseError` 107 if a value contains a NUL character.
+    /// - Throws: `ParseError` 107 if a value contains a NUL character, and other errors if the database fails.
     public func replaceHook(_ filter: Filter, with columns: JSONObject) async throws {
         let texts = try columns.map { try ValueText.checked($0.value.stringValue ?? "") }
         let names = columns.keys.texts.map(SQL.identifier).joined(separator: ", ")

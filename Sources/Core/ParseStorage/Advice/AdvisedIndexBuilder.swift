@@ -3,7 +3,7 @@ public import Postgres
 
 /// Builds advised indexes one after the other without blocking reads and writes.
 ///
-/// Only one process per database builds at a time. A build is cancelled if another session waits for it. The next run
+/// Only one process of an app builds at a time. A build is cancelled if another session waits for it. The next run
 /// drops an incomplete index that a failed build left behind.
 public struct AdvisedIndexBuilder: Sendable {
     private let configuration: PostgresConfiguration
@@ -11,7 +11,8 @@ public struct AdvisedIndexBuilder: Sendable {
     private let mostPerClass: Int
     private let logger: Logger
 
-    /// - Parameter configuration: The database. Each build opens a separate connection without a time limit.
+    /// - Parameter configuration: The database. Each run that has something to do opens a separate connection without a
+    ///   time limit.
     public init(
         configuration: PostgresConfiguration, client: PostgresClient, mostPerClass: Int, logger: Logger
     ) {
@@ -28,8 +29,8 @@ public struct AdvisedIndexBuilder: Sendable {
         while (try? await Task.sleep(for: .seconds(Int.random(in: 500...700)))) != nil { await turn() }
     }
 
-    /// Drops incomplete indexes and builds the most useful one. Returns the name of the new index, or nil if none was
-    /// built.
+    /// Drops incomplete indexes and builds the most useful missing one. Returns the name of the new index, or nil if
+    /// none was built.
     @discardableResult
     public func turn() async -> String? {
         do {

@@ -4,11 +4,11 @@ public import JSON
 public struct IndexAdvice: Sendable {
     struct Question: Sendable {
         let note: NoteTable.Note
-        /// The share of the work that remains with the index, or nil if the table has no statistics.
+        /// The share of the work that remains with the index, or nil if it can't be estimated.
         let rest: Double?
 
         private var latest: FindNotes.Figures { note.today.calls > 0 ? note.today : note.month }
-        /// The estimated mean with the index, in milliseconds, or nil if the table has no statistics.
+        /// The estimated mean with the index, in milliseconds, or nil if it can't be estimated.
         var meanAfter: Double? { rest.map { max(1, latest.mean * $0) } }
 
         /// A description such as `Track by plays: 412 times today, 290 ms`.
@@ -40,7 +40,8 @@ public struct IndexAdvice: Sendable {
     public var name: String { candidate.name }
     /// The statement that builds the index without blocking writes.
     public var statement: String { candidate.statement }
-    /// The milliseconds that the index would have saved in a month.
+    /// The milliseconds that the index would have saved in a month. Queries whose savings can't be estimated don't
+    /// count.
     var saved: Double { questions.reduce(0) { $0 + $1.note.month.total * (1 - ($1.rest ?? 1)) } }
 
     /// The most expensive query, and the effect of the index on it.

@@ -6,14 +6,15 @@ struct IndexChoice {
     let facts: DatabaseFacts
 
     private static let mostEqual = 2
-    /// The work, in rows, below which a query is fast enough without an index.
+    /// The work, in rows, below which a query is fast enough without a further index.
     private static let littleWork = 20_000.0
     /// The largest share of the work that may remain with an index.
     private static let largestRest = 0.5
     /// An index with more columns must reduce the work to this share of the best smaller index.
     private static let worthOfColumn = 0.8
 
-    /// Returns the most useful index, or nil if the existing indexes suffice or none would help.
+    /// Returns the most useful index, or nil if the existing indexes suffice, none would help, or the table is
+    /// partitioned or doesn't exist.
     func candidate(for shape: QueryShape) -> IndexCandidate? {
         guard let stored = facts.tables[shape.table], !stored.isPartition, !stored.isDivided else { return nil }
         let estimate = IndexEstimate(shape, stored, facts)

@@ -6,7 +6,7 @@ public struct UnusedIndex: Sendable {
     /// The class name.
     public let table: String
     public let bytes: Int
-    /// The days since the last use.
+    /// The whole days in which no use was noticed.
     public let days: Int
 }
 
@@ -24,8 +24,9 @@ package struct IndexUse: Sendable {
         "since" timestamptz NOT NULL);
         """
 
-    /// Scan counts of the indexes that operators may drop: non-unique indexes of classes, created by hand or advised.
-    /// Empty tables are left out: with Citus they stand for tables on other servers, which have the counts.
+    /// Scan counts of the indexes that operators may drop: non-unique indexes of classes, created by hand, by the
+    /// schemas API or on advice. Empty tables are left out: with Citus they stand for tables on other servers, which
+    /// have the counts.
     ///
     /// Parameter 1 is the class names, from a separate query, because with Citus a statement reads either distributed
     /// tables or this server's catalog.

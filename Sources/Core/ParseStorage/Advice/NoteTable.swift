@@ -69,7 +69,8 @@ package struct NoteTable: Sendable {
         return Set((0..<rows.rowCount).compactMap { rows.string($0, 0) })
     }
 
-    /// Removes notes older than 30 days and, beyond 1,000 shapes per day, those with the least total time.
+    /// Removes notes older than 30 days. Of more than 1,000 per day it keeps refused indexes, then the shapes with the
+    /// most timeouts, then those with the most total time.
     ///
     /// - Throws: `PostgresError`.
     package func sweep() async throws {
@@ -83,7 +84,7 @@ package struct NoteTable: Sendable {
             """, [])
     }
 
-    /// Returns the notes of the last 30 days, those with the most total time first.
+    /// Returns the stored notes, at most 1,000, those with the most total time first.
     ///
     /// - Throws: `PostgresError`.
     package func all() async throws -> [Note] {

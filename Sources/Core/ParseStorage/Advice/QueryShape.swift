@@ -5,11 +5,11 @@ import ParseModel
 /// the same shape.
 package struct QueryShape: Hashable, Sendable {
     package let table: Name
-    /// Columns compared for equality, sorted.
+    /// Columns compared for equality, sorted, at most six.
     package var equal: [Name] = []
-    /// Columns compared by range, sorted.
+    /// Columns compared by range, sorted, at most six.
     var ranges: [Name] = []
-    /// Text columns compared by prefix, sorted.
+    /// Text columns compared by prefix, sorted, at most six.
     var prefixes: [Name] = []
     /// The first sort column, or nil if the query isn't sorted by a column.
     var order: Name?

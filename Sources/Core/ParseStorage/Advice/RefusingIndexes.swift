@@ -7,7 +7,8 @@ struct RefusingIndexes {
 
     private static let mostRefusals = 8
 
-    /// Runs a change, and repeats it after dropping an advised index that rejected a value.
+    /// Runs a change, and repeats it up to eight times, each time after dropping an advised index that rejected a
+    /// value.
     func removing<R>(_ change: () async throws -> R) async throws -> R {
         for _ in 0..<Self.mostRefusals {
             do {

@@ -33,7 +33,7 @@ struct AggregateCompiler {
 
     /// Returns the statement of a pipeline. It selects one jsonb column.
     ///
-    /// - Throws: 102 for unknown stages and expressions, 105 for invalid field names.
+    /// - Throws: `ParseError`, for example 102 for unknown stages and expressions, and 105 for invalid field names.
     mutating func compile(_ stages: [AggregateStage]) throws(ParseError) -> Statement {
         var plain = stages
         for (index, stage) in stages.enumerated() { plain[index].operand = try ExtendedJSON.plain(stage.operand) }
@@ -81,8 +81,8 @@ struct AggregateCompiler {
         }
     }
 
-    /// Builds a row's document without its null fields. The fields are split into parts, because subtracting a list of
-    /// names searches each name in the whole list.
+    /// Returns the SQL for a row's document without its null fields. The fields are split into parts, because
+    /// subtracting a list of names searches each name in the whole list.
     ///
     /// - Parameter fields: The fields to include, or nil for all.
     func document(_ schema: ClassSchema, _ fields: Set<Name>? = nil) -> String {
@@ -126,7 +126,7 @@ struct AggregateCompiler {
         "CASE WHEN \(column) IS NOT NULL THEN \(value) END"
     }
 
-    /// Whether SQL sorts columns of a type in the same order as JSON sorts the values.
+    /// Whether SQL sorts columns of a type in the same order as their jsonb values.
     static func keepsOrder(_ type: FieldType) -> Bool {
         switch type {
         case .string, .number, .boolean, .date: true

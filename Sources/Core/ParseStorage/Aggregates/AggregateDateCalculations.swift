@@ -50,7 +50,8 @@ extension AggregateCompiler {
         }
     }
 
-    /// Computes a result from the dates `utc` and `past`, or null if one of them is missing.
+    /// Compiles a result computed from the dates, which it names `utc` and, if there are two, `past`. The result is
+    /// null if one of them is missing or not a date.
     private mutating func dates(
         _ names: [Name], of members: JSONObject, _ operation: String, _ document: AggregateDocument, _ result: String,
         more: String = ""

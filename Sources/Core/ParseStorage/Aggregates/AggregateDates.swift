@@ -4,7 +4,7 @@ import Postgres
 
 /// Compiles `$dateToString` and time zones.
 extension AggregateCompiler {
-    /// The SQL of each format specifier. `local` is the time in the requested zone.
+    /// The SQL of each format specifier. `utc` is the time in UTC, `local` in the requested zone.
     private static let parts: [Character: String] = [
         "Y": "to_char(local, 'YYYY')", "m": "to_char(local, 'MM')", "d": "to_char(local, 'DD')",
         "H": "to_char(local, 'HH24')", "M": "to_char(local, 'MI')", "S": "to_char(local, 'SS')",
@@ -19,7 +19,8 @@ extension AggregateCompiler {
     ]
     private static let longestFormat = 1024
 
-    /// Compiles `$dateToString`. Throws 102 for an invalid format or time zone.
+    /// Compiles `$dateToString`. Throws 102 for an invalid format or offset. Names of time zones are checked only when
+    /// the statement runs.
     mutating func dateText(_ operand: JSONValue, _ document: AggregateDocument) throws(ParseError) -> String {
         let object = try Self.members(of: operand, "$dateToString", ["date", "format", "timezone", "onNull"])
         guard let date = object["date"] else { throw Self.malformed("$dateToString") }
@@ -37,7 +38,7 @@ extension AggregateCompiler {
             + "WHERE utc IS NOT NULL), \(fallback ?? "'null'"))"
     }
 
-    /// Returns the time for a date-part operator, whose operand is a date or `{date, timezone}`.
+    /// Returns the time for a date-part operator, whose operand is a date, alone or in a list, or `{date, timezone}`.
     mutating func partedTime(_ operand: JSONValue, _ name: String, _ document: AggregateDocument) throws(ParseError)
         -> String
     {
@@ -120,6 +121,7 @@ extension AggregateCompiler {
     }
 
     /// Reads a zone name or an offset such as `+05:30`. Returns UTC if `given` is nil. Throws 102 for other values.
+    /// PostgreSQL checks the name when the statement runs.
     mutating func zone(_ given: JSONValue?) throws(ParseError) -> Zone {
         let zone = given ?? "UTC"
         let unknown = ParseError(

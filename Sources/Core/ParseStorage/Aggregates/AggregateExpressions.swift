@@ -42,7 +42,7 @@ extension AggregateCompiler {
         }
     }
 
-    /// Whether a value is constant, so that a long list of constants becomes a single parameter.
+    /// Whether a value is a constant without objects. A list of such constants becomes a single parameter.
     private static func isConstant(_ value: JSONValue) -> Bool {
         switch value {
         case .null, .bool, .number: true
@@ -121,7 +121,7 @@ extension AggregateCompiler {
         }
     }
 
-    /// Whether a value can't be a date.
+    /// Whether a value certainly isn't a date.
     private static func isNumeric(_ value: JSONValue, _ document: AggregateDocument) -> Bool {
         if let column = column(value, document) {
             if case .date = column.type { return false }

@@ -14,7 +14,7 @@ struct AggregateLookup {
 
     private static let name = "$lookup"
     private static let known: Set<Name> = ["from", "localField", "foreignField", "let", "pipeline", "as"]
-    /// Tables that are not classes.
+    /// Tables that `$lookup` can't read.
     private static let closed: Set<Name> = ["_SCHEMA", "_Hooks"]
 
     init(_ operand: JSONValue) throws(ParseError) {
@@ -102,8 +102,8 @@ extension AggregateCompiler {
         return try pipeline(stages, input)
     }
 
-    /// Returns the document's values to look up and the conditions on the other class. The second condition selects
-    /// rows without the field. Pointers are compared by object id.
+    /// Returns the document's values to look up and the conditions on the other class. If there is a second condition,
+    /// it selects rows without the field. Pointers are compared by object id.
     private mutating func equality(_ fields: (local: String, foreign: String), _ other: ClassSchema, keys: String)
         throws(ParseError) -> (values: String, conditions: [String])
     {

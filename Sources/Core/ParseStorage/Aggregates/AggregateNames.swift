@@ -32,8 +32,8 @@ extension AggregateCompiler {
         return builder.bind(.textArray(StoredFieldNames.pointerField(steps) ?? steps))
     }
 
-    /// Returns a field's value as jsonb, or NULL if it is missing. The stored pointer `_p_author` becomes the text
-    /// `Person$id`.
+    /// Compiles a field to its value as jsonb, or NULL if it is missing. The stored pointer `_p_author` becomes the
+    /// text `Person$id`.
     mutating func field(_ name: String, _ document: AggregateDocument) throws(ParseError) -> String {
         let steps = try Self.steps(name)
         guard let pointer = StoredFieldNames.pointerField(steps) else { return value(at: steps, document) }
@@ -64,7 +64,8 @@ extension AggregateCompiler {
         return "COALESCE(\(value) #> \(path), roost_reached(\(value), \(path)))"
     }
 
-    /// Returns the column of a stored pointer such as `_p_author` and its target class, or nil for other names.
+    /// Returns the column and the target class for a stored pointer such as `_p_author`, or nil for other names and if
+    /// the class has no such pointer.
     static func storedPointer(_ name: String, of schema: ClassSchema) throws(ParseError) -> (
         column: String, target: Name
     )? {
@@ -80,13 +81,15 @@ extension AggregateCompiler {
         return (column.name, target)
     }
 
-    /// Returns the column that a value such as `$price` reads as a whole, or nil if it isn't read from rows.
+    /// Returns the column for a value such as `$price`. Returns nil for other values, if the class has no such column,
+    /// or if the stage reads computed documents.
     static func column(_ value: JSONValue, _ document: AggregateDocument) -> (name: String, type: FieldType)? {
         guard let text = value.stringValue, text.hasPrefix("$") else { return nil }
         return column(named: String(text.dropFirst()), document)
     }
 
-    /// Returns the column of a field, or nil if the field has none or the documents aren't rows.
+    /// Returns the column for a field name. Returns nil if the class has no such column, including for dotted names, or
+    /// if the stage reads computed documents.
     static func column(named name: String, _ document: AggregateDocument) -> (name: String, type: FieldType)? {
         guard case .row(let schema) = document else { return nil }
         return column(of: SystemClass.field(queriedAs: name), schema)
@@ -99,7 +102,7 @@ extension AggregateCompiler {
         return (SQLBuilder.quote(field), type)
     }
 
-    /// Returns the value of a variable such as `$$item.name`, given without its dollar signs.
+    /// Compiles a variable such as `$$item.name`, given without its dollar signs. Throws 102 for an undefined variable.
     mutating func variable(_ reference: String, _ document: AggregateDocument) throws(ParseError) -> String {
         let dot = reference.firstIndex(of: ".")
         let name = dot.map { String(reference[..<$0]) } ?? reference

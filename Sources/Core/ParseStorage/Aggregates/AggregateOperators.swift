@@ -42,7 +42,7 @@ enum AggregateOperators {
         },
     ]
 
-    /// Other operators that return numbers.
+    /// Some further operators that return numbers and never dates.
     static let counts: Set<Name> = ["$size", "$strLenCP", "$strLenBytes", "$toInt", "$toLong", "$toDouble", "$cmp"]
 
     private static func rounded(_ function: String, _ numbers: [String]) -> String? {
@@ -94,7 +94,7 @@ enum AggregateOperators {
         ParseError(ParseError.invalidQuery, "Invalid aggregate expression '\(name)'.")
     }
 
-    /// Compiles a text operator, or returns nil for other operators. Objects and lists don't count as texts.
+    /// Compiles a text operator. Returns nil for other operators, and for too few or too many operands.
     private static func text(_ name: String, _ arguments: [String]) -> String? {
         let operation = SQL.literal(name)
         switch (name, arguments.count) {

@@ -3,7 +3,7 @@ import ParseModel
 import Postgres
 
 extension AggregateCompiler {
-    /// Compiles a stage. Stages that can read rows return rows if possible, all others documents.
+    /// Compiles a stage. Stages that filter, sort or limit rows return rows, all others documents.
     mutating func stage(_ name: String, _ operand: JSONValue, _ input: AggregateInput) throws(ParseError)
         -> AggregateInput
     {
@@ -98,7 +98,7 @@ extension AggregateCompiler {
         let object = Self.flattened(given)
         func isRemoval(_ value: JSONValue) -> Bool { value == 0 || value == false }
         let ids: Set<Name> = ["_id", "objectId"]
-        // If both names are present, `_id` is excluded and `objectId` computed.
+        // If both names are present, `objectId` counts unless it is an exclusion.
         let id = object["objectId"].flatMap { isRemoval($0) ? nil : $0 } ?? object["_id"] ?? object["objectId"] ?? 1
         let others = object.filter { !ids.contains($0.key) }
         if !others.isEmpty || isRemoval(id),

@@ -27,7 +27,7 @@ extension AggregateCompiler {
         }
     }
 
-    /// Compiles `$map`: the result of an expression for each element, or null without a list.
+    /// Compiles `$map`: the result of an expression for each element, or null if the list is missing or null.
     private mutating func map(_ operand: JSONValue, _ document: AggregateDocument) throws(ParseError) -> String {
         let members = try Self.members(of: operand, "$map", ["input", "as", "in"])
         guard let input = members["input"], let result = members["in"] else { throw Self.malformed("$map") }
@@ -37,7 +37,7 @@ extension AggregateCompiler {
         }
     }
 
-    /// Compiles `$filter`: the elements that meet a condition, or null without a list.
+    /// Compiles `$filter`: the elements that meet a condition, or null if the list is missing or null.
     private mutating func filter(_ operand: JSONValue, _ document: AggregateDocument) throws(ParseError) -> String {
         let name = "$filter"
         let members = try Self.members(of: operand, name, ["input", "as", "cond", "limit"])
@@ -74,8 +74,8 @@ extension AggregateCompiler {
             + "END FROM (SELECT roost_list(\(list), '\(name)', true) AS \(all) OFFSET 0) AS _list)"
     }
 
-    /// Compiles `$reduce`: the result of applying an expression to each element and the previous result, or null
-    /// without a list.
+    /// Compiles `$reduce`: the result of applying an expression to each element and the previous result, or null if the
+    /// list is missing or null.
     private mutating func reduce(_ operand: JSONValue, _ document: AggregateDocument) throws(ParseError) -> String {
         let members = try Self.members(of: operand, "$reduce", ["input", "initialValue", "in"])
         guard let input = members["input"], let first = members["initialValue"], let result = members["in"] else {
@@ -117,7 +117,7 @@ extension AggregateCompiler {
         return "(SELECT \(value) FROM (SELECT \(columns.joined(separator: ", ")) OFFSET 0) AS _let)"
     }
 
-    /// Compiles `$switch`: the expression of the first condition that is true.
+    /// Compiles `$switch`: the expression of the first condition that is true, or else the default.
     private mutating func branches(_ operand: JSONValue, _ document: AggregateDocument) throws(ParseError) -> String {
         let name = "$switch"
         let members = try Self.members(of: operand, name, ["branches", "default"])

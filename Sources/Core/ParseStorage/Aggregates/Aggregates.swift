@@ -6,13 +6,14 @@ import Postgres
 public struct Aggregates: Sendable {
     let store: ObjectStore
 
-    /// Runs an aggregation pipeline and returns its documents.
+    /// Runs an aggregation pipeline and returns its documents, or none if the class doesn't exist.
     ///
     /// - Parameters:
     ///   - now: The reference time for relative dates, in milliseconds since 1970.
-    ///   - mergesDateParts: Whether a group by date parts includes all objects with these parts, even if their full dates differ.
+    ///   - mergesDateParts: Whether a group by date parts includes all objects with these parts, even if their full
+    ///     dates differ.
     ///   - place: The database server to read from.
-    /// - Throws: 102 or 105 for invalid pipelines.
+    /// - Throws: 102 or 105 for invalid pipelines, and other errors if the database fails.
     public func aggregate(
         _ className: String, _ stages: [AggregateStage], now: Int64, mergesDateParts: Bool = true,
         place: ReadPlace = .primary
@@ -33,7 +34,7 @@ public struct Aggregates: Sendable {
     /// Returns the distinct values of a field. Array elements count separately.
     ///
     /// - Parameter place: The database server to read from.
-    /// - Throws: 105 for invalid field names.
+    /// - Throws: 105 for invalid field names, and other errors if the database fails.
     public func distinct(_ className: String, _ field: String, _ filter: Filter, place: ReadPlace = .primary)
         async throws -> [JSONValue]
     {
@@ -110,7 +111,8 @@ public struct Aggregates: Sendable {
         (0..<rows.rowCount).compactMap { rows.jsonb($0, 0).flatMap { try? JSONValue(parsing: $0) } }
     }
 
-    /// Administrators write aggregations themselves, so an SQL error means an invalid query, not a server failure.
+    /// Administrators write aggregations themselves, so an error about a value (class 22) or the statement (class 42)
+    /// means an invalid query, not a server failure.
     private func failure(_ error: PostgresError) -> any Error {
         guard error.kind == .server, error.sqlState.hasPrefix("22") || error.sqlState.hasPrefix("42") else {
             return store.failure(error)

@@ -17,7 +17,7 @@ enum StoredFieldNames {
     /// Translates a condition to the class's field names: `_p_author` becomes `author`, and its text `Person$id` a
     /// pointer.
     ///
-    /// - Throws: 102 for operators that would compare only part of the text.
+    /// - Throws: 102 for operators that stored pointers don't support, such as `$gt` and `$regex`.
     static func condition(_ object: JSONObject) throws(ParseError) -> JSONObject {
         var condition: JSONObject = [:]
         for (key, value) in object {

@@ -6,7 +6,8 @@ import Postgres
 public struct ClassCount: Sendable, Equatable {
     public let className: String
     public let objects: Int
-    /// Whether `objects` is an estimate.
+    /// Whether `objects` is an estimate. If so because the table is locked, the sizes are without out-of-line values
+    /// and indexes.
     public let isEstimate: Bool
     /// The size of the table in bytes, including out-of-line values.
     public let bytes: Int

@@ -8,7 +8,7 @@ public final class ConsoleTables: Sendable {
 
     public init(client: PostgresClient) { self.client = client }
 
-    /// Creates missing tables and adds columns that earlier versions lack. Does nothing after the first success in a
+    /// Creates missing tables and adds columns that earlier versions lacked. Does nothing after the first success in a
     /// process.
     ///
     /// - Throws: `PostgresError`.

@@ -28,9 +28,10 @@ public struct IndexSizeRows: Sendable {
         WHERE t.relname = ANY($1) AND pg_table_is_visible(t.oid) ORDER BY i.relname
         """
 
-    /// Returns the indexes of a class and of its relations, and the time since which uses are counted.
+    /// Returns the indexes of a class and of its relations, and the time since which uses are counted, or nil if the
+    /// statistics were never reset.
     ///
-    /// - Throws: `ParseError`.
+    /// - Throws: `ParseError` or `ServiceUnavailable`.
     public func sizes(of schema: ClassSchema) async throws -> (indexes: [IndexSize], since: ParseDate?) {
         let joins = schema.fields.filter { $0.value.type.isRelation }
             .map { TableLayout.joinTable(field: $0.key.text, className: schema.name) }

@@ -56,9 +56,9 @@ public struct OperatorRows: Sendable {
         ).affectedRows > 0
     }
 
-    /// Changes an operator's role or password and ends the operator's sessions.
+    /// Changes an operator's role, password or second factor, and ends the operator's sessions.
     ///
-    /// - Parameter dropsFactor: Whether to disable the second factor.
+    /// - Parameter dropsFactor: Whether to disable the second factor. A nil `hash` or `role` is kept.
     /// - Returns: False if the operator doesn't exist.
     public func change(id: String, hash: String?, role: String?, dropsFactor: Bool) async throws -> Bool {
         // A session that is being created locks the operator's row, so the second statement sees and ends it.
@@ -90,7 +90,8 @@ public struct OperatorRows: Sendable {
         ).affectedRows > 0
     }
 
-    /// Consumes a second-factor code, and invalidates all earlier ones. Returns false if it was already used.
+    /// Consumes a second-factor code, and invalidates all earlier ones. Returns false if it or a later one was already
+    /// used, or if the operator doesn't exist.
     public func spend(step: Int, of id: String) async throws -> Bool {
         try await store.query(
             Statement(

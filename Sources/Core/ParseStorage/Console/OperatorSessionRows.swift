@@ -14,7 +14,8 @@ public struct StoredOperatorSession: Sendable {
     public let hasFactor: Bool
     /// Whether the operator has confirmed their identity within the last ``OperatorSessionRows/confirmation`` minutes.
     public let isConfirmed: Bool
-    /// The hash of the password used to sign in, or nil for a sign-in with a key or ticket.
+    /// The hash of the password used to sign in, or nil for a sign-in with a key or ticket. Sessions that are read back
+    /// have none.
     public let proof: String?
 
     public init(
@@ -40,7 +41,7 @@ public struct OperatorSessionRows: Sendable {
     ///   - token: The hash of the page's token or of the ticket.
     ///   - cookie: The hash of the cookie, or nil for a ticket.
     ///   - seconds: The lifetime.
-    /// - Returns: False if the operator's password has changed since it was checked.
+    /// - Returns: False if the operator was removed or the password has changed since it was checked.
     @discardableResult
     public func open(
         _ session: StoredOperatorSession, token: [UInt8], cookie: [UInt8]?, seconds: Int, address: String, agent: String
@@ -68,8 +69,8 @@ public struct OperatorSessionRows: Sendable {
         ).affectedRows > 0
     }
 
-    /// Returns the session with this token and one of the cookies, or nil if either is wrong or the session has
-    /// expired.
+    /// Returns the session with this token and one of the cookies, or nil if either is wrong, the session has expired
+    /// or the operator may no longer sign in.
     ///
     /// - Parameters:
     ///   - cookies: The hashes of all cookies that the browser sent.
@@ -146,7 +147,7 @@ public struct OperatorSessionRows: Sendable {
     /// Counts objects that a session deletes.
     ///
     /// - Returns: False, without counting, if the session's last confirmation has expired and it would exceed `most`
-    ///   deletions since then.
+    ///   deletions since that confirmation, or if there is no such session.
     public func mayDelete(_ objects: Int, most: Int, token: [UInt8]) async throws -> Bool {
         try await store.query(
             Statement(
@@ -161,7 +162,7 @@ public struct OperatorSessionRows: Sendable {
     private static let id = "substr(encode(sha256(\"token\"), 'hex'), 1, 32)"
     private static let isOwn = "(\"operator\" IS NOT DISTINCT FROM $1 AND \"name\" = $2)"
 
-    /// Returns the valid sessions as JSON, most recently used first.
+    /// Returns up to 1,000 valid sessions as JSON, most recently used first.
     ///
     /// - Parameters:
     ///   - own: The caller's session.

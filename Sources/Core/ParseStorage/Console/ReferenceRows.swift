@@ -22,7 +22,7 @@ public struct ReferenceRows: Sendable {
     /// - Parameters:
     ///   - most: The maximum number of objects to count.
     ///   - time: The time limit, or nil to use PostgreSQL's estimate without counting.
-    /// - Returns: The count, or nil if the field doesn't exist or points to another class.
+    /// - Returns: The count, or nil if the field or its table doesn't exist or the field points to another class.
     public func references(
         to target: Pointer, by field: String, of className: String, most: Int, within time: Duration?
     ) async throws -> Reference? {

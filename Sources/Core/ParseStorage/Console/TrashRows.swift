@@ -106,7 +106,7 @@ public struct TrashRows: Sendable {
     }
 
     /// Returns trashed objects of one class in the format of finds, by entry id. Returns an empty result if a value no
-    /// longer fits its column.
+    /// longer fits its column or the class no longer exists.
     ///
     /// - Parameters:
     ///   - shorten: The size in bytes above which values are shortened.

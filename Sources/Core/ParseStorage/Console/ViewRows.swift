@@ -31,7 +31,7 @@ public struct SavedView: Sendable {
 public struct ViewRows: Sendable {
     let store: ObjectStore
 
-    /// Returns an operator's own views and those shared by others, sorted by class and name.
+    /// Returns an operator's own views and those shared by others, at most 5,000, sorted by class and name.
     public func list(for owner: String) async throws -> [SavedView] {
         let rows = try await asking(
             "SELECT \"id\", \"class\", \"name\", \"shared\", \"owner\", \"content\" FROM \"_roost_view\" "

@@ -19,7 +19,8 @@ struct DistributedObjects {
         return values
     }
 
-    /// Returns the condition that routes a statement to the object's server, or nil if the object doesn't exist.
+    /// Returns the condition that routes a statement to the object's server, or nil if the object or its value doesn't
+    /// exist.
     ///
     /// - Parameter write: If it sets the distribution field to its current value, that operation is removed.
     func condition(
@@ -39,8 +40,8 @@ struct DistributedObjects {
         "\(SQLBuilder.quote(field.text)) = \(compiler.builder.bind(.text(value)))"
     }
 
-    /// Returns one statement per object that locks it, in the order of the ids. Citus can't lock rows on several
-    /// servers with one statement.
+    /// Returns one statement per object that locks it, in the order of the ids. Objects that don't exist may have none.
+    /// Citus can't lock rows on several servers with one statement.
     func locks(_ rows: [ObjectStore.LockedRow], _ schema: ClassSchema) async throws -> [Statement] {
         var statements: [Statement] = []
         var values: [Name: String] = [:]

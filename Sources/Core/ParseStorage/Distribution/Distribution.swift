@@ -28,8 +28,8 @@ public struct Distribution: Sendable {
 }
 
 extension SchemaCatalog {
-    /// Whether changes to several objects of a class need an explicit transaction. Without one, Citus immediately
-    /// commits each statement on its server.
+    /// Whether changes of objects of a class need an explicit transaction. Without one, Citus immediately commits each
+    /// statement on its server.
     func changesInBlocks(_ schema: ClassSchema) -> Bool {
         guard let distribution else { return false }
         return distribution.isBySchema || schema.placement != .local
@@ -43,8 +43,8 @@ extension ClassSchema {
     /// Checks that the class has its distribution field.
     ///
     /// - Parameter current: The current class, or nil for a new one.
-    /// - Throws: 142 or 111 if a new class lacks the field or the field has the wrong type, 119 if the field of an
-    ///   existing class would change.
+    /// - Throws: 142 if a new class lacks the field, 111 if the field has the wrong type, 119 if the field of an
+    ///   existing class would be removed or change its type.
     func checkPlacement(from current: ClassSchema?) throws(ParseError) {
         guard let field = placingField else { return }
         guard let type = type(of: field.text) else {

@@ -46,7 +46,7 @@ struct DistributionDiagnosis {
         for table in tables { stored[table.name]?.size = table.size }
     }
 
-    /// The size in bytes below which skew is ignored.
+    /// The size of the largest shard in bytes, below which skew is ignored.
     private static let notable = 1 << 20
 
     /// Warnings for tables whose largest shard has at least 1.8 times its share of the data.

@@ -26,7 +26,7 @@ struct DataChecks: Sendable {
         let finding: @Sendable (_ count: Int, _ examples: [String]) -> Finding
     }
 
-    /// Runs all checks one after the other. Throws `PostgresError` if the connection fails.
+    /// Runs all checks one after the other. Throws `PostgresError` if the connection fails, and `CancellationError`.
     func findings() async throws -> [Finding] {
         var findings: [Finding] = []
         for question in facts.classes.flatMap(questions(of:)) + userQuestions {

@@ -2,7 +2,7 @@ import JSON
 import ParseModel
 import Postgres
 
-/// The contents of `_SCHEMA` and PostgreSQL's catalog, from which findings are computed without further queries.
+/// The contents of `_SCHEMA` and PostgreSQL's catalog, from which most findings are computed without further queries.
 package struct DatabaseFacts: Sendable {
     package struct Index: Sendable {
         let name: String
@@ -43,7 +43,7 @@ package struct DatabaseFacts: Sendable {
     var functions: Set<Name> = []
     /// Warnings for classes that are unevenly distributed over their servers.
     var skew: [Finding] = []
-    /// PostgreSQL settings by name, with sizes in bytes.
+    /// PostgreSQL settings by name. `shared_buffers` is in bytes.
     package var settings: [String: String] = [:]
     /// Tables with autovacuum turned off.
     var unvacuumed: [String] = []

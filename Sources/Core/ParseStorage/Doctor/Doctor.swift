@@ -18,7 +18,7 @@ public struct Doctor: Sendable {
 
     /// The result of an examination.
     public struct Report: Sendable {
-        /// All classes, including volatile ones and relations, sorted by name.
+        /// The existing tables of classes and relations, sorted by name.
         public var classes: [ClassSize]
         /// The problems found, most severe first.
         public var findings: [Finding]
@@ -56,7 +56,8 @@ public struct Doctor: Sendable {
             classes: try await sizes(facts), findings: sorted, size: facts.size, version: facts.version)
     }
 
-    /// The table size in bytes up to which rows are counted. Larger tables use statistics.
+    /// The table size in bytes up to which rows are counted. For larger tables, PostgreSQL's estimate is used if there
+    /// is one.
     private static let countedSize = 16 << 20
 
     private func sizes(_ facts: DatabaseFacts) async throws -> [ClassSize] {

@@ -48,7 +48,7 @@ public struct Finding: Sendable, Equatable {
     public struct Remedy: Sendable, Equatable {
         /// A description for the operator, who is asked to confirm.
         public let words: String
-        /// The statements, each of which runs in a separate transaction.
+        /// The statements, which run one by one, each outside a transaction block.
         public let statements: [String]
     }
 
@@ -58,7 +58,7 @@ public struct Finding: Sendable, Equatable {
     public let subject: String
     /// A description of the problem.
     public let words: String
-    /// Some of the affected objects.
+    /// Some of the affected objects or values.
     public var examples: [String] = []
     /// The safe fix, or nil if the operator must decide.
     public var remedy: Remedy?

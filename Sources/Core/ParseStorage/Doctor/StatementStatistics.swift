@@ -1,6 +1,7 @@
 public import Postgres
 
-/// The statements recorded by `pg_stat_statements`, those with the most total time first.
+/// The SELECT, WITH, UPDATE and DELETE statements recorded by `pg_stat_statements`, without queries of PostgreSQL's
+/// catalog, those with the most total time first.
 public struct StatementStatistics: Sendable {
     /// The statistics of a statement. Times are in milliseconds.
     public struct Row: Sendable {
@@ -29,7 +30,8 @@ public struct StatementStatistics: Sendable {
         return Self.rows(try await client.slowQuery(statement, timeLimit: .seconds(10)))
     }
 
-    /// Returns the statement with this `queryid`, or nil if PostgreSQL has no statistics for it.
+    /// Returns the statement with this `queryid`, or nil if it isn't one of the recorded statements or the extension
+    /// isn't installed.
     ///
     /// - Throws: `PostgresError`.
     public func row(_ id: String) async throws -> Row? {
@@ -39,8 +41,8 @@ public struct StatementStatistics: Sendable {
         return Self.rows(try await client.slowQuery(statement, timeLimit: .seconds(10))).first
     }
 
-    /// Returns the beginning of a query for statements, or nil if the extension isn't installed. For an app in a
-    /// separate schema it includes all statements of its role, because PostgreSQL doesn't record their tables.
+    /// Returns the beginning of a query for the recorded statements, or nil if the extension isn't installed. For an
+    /// app in a separate schema it includes all statements of its role, because PostgreSQL doesn't record their tables.
     private func source() async throws -> String? {
         // The extension's schema may not be on the search path.
         let place = try await client.query(

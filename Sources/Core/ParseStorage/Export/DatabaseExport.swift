@@ -62,12 +62,13 @@ public struct DatabaseExport: Sendable {
     public let time: ParseDate
     private let snapshot: DatabaseSnapshot
 
-    /// Classes that exports skip because their rows expire within minutes.
+    /// Classes that exports skip because their rows soon expire.
     private static let passing: Set<Name> = ["_Idempotency"]
 
     /// Holds a snapshot of the database while `body` runs.
     ///
-    /// - Throws: ``Refusal`` for unknown classes, `PostgresError`, or an error of `body`.
+    /// - Throws: ``Refusal`` for unknown classes and a database without classes, `PostgresError`, or an error of
+    ///   `body`.
     public static func run<R: Sendable>(
         _ client: PostgresClient, _ request: Request, _ body: @Sendable (DatabaseExport) async throws -> R
     ) async throws -> R {
@@ -181,7 +182,7 @@ public struct DatabaseExport: Sendable {
     ///
     /// - Parameters:
     ///   - separator: The bytes between two rows.
-    ///   - use: Receives the JSON of several rows with separators between them, and the number of rows.
+    ///   - use: Receives the JSON of one or more rows with separators between them, and the number of rows.
     /// - Throws: ``Refusal`` if the class was changed during the export, `PostgresError`, or an error of `use`.
     public func read(
         _ table: Table, separator: [UInt8], _ use: @Sendable ([UInt8], Int) async throws -> Void

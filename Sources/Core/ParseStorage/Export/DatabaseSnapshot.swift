@@ -31,8 +31,8 @@ package struct DatabaseSnapshot: Sendable {
 
     static let readOnly = Statement("SET TRANSACTION READ ONLY")
 
-    /// The statement that turns off all time limits. It also makes scans start at the beginning of the table, so that a
-    /// repeated scan returns the same order.
+    /// The statement that turns off the time limits of statements and transactions. It also makes scans start at the
+    /// beginning of the table, so that a repeated scan returns the same order.
     static let unlimited = Statement(
         """
         SELECT set_config(name, CASE name WHEN 'synchronize_seqscans' THEN 'off' ELSE '0' END, true) FROM pg_settings

@@ -5,8 +5,8 @@ import Postgres
 /// The plan for exporting a table: the fields of the class in REST format, and all other columns under their own names.
 struct ExportPlan: Sendable {
     let plan: ReadPlan
-    /// The selected columns in order, each with the Parse type of its values, or nil if the column doesn't match the
-    /// type of its field.
+    /// The selected columns in order, each with the Parse type of its values, or nil if no Parse type fits the column,
+    /// so that PostgreSQL's JSON is exported.
     let fields: [(column: StoredTable.Column, type: FieldType?)]
 
     init(_ schema: ClassSchema, _ table: StoredTable) {

@@ -7,10 +7,12 @@ public struct FoundPieces: Sendable {
     let store: ObjectStore
 
     /// Passes the results of a find to `use` in pieces of a few megabytes, all from one snapshot. `include` is ignored.
+    /// The sort order must end with the object id.
     ///
-    /// Occupies one of the few export connections until `use` has processed all pieces.
+    /// Occupies one of the few export connections until `use` has processed all pieces. Returns at once if the class
+    /// doesn't exist.
     ///
-    /// - Throws: `ParseError`, or an error of `use`.
+    /// - Throws: `ParseError` or `ServiceUnavailable`, or an error of `use`.
     public func visit(_ request: ObjectStore.FindRequest, _ use: @Sendable (ObjectStore.Found) async throws -> Void)
         async throws
     {
@@ -19,7 +21,7 @@ public struct FoundPieces: Sendable {
             schema, keys: request.keys, excluded: request.excluded, hidden: request.access.hidden)
         let statement = try ObjectStore.statement(request, schema, &plan, store.catalog.snapshot)
         let wanted = plan
-        // Both statements return the rows in the same order, because it ends with the id.
+        // Both statements return the rows in the same order, because the sort order ends with the id.
         let rest = statement.sql.dropFirst("SELECT \(plan.selectList)".count)
         do {
             try await store.client.transaction(isolation: .repeatableRead, retries: 0, purpose: .export) {

@@ -41,7 +41,7 @@ package struct RowCursor: Sendable {
         }
     }
 
-    /// The size in bytes at which a piece ends.
+    /// The maximum size of a piece in bytes, unless it is a single row.
     private static let pieceSize = 4 * 1024 * 1024
     private static let mostRows = 1024
 

@@ -13,7 +13,7 @@ public struct FileRows: Sendable {
         /// The size of each chunk except the last, in bytes.
         public let chunk: Int64
         public let tag: String
-        /// The details that the client sent, as JSON.
+        /// The details that the client sent, as JSON. Empty in a list.
         public let details: String
         /// The time of the last change, in milliseconds since 1970.
         public let modified: Int64
@@ -51,7 +51,7 @@ public struct FileRows: Sendable {
             """, client)
     }
 
-    /// Creates a file without content or name and returns its id.
+    /// Creates a file without content and returns its id. The file can't be found by its name yet.
     public func begin(_ name: String, details: String, chunk: Int) async throws -> Int64 {
         let result = try await client.query(
             "INSERT INTO \"_roost_file\" (\"name\", \"details\", \"chunk\") VALUES ($1, $2, $3) RETURNING \"id\"",
@@ -120,7 +120,7 @@ public struct FileRows: Sendable {
         return result.rowCount > 0 ? row(result, 0) : nil
     }
 
-    /// Returns a range of a chunk's bytes, or nil if the chunk doesn't exist.
+    /// Returns a row with a range of a chunk's bytes, or nil if the chunk doesn't exist.
     public func read(_ id: Int64, _ number: Int64, _ range: Range<Int64>) async throws -> PostgresResult? {
         let result = try await client.query(
             """

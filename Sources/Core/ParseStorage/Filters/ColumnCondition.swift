@@ -75,7 +75,7 @@ struct ColumnCondition {
         }
     }
 
-    /// Returns nil for a text with a NUL character, since no PostgreSQL text equals it.
+    /// Returns a text as a parameter, or nil if it contains a NUL character, since no PostgreSQL text equals it.
     private static func text(_ value: String) -> PostgresParameter? {
         value.utf8.contains(0) ? nil : .text(value)
     }

@@ -14,7 +14,7 @@ package struct FilterCompiler {
         case json(JSONPath)
         /// A relation, which is stored in a join table.
         case relation(table: String, target: Name)
-        /// A field that the class doesn't have.
+        /// A field that the class doesn't have or that has no column, or a path into a column that isn't jsonb.
         case absent
     }
 
@@ -45,7 +45,8 @@ package struct FilterCompiler {
         }
     }
 
-    /// Returns the condition that one of the principals may read or write a row.
+    /// Returns the condition that one of the principals may read or write a row. A row without the list is open to
+    /// everyone.
     mutating func permission(_ column: String, _ principals: [Name]) -> String {
         "(\"\(column)\" IS NULL OR \"\(column)\" && \(builder.bind(principals: principals)))"
     }

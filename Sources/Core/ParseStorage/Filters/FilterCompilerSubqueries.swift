@@ -123,7 +123,8 @@ extension FilterCompiler {
         return text
     }
 
-    /// Returns a column's value as jsonb, in Parse's JSON format.
+    /// Returns a column's value as jsonb: pointers and dates in Parse's JSON format, all others as PostgreSQL converts
+    /// them.
     static func jsonValue(_ column: String, _ type: FieldType) -> String {
         switch type {
         case .pointer(let target):
@@ -136,9 +137,9 @@ extension FilterCompiler {
         }
     }
 
-    /// Returns the sort terms. Fields that the class doesn't have are left out.
+    /// Returns the sort terms. Unknown fields, relations, GeoPoints and polygons are left out.
     ///
-    /// - Throws: 105 for invalid field names.
+    /// - Throws: 105 for invalid field names and for parts of `authData`.
     package mutating func orderBy(_ keys: [SortKey], _ schema: ClassSchema) throws(ParseError) -> String {
         var terms: [String] = []
         for key in keys {

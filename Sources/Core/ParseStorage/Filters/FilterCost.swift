@@ -2,8 +2,8 @@ import ParseModel
 
 /// The estimated cost of a condition.
 struct FilterCost {
-    /// Whether the condition contains a regular expression without a fixed prefix, whose run time depends on the
-    /// pattern.
+    /// Whether the condition contains a regular expression other than a plain prefix (`^abc`). Its run time depends on
+    /// the pattern.
     var hasPattern = false
     /// The number of inner queries.
     var subqueries = 0

@@ -39,8 +39,8 @@ extension FilterCompiler {
         "EXISTS (SELECT 1 FROM \(elements(of: place)) WHERE \(condition))"
     }
 
-    /// Returns the FROM clause for ``candidates(_:_:)``. The values come from a single SQL function, which PostgreSQL
-    /// inlines and Citus sends to its servers. Citus supports only one function here, although two would be faster.
+    /// Returns the FROM clause for ``candidates(_:_:)``. Citus allows only one SQL function in it, so the values come
+    /// from a single function there, although two are faster.
     private mutating func elements(of place: JSONPlace) -> String {
         switch place {
         case .list(let column): "jsonb_array_elements(\(Self.array(column))) AS c(v)"
@@ -92,7 +92,7 @@ extension FilterCompiler {
         }
     }
 
-    /// Returns the value to sort by, or to return from an inner query.
+    /// Returns the SQL of the value at a path as one jsonb value, for sorting, inner queries and distinct values.
     mutating func value(at path: JSONPath) -> String {
         if path.entersElements { return "jsonb_path_query_array(\(path.container), \(bind(path)))" }
         return "(\(path.container) #> \(builder.bind(.textArray(path.steps))))"

@@ -24,7 +24,8 @@ package struct NearestSearch {
         sequence(first: firstRadius) { $0 * growth }.prefix { $0 < .pi / 2 }
     }
 
-    /// Returns nil if the find is a different kind of search, or circles could change its result.
+    /// Returns nil if the find is a different kind of search, contains a regular expression, or circles could change
+    /// its result.
     package init?(_ request: ObjectStore.FindRequest) {
         guard let limit = request.limit, limit > 0, request.order.isEmpty, !request.wantsCount,
             request.keys?.contains("$score") != true,
@@ -73,8 +74,8 @@ package struct NearestSearch {
         return result
     }
 
-    /// Restricts the filter to a circle. Returns nil if matching objects needn't be near, or if the center or the
-    /// distance is unsuitable.
+    /// Restricts the filter to a circle. Returns nil unless the filter requires a `near` condition without a maximum
+    /// distance whose center is on Earth.
     private static func narrowed(_ filter: Filter, to radius: Double) -> Filter? {
         switch filter {
         case .field(let path, .near(let center, radians: nil)):
@@ -90,7 +91,7 @@ package struct NearestSearch {
         }
     }
 
-    /// Counts `near` conditions, including those of inner queries. The last one determines the sort order.
+    /// Counts `near` conditions, including those of inner queries.
     private static func nearnesses(in filter: Filter) -> Int {
         var count = 0
         filter.visitLeaves { leaf in
@@ -120,7 +121,7 @@ package final class NearestHistory: Sendable {
         let notedAt: ContinuousClock.Instant
     }
 
-    /// The maximum size of the remembered statements, in bytes.
+    /// The maximum size of the remembered statements in bytes, of which each counts for 64 more.
     private static let capacity = 256 * 1024
     /// The lifetime of a `.plain` entry. The class may have grown since, so the search is timed again.
     private static let memoryOfPlain = Duration.seconds(60)

@@ -22,7 +22,7 @@ package struct SQLBuilder {
         return "$\(parameters.count)"
     }
 
-    /// Adds the caller's principals. Repeated calls reuse the same parameter.
+    /// Adds the caller's principals. A repeated call with the same principals reuses the parameter.
     package mutating func bind(principals names: [Name]) -> String {
         if let principals, principals.names == names { return principals.text }
         let text = bind(.textArray(names.texts))

@@ -31,7 +31,7 @@ struct TextCondition {
         return "(octet_length(\(text)) <= \(Self.longestText) AND \(vector) @@ \(query))"
     }
 
-    /// Compiles a regular expression. A pattern that only matches a prefix becomes a LIKE that an index can serve.
+    /// Compiles a regular expression. A pattern that only requires a prefix becomes a LIKE that an index can serve.
     func regex(_ pattern: String, _ options: String, _ builder: inout SQLBuilder) throws(ParseError) -> String {
         guard !pattern.utf8.contains(0) else { return "FALSE" }
         if let start = RegexPattern.prefix(pattern, options: options) { return prefix(start, &builder) }
@@ -52,7 +52,7 @@ struct TextCondition {
         return "\(text) LIKE \(builder.bind(.text(pattern + "%")))"
     }
 
-    /// The maximum length in bytes. Longer texts never match a text search.
+    /// The maximum length in bytes, after the conversions of the search. Longer texts never match.
     private static let longestText = 131_072
 
     /// Returns the text vector of a search. An index on the same expression serves it.
@@ -60,8 +60,9 @@ struct TextCondition {
         "to_tsvector('\(TextLanguage.configuration(language))', \(text))"
     }
 
-    /// Removes characters that PostgreSQL would parse as the start of a path (`/fox`, `~fox`), and writes the operator
-    /// `OR` in lower case, because case-sensitive searches mark upper-case letters.
+    /// Replaces slashes and tildes that don't follow a letter or digit by blanks, since PostgreSQL would parse `/fox`
+    /// and `~fox` as paths. Removes NUL characters, and writes the operator `OR` in lower case, because case-sensitive
+    /// searches mark upper-case letters.
     private static func words(_ term: String) -> String {
         var text = ""
         // Tracked instead of reading the last character of `text`: Swift would scan back to the start of a long run of

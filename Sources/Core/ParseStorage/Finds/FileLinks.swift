@@ -64,8 +64,8 @@ public struct FileLinks: Sendable {
         return String(writer.text.dropFirst().dropLast())
     }
 
-    /// Updates the URLs of files inside a field's value. Returns nil if the value contains no files, or if URLs never
-    /// change.
+    /// Updates the URLs of files inside a field's value. Returns nil if the value contains no files or isn't valid
+    /// JSON, or if the server serves all files, so that their URLs never change.
     func renewed(_ json: UnsafeRawBufferPointer) -> [UInt8]? {
         guard location != nil, json.contains(Self.mark), let value = try? JSONValue(parsing: Array(json)) else {
             return nil
@@ -73,7 +73,7 @@ public struct FileLinks: Sendable {
         return renewed(value).serialized()
     }
 
-    /// Updates the URLs of all files in a value.
+    /// Updates the URLs of all files in a value, unless the server serves all files.
     func renewed(_ value: JSONValue) -> JSONValue {
         guard location != nil else { return value }
         switch value {

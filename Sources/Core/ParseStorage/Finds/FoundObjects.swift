@@ -104,7 +104,8 @@ extension ObjectStore {
             return result.string(row, index)
         }
 
-        /// Returns the fields of an object that the caller can't see, after applying owner rules.
+        /// Returns the fields of an object to leave out by owner rules. Returns none without such rules, because hidden
+        /// fields aren't read then.
         func hidden(_ row: Int) -> Set<Name> {
             guard let result, let plan else { return [] }
             return Fetched(result: result, plan: plan, access: access).hidden(row)

@@ -3,7 +3,8 @@ import ParseModel
 import Postgres
 import Tasks
 
-/// Fetches included objects level by level, with one round trip for all classes of a level.
+/// Fetches included objects level by level, with one round trip for all classes of a level that are read from the same
+/// server.
 struct IncludeLoader {
     /// Returns the caller's access to a class, or throws if the caller can't read the class at all.
     typealias AccessResolver = @Sendable (String) async throws -> ReadAccess
@@ -100,7 +101,7 @@ struct IncludeLoader {
     /// The number of included fields up to which each is searched among a row's columns.
     private static let fewChildren = 4
 
-    /// The number of targets from which equal ones are merged, and the rows per source.
+    /// The number of targets above which equal ones are merged, and the maximum number of rows per source.
     private static let few = 64
 
     private static func sum(_ left: Int, _ right: Int) -> Int {

@@ -4,9 +4,9 @@ import Postgres
 
 /// Finds objects of one class and the objects that they include.
 extension ObjectStore {
-    /// Finds objects. An unknown class or field yields no objects instead of an error.
+    /// Finds objects. An unknown class yields no objects instead of an error, and an unknown field counts as missing.
     ///
-    /// - Throws: `ParseError`.
+    /// - Throws: `ParseError` or `ServiceUnavailable`, or an error of `accessToIncluded`.
     public func find(_ request: FindRequest) async throws -> Found {
         do {
             return try await fresh(request.className, otherwise: Self.nothing(request)) { try await find(request, $0) }
@@ -88,7 +88,7 @@ extension ObjectStore {
             count: request.wantsCount ? results.last?.int(0, 0).map(Int.init) : nil)
     }
 
-    /// Returns PostgreSQL's plan for a find as JSON.
+    /// Returns PostgreSQL's plan for a find as JSON, or an empty list if the class doesn't exist.
     public func explain(_ request: FindRequest) async throws -> JSONValue {
         do {
             return try await fresh(request.className, otherwise: []) { schema in
@@ -123,8 +123,8 @@ extension ObjectStore {
         return Statement(sql, compiler.builder.parameters)
     }
 
-    /// Returns the statement of a find by id, or nil for other finds. Most finds are by id, so the text is built once
-    /// per class.
+    /// Returns the statement of a find by id without further conditions than the ACL, or nil for other finds. Most
+    /// finds are of this kind, so the text is built once per read plan.
     private static func byId(_ request: FindRequest, _ schema: ClassSchema, _ plan: ReadPlan) -> Statement? {
         guard case .field(let path, .equal(.string(let id))) = request.filter, path.root == "objectId",
             path.steps.isEmpty, !id.utf8.contains(0), case .all([]) = request.access.filter, request.skip == 0,

@@ -81,8 +81,8 @@ public final class ReadPlan: Sendable {
     /// Plans reading objects of a class.
     ///
     /// - Parameters:
-    ///   - keys: The fields to return, or nil for all. The id, dates and ACL are always included.
-    ///   - excluded: The fields to leave out.
+    ///   - keys: The fields to return, or nil for all. The id, dates, ACL and relations are always included.
+    ///   - excluded: The fields to leave out. The id, dates and ACL stay.
     ///   - hidden: Fields that the caller can't see, even if requested.
     public convenience init(
         _ schema: ClassSchema, keys: Set<Name>? = nil, excluded: Set<Name> = [], hidden: Set<Name> = []
@@ -90,9 +90,9 @@ public final class ReadPlan: Sendable {
         self.init(schema, keys: keys, excluded: excluded, hidden: hidden, shortening: nil)
     }
 
-    /// Plans reading objects of a class.
+    /// Plans reading objects of a class, with long values shortened.
     ///
-    /// - Parameter shortening: The rule for shortening long values, or nil to read all values whole.
+    /// - Parameter shortening: The rule for shortening, or nil to read all values whole.
     convenience init(
         _ schema: ClassSchema, keys: Set<Name>? = nil, excluded: Set<Name> = [], hidden: Set<Name> = [],
         shortening: Shortening?

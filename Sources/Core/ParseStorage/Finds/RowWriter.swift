@@ -154,15 +154,15 @@ struct RowWriter {
         writer.object(loginData?(providers) ?? providers)
     }
 
-    /// The size in bytes up to which a permission list is searched linearly.
+    /// The size in bytes up to which a permission list counts as short.
     private static let shortList = 512
 
-    /// Writes the ACL: readers first, and only flags that are true.
+    /// Writes the ACL: readers first, and only flags that are true. An object without permission lists has no ACL.
     private func writeACL(_ result: PostgresResult, _ row: Int, _ index: Int, into writer: inout JSONWriter) {
         let readers = result.texts(row, index)
         let writers = result.texts(row, index + 1)
         if readers == nil && writers == nil { return }
-        // A linear search is faster for short lists.
+        // Unless both lists are long, a linear search is faster.
         let isLong = (readers?.size ?? 0) > Self.shortList && (writers?.size ?? 0) > Self.shortList
         let knownReaders = isLong ? readers?.set : nil
         let knownWriters = isLong ? writers?.set : nil
@@ -192,7 +192,7 @@ struct RowWriter {
     /// Writes a value with its pointers replaced by objects.
     ///
     /// - Returns: False if the column must be written without replacements. A pointer to a missing or unreadable object
-    ///   is left out.
+    ///   is left out. As the only value of a jsonb column it becomes null.
     private func writeIncluded(
         _ result: PostgresResult, _ row: Int, _ index: Int, _ column: ReadPlan.Column, _ node: IncludeNode,
         into writer: inout JSONWriter

@@ -5,7 +5,7 @@ extension ImportStorage {
     public struct Batch {
         /// The number of source objects processed, including those without a row.
         public var documents: Int64 = 0
-        /// The number of rows sent.
+        /// The number of rows appended.
         public var rows: Int64 = 0
         /// Reject lines, each a JSON object.
         public var rejects: [String] = []

@@ -46,7 +46,7 @@ extension ImportStorage {
         return record
     }
 
-    /// Stores reject lines of a class and subtracts `removedRows` from its row count.
+    /// Stores reject lines of a class and subtracts `removedRows` from its row count. Does nothing without lines.
     ///
     /// - Returns: The updated record.
     /// - Throws: `PostgresError`.
@@ -105,7 +105,7 @@ extension ImportStorage {
                 + "SELECT \(columns) FROM \(SQL.identifier(record.staging))")
     }
 
-    /// Merges the staged rows, and returns the ids of those that violate a unique index.
+    /// Merges the staged rows, and returns the ids of objects that couldn't be merged because of a unique index.
     private func merge(_ record: ImportRecord, _ table: ImportTable) throws -> [String] {
         let (target, staging) = (SQL.identifier(record.name), SQL.identifier(record.staging))
         let columns = table.columnList

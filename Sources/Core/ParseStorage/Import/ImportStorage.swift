@@ -69,7 +69,7 @@ public final class ImportStorage {
         for row in 0..<rows.rowCount { if let number = rows.int(row, 0) { try discard(number) } }
     }
 
-    /// Deletes the import of one class, including its staging table.
+    /// Deletes a record, including its reject lines and staging table.
     ///
     /// - Throws: `PostgresError`.
     public func discard(_ number: Int64) throws {

@@ -6,7 +6,7 @@ public import Postgres
 public struct ImportTable: Sendable {
     public struct Column: Sendable {
         public let name: Name
-        /// The type of the class's field, or nil for `_rperm` and `_wperm`.
+        /// The Parse type of the values, or nil for `_rperm` and `_wperm`.
         public let type: FieldType?
         /// NULL as a parameter of the column's type.
         public let null: PostgresParameter

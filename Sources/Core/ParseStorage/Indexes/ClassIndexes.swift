@@ -49,7 +49,8 @@ struct ClassIndexes {
         return rows.rowCount > 0 ? rows.string(0, 0) : nil
     }
 
-    /// Renames an index from its build name to its final name. Throws `PostgresError` 42704 if it doesn't exist.
+    /// Renames an index, with all its parts, from its build name to its final name. Throws `PostgresError` 42P01 if it
+    /// doesn't exist.
     func adopt(_ name: String, _ fields: JSONObject) async throws {
         let names = IndexName(className: schema.name, name: name)
         for number in try await IndexDefinition(fields, of: schema).parts(in: session).indices {
@@ -95,8 +96,8 @@ struct ClassIndexes {
         '^(_(User|Role|Idempotency)_unique_.*|case_insensitive_(username|email)|_email_verify_token|_perishable_token|ttl)$')
         """
 
-    /// The query for indexes that were created by hand: class, name, field, and the field's direction or kind.
-    /// Parameter 1 is the list of classes.
+    /// The query for valid indexes whose names don't begin with `roost_` and that no server creates at startup: class,
+    /// name, field, and the field's direction or kind. Parameter 1 is the list of classes.
     static let handmade = """
         SELECT t.relname::text, i.relname::text, \
         coalesce(a.attname::text, substring(k.text from '^to_tsvector[(]''[a-z]+''::regconfig, "?([A-Za-z0-9_]+)"?[)]$'), k.text), \
@@ -125,7 +126,8 @@ struct ClassIndexes {
 }
 
 extension SchemaCatalog {
-    /// Returns the indexes of classes that were created by hand, by class and name, in the format of the schemas API.
+    /// Returns the indexes of classes that weren't created by Roost, by class and name, in the format of the schemas
+    /// API.
     public func handmadeIndexes(of classNames: [String]) async throws -> [Name: JSONObject] {
         var attempts = 1
         while true {

@@ -23,8 +23,9 @@ public struct DateIndexer: Sendable {
     /// Builds missing indexes one after another, without blocking reads or writes, and drops incomplete ones that
     /// killed processes left behind.
     ///
-    /// Never fails: a failed build is retried at the next start. If several processes start at once, one of them builds
-    /// while the others wait until all indexes exist.
+    /// Never fails: a failed build is retried at the next start. Builds nothing behind a transaction pooler whose
+    /// database server is unknown. If several processes start at once, one of them builds while the others wait until
+    /// all indexes exist.
     public func run() async {
         async let clearing: Void = attempt("incomplete indexes were not dropped") {
             try await IndexBuild(client: client, logger: logger).clear()
@@ -95,7 +96,7 @@ public struct DateIndexer: Sendable {
         }
     }
 
-    /// Builds all missing indexes. Returns false if another process holds the lock.
+    /// Builds the indexes of all classes that lack one. Returns false if another process holds the lock.
     private func build() async throws -> Bool {
         try await PostgresClient.opened(configuration.forBuilding, logger: logger) { builder in
             let built: Void? = try await ProcessLock.dateIndexes.attempt(builder) { session in

@@ -4,7 +4,7 @@ import Postgres
 
 /// The PostgreSQL indexes that implement one index of the schemas API.
 ///
-/// Fields of several kinds become one index per access method, and the planner combines them.
+/// Fields of several kinds become one index per table and access method, and the planner combines them.
 struct IndexDefinition {
     struct Part {
         let table: String
@@ -23,7 +23,7 @@ struct IndexDefinition {
         }
     }
 
-    /// The indexes, or an empty list if no field of the definition has a column.
+    /// The indexes, or an empty list if no field of the definition can be indexed.
     private(set) var parts: [Part] = []
 
     /// Parses options and fields with their directions or kinds, as in `{"a": 1, "b": -1}` and `{"text": "text"}`.
@@ -48,8 +48,8 @@ struct IndexDefinition {
         }
     }
 
-    /// Returns the indexes that the session's database needs. Prefix indexes are needed only if its collation isn't C
-    /// or POSIX.
+    /// Returns the indexes that the session's database needs. Prefix indexes are needed only if its collation isn't the
+    /// C library's C or POSIX.
     func parts(in session: PostgresSession) async throws -> [Part] {
         guard parts.contains(where: \.isForPrefixes) else { return parts }
         let rows = try await session.query(

@@ -6,7 +6,8 @@ import Postgres
 import Schema
 
 /// Prepares a database: creates the tables, functions and indexes that parse-server creates at startup, plus Roost's
-/// own indexes. It creates only what is missing, and several processes may start at once.
+/// own functions and indexes. Functions are replaced, all else is created only if it is missing. Several processes may
+/// start at once.
 public struct DatabaseInstaller: Sendable {
     let client: PostgresClient
     let catalog: SchemaCatalog
@@ -205,7 +206,7 @@ public struct DatabaseInstaller: Sendable {
             do {
                 try await patient.run(statement)
             } catch {
-                // Existing data violates the unique index. The server works without it, as parse-server does.
+                // Existing data may violate a unique index. The server works without it, as parse-server does.
                 logger.warning(
                     "index could not be created", metadata: ["statement": "\(statement)", "error": "\(error)"])
             }

@@ -2,8 +2,8 @@ import Postgres
 
 /// Locks that only one Roost process of an app holds at a time. Apps in other schemas of the database have their own.
 ///
-/// Waiting processes poll: a statement waiting inside PostgreSQL would hold a snapshot, and a concurrent index build
-/// waits for all snapshots to end.
+/// Processes waiting in ``hold(_:_:)`` poll: a statement waiting inside PostgreSQL would hold a snapshot, and a
+/// concurrent index build waits for all snapshots to end.
 public enum ProcessLock: Int64, Sendable {
     /// Changing a class. Held for one transaction.
     case schemaChange = 0x526F_6F73_7453

@@ -3,13 +3,14 @@ import Postgres
 
 /// Maps PostgreSQL errors to Parse errors.
 package enum DatabaseFailure {
-    /// Whether a statement was written for a schema that the database no longer has.
+    /// Whether the error may come from a statement written for an outdated schema: an unknown table, column or
+    /// function, or a wrong type.
     static func isStaleSchema(_ error: PostgresError) -> Bool {
         ["42703", "42P01", "42804", "42883"].contains(error.sqlState)
     }
 
-    /// Whether the server is unreachable or not accepting queries, or a replica cancelled a read in favor of
-    /// replication.
+    /// Whether a read on a replica failed because the server is unreachable or not accepting queries, or cancelled the
+    /// read in favor of replication.
     static func isOutOfReach(_ error: PostgresError) -> Bool {
         switch error.kind {
         case .unavailable, .connectionLost: true
@@ -18,13 +19,13 @@ package enum DatabaseFailure {
         }
     }
 
-    /// Whether a replica cancelled a read because it conflicted with replicated changes.
+    /// Whether a read on a replica was cancelled because it conflicted with replicated changes.
     static func isConflict(_ error: PostgresError) -> Bool { error.sqlState == "40001" }
 
     static func isMissingTable(_ error: PostgresError) -> Bool { error.sqlState == "42P01" }
 
-    /// Whether a catalog function failed because its table or index was dropped since the statement began. PostgreSQL
-    /// reports that as an internal error.
+    /// Whether PostgreSQL reports an internal error. Its catalog functions do so if their table or index was dropped
+    /// since the statement began.
     static func isVanishedRelation(_ error: PostgresError) -> Bool { error.sqlState == "XX000" }
 
     static func isMissingColumn(_ error: PostgresError) -> Bool { error.sqlState == "42703" }

@@ -1,17 +1,18 @@
 import Postgres
 import Synchronization
 
-/// PostgreSQL's message about the last failed write, until a write succeeds.
+/// PostgreSQL's last message about a lack of resources or a failed disk, until a write succeeds.
 public final class DatabaseTrouble: Sendable {
     private let message = Mutex<String?>(nil)
     private let isSet = Atomic(false)
 
     public init() {}
 
-    /// The message of the last failure, or nil if writes succeed.
+    /// The last message, or nil if there was none since the last successful write.
     public var lastFailure: String? { message.withLock { $0 } }
 
-    /// Whether PostgreSQL lacks resources or its disk failed. Such a message never quotes client data.
+    /// Whether PostgreSQL lacks resources or an operation outside it failed, for example on its disk. Such a message
+    /// never quotes client data.
     static func isTrouble(_ error: PostgresError) -> Bool {
         error.kind == .server && ["53", "58"].contains(where: error.sqlState.hasPrefix)
     }

@@ -4,9 +4,9 @@ import ParseModel
 import Postgres
 import Tasks
 
-/// Stores the objects of all classes in PostgreSQL. Every read and write of the server goes through it.
+/// Reads and writes the objects of all classes, and Roost's own tables, in PostgreSQL.
 ///
-/// It doesn't know callers: permission conditions are passed with each call.
+/// It knows no permissions: the conditions that follow from them are passed with each call.
 public struct ObjectStore: Sendable {
     public let client: PostgresClient
     /// The transaction that all calls are part of, or nil if each call runs on its own.
@@ -14,7 +14,7 @@ public struct ObjectStore: Sendable {
     /// The read replicas, or nil if none are configured.
     let replicas: ReplicaSet?
     public let catalog: SchemaCatalog
-    /// PostgreSQL's message about the last failed write.
+    /// PostgreSQL's last message about a lack of resources or a failed disk.
     public let trouble: DatabaseTrouble
     let logger: Logger
 
@@ -41,7 +41,7 @@ public struct ObjectStore: Sendable {
     public var mails: MailRows { MailRows(store: self) }
     /// Background jobs and their schedules.
     public var jobs: JobRows { JobRows(store: self) }
-    /// Rate-limit counts and request ids (idempotency).
+    /// Request counts for rate limits, and request ids for idempotency.
     public var requests: RequestRows { RequestRows(store: self) }
     /// User data that only the server reads and writes.
     public var accounts: AccountRows { AccountRows(store: self) }
@@ -77,14 +77,14 @@ public struct ObjectStore: Sendable {
 
     var isInTransaction: Bool { session != nil }
 
-    /// Runs calls in one transaction. Either all or none of them take effect.
+    /// Runs calls in one transaction, or in the current one if there is one. Either all or none of them take effect.
     ///
     /// - Parameters:
     ///   - purpose: The kind of transaction, which decides its time limit.
-    ///   - conflictKey: A name for the rows that `body` locks first, or nil if unknown. Transactions with the same name
-    ///     wait without occupying a connection.
-    ///   - body: Receives a store whose calls are all part of the transaction. It may run several times, and an error
-    ///     rolls back the transaction.
+    ///   - conflictKey: A name for the rows that `body` locks first, or nil if unknown. Of the transactions with the
+    ///     same name, only one occupies a connection at a time.
+    ///   - body: Receives a store whose calls are all part of the transaction. It may run several times. An error that
+    ///     it throws rolls back the transaction.
     public func transaction<R: Sendable>(
         _ purpose: TransactionPurpose = .request, conflictKey: String? = nil,
         _ body: @escaping @Sendable (ObjectStore) async throws -> R
@@ -153,8 +153,9 @@ public struct ObjectStore: Sendable {
         }
     }
 
-    /// Runs the statements that add or change one object. Either all or none of them take effect. They may share a
-    /// transaction with other changes, unless the class has unique fields or is distributed.
+    /// Runs the statements that add or change one object. Either all or none of them take effect. They run in the
+    /// current transaction, if there is one. Otherwise they may share a transaction with other changes, unless `alone`
+    /// is true, the class has unique fields, or Citus manages its table.
     ///
     /// - Parameter alone: Whether the statements may take long, so that no other change should wait for them.
     func change(_ schema: ClassSchema, _ objectId: String, _ statements: [Statement], alone: Bool = false) async throws
@@ -219,13 +220,14 @@ public struct ObjectStore: Sendable {
     /// The error for a caller who gets no database connection.
     public static let tooBusy = ServiceUnavailable("The database is overloaded. Please try again later.")
 
-    /// Converts a database error to the client's error, and logs the details that clients don't get.
+    /// Converts a database error to the client's error. If the server or the database is at fault, also logs the
+    /// details that clients don't get.
     public func failure(_ error: PostgresError) -> any Error {
         if error.kind == .busy { return Self.tooBusy }
         if error.kind == .tooLarge { return AnswerSize.tooMuchMemory }
         let answer = DatabaseFailure.parseError(error)
         if case .cancelled = error.kind {
-            // The client has disconnected: the database works.
+            // The client has disconnected or the server is stopping, so this isn't a failure of the database.
             logger.debug("statement timed out", metadata: ["message": "\(error.message)"])
         } else if answer.code == ParseError.internalServerError || error.sqlState.hasPrefix("42") {
             // SQLSTATE class 42 is a faulty statement, so the server is at fault even if the error blames the request.
@@ -258,7 +260,7 @@ struct StatementClock {
 
     init(_ sql: String?) { self.sql = sql }
 
-    /// Stops the clock. Returns the duration of a slow statement, or nil for a fast one.
+    /// Stops the clock. Returns the duration of a slow statement, or nil for a fast one or if there is no SQL.
     @discardableResult
     func stop() -> Duration? {
         let duration = ContinuousClock.now - start

@@ -6,7 +6,8 @@ extension ObjectStore {
     ///
     /// Returns `nothing` if the class or its table doesn't exist. Columns missing in the table are created.
     ///
-    /// - Throws: An error of `read`, or ``StaleTransaction`` in a transaction.
+    /// - Throws: An error of `read` or of a schema change, or ``StaleTransaction`` if the schema is outdated in a
+    ///   transaction.
     func fresh<R>(_ className: String, otherwise nothing: @autoclosure () -> R, _ read: (ClassSchema) async throws -> R)
         async throws -> R
     {

@@ -20,7 +20,7 @@ extension ObjectStore {
     /// Locks objects until the end of the current transaction, in one round trip. They are locked in byte order of
     /// class and id, so that two transactions don't deadlock on them.
     ///
-    /// Objects that don't exist or that the caller can't change are skipped.
+    /// Objects are skipped if they or their class don't exist, or if the caller can't change them.
     ///
     /// - Parameter names: User names to claim first.
     public func lock(_ rows: [LockedRow], claiming names: Set<Name> = []) async throws {

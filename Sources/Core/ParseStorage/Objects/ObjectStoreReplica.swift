@@ -5,9 +5,9 @@ import Postgres
 /// The server that a read runs on.
 public enum ReadPlace: Sendable {
     case primary
-    /// On a replica, or not at all.
+    /// On a replica. The primary is read only in the cases listed at ``ObjectStore/reading(_:_:_:)``.
     case replica
-    /// On a replica if one is reachable, otherwise on the primary.
+    /// On a replica if one is reachable, responds and is within the lag limits, otherwise on the primary.
     case replicaIfReachable
 }
 
@@ -17,11 +17,13 @@ extension ObjectStore {
 
     /// Runs a read of a class on the requested server.
     ///
-    /// Falls back to the primary if a replica doesn't have a new table or the caller's own write yet, or if it cancels
-    /// the read in favor of replication.
+    /// Reads on the primary without replicas, in a transaction, and for classes that decide permissions. Also falls
+    /// back to it if a replica lacks a new table or column or the caller's own write, or cancels the read in favor of
+    /// replication.
     ///
     /// - Parameter body: Reads with the store that it receives. It runs again on another server after some errors.
-    /// - Throws: `PostgresError` if only replicas are allowed and none is reachable, or an error of `body`.
+    /// - Throws: `PostgresError` if only replicas are allowed and none is reachable and within the lag limits, or an
+    ///   error of `body`.
     func reading<R>(
         _ className: String, _ place: ReadPlace, _ body: (ObjectStore) async throws -> R
     ) async throws -> R {

@@ -24,8 +24,8 @@ public struct PushPart: Sendable {
 
 /// Scheduling of push parts.
 extension PushRows {
-    /// Claims a due part until the transaction ends, or returns nil if none is due. Other processes skip a claimed
-    /// part.
+    /// Claims a due part until the transaction ends, or returns nil if none is due and unclaimed. Other processes skip
+    /// a claimed part.
     public func takePart() async throws -> PushPart? {
         let rows = try await store.query(
             Statement(
@@ -84,7 +84,7 @@ extension PushRows {
         "((\(moment)) AT TIME ZONE rule - (\(moment)) AT TIME ZONE 'UTC')"
     }
 
-    /// Counts the devices with an unknown time zone as failed.
+    /// Counts the devices with other time zones than `zones` as failed, and records up to 10,000 of them as failures.
     public func failPart(_ part: PushPart, _ filter: Filter, exceptZones zones: [String]) async throws {
         guard var (condition, builder) = try audience(filter) else { return }
         condition += " AND \"timeZone\" <> ALL(\(builder.bind(.textArray(zones)))) AND \"deviceToken\" IS NOT NULL"
@@ -221,7 +221,7 @@ extension PushRows {
         ])
     }
 
-    /// Returns the number of due parts that haven't been started, up to a limit.
+    /// Returns the number of due parts that haven't been split into ranges, up to a limit.
     public func waiting(most: Int) async throws -> Int {
         let rows = try await store.query(
             Statement(

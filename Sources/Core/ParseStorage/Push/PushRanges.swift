@@ -39,16 +39,16 @@ public struct PushProgress: Sendable {
     public var failed: [Name: Int] = [:]
     /// The failed devices with their reasons.
     public var failures: [(objectId: String, type: String, reason: String)] = []
-    /// Tokens to remove, each unless its installation was saved after `since`, in milliseconds since 1970.
+    /// Tokens to remove. A token stays if its installation was saved at `since` (in milliseconds since 1970) or later.
     public var deadTokens: [(objectId: String, token: String, reason: String, since: Int64?)] = []
     /// The ids of the remaining devices, or nil if the range is finished.
     public var left: [String]?
     /// The findings of a dry run, or nil for a real push.
     public var report: PushReport?
-    /// The error that prevents the whole part from being sent, or nil for none.
+    /// The error to record for the whole push, or nil for none.
     public var error: JSONObject?
 
-    /// The maximum number of device types that are counted. Clients can invent more, which are counted as others.
+    /// The number of device types that are counted separately. Clients can invent more, which are counted as others.
     static let mostKinds = 100
     static let longestKind = 10_000
 
@@ -72,7 +72,7 @@ extension PushRows {
     /// Byte limit of tokens, which clients write. No service has longer tokens, so a longer one is read as empty, which
     /// every service rejects.
     private static let longestToken = 8_192
-    /// The maximum length of app and locale names in characters. A push can't contain longer ones.
+    /// The length in characters to which app and locale names are truncated. A push can't contain longer ones.
     private static let longestName = 1_000
 
     /// The maximum time that badge updates wait for locked rows.

@@ -1,10 +1,11 @@
 import Synchronization
 import Tasks
 
-/// The times of callers' last writes, so that they never read from a replica without their own changes.
+/// The times of callers' last writes, so that replicas without them are skipped for these callers' reads. A write is
+/// forgotten after a minute, or earlier if 100,000 other callers have written since.
 final class OwnWrites: Sendable {
     private static let capacity = 100_000
-    /// Milliseconds for which a write counts. A replica further behind is of little use.
+    /// Milliseconds for which a write counts.
     private static let memory: Int64 = 60_000
     /// Milliseconds for which a write counts if the lag of replicas is unknown.
     private static let shortMemory: Int64 = 5_000
@@ -31,8 +32,9 @@ final class OwnWrites: Sendable {
     }
 }
 
-/// The caller whose request a task handles, so that replicas never miss the caller's own writes.
+/// The caller whose request a task handles. Reads on replicas take the caller's own writes into account.
 public enum WritingCaller {
-    /// The user's id or else the installation id, or nil for callers who can't be recognized.
+    /// The user's id or else the installation id. Nil for callers who can't be recognized, and if no replicas are
+    /// configured.
     @TaskLocal public static var current: String?
 }

@@ -7,10 +7,10 @@ final class Replica: Sendable {
     private let reads = Atomic(0)
     private let replayed = Atomic<Int64>(0)
     private let isUnderWay = Atomic(false)
-    /// The start of the oldest unanswered lag query, or 0 if the last one was answered.
+    /// The start of the first lag query since the last one that succeeded, or 0 if there is none.
     private let askedSince = Atomic<Int64>(0)
 
-    /// Milliseconds for which a lag query may stay unanswered.
+    /// Milliseconds after which a replica counts as silent if no lag query succeeds.
     private static let patience: Int64 = 5000
 
     init(client: PostgresClient) { self.client = client }
@@ -27,13 +27,17 @@ final class Replica: Sendable {
     /// Whether a lag query is running.
     var isAsked: Bool { isUnderWay.load(ordering: .relaxed) }
 
-    /// Whether lag queries have been unanswered for so long that a read might hang, as with a frozen process or disk.
+    /// Whether lag queries have failed or been unanswered for more than five seconds, as with a frozen process or disk.
+    /// A read might then hang.
     var isSilent: Bool {
         let since = askedSince.load(ordering: .relaxed)
         return since != 0 && ReplicaClock.now - since > Self.patience
     }
 
-    /// Runs a lag query, one at a time. Failed queries don't restart the time for which the replica counts as silent.
+    /// Runs a lag query. The caller ensures that only one runs at a time.
+    ///
+    /// - Parameter body: Returns whether the query succeeded. If it failed, the time for which the replica counts as
+    ///   silent goes on.
     func asking(_ body: () async -> Bool) async {
         isUnderWay.store(true, ordering: .relaxed)
         _ = askedSince.compareExchange(expected: 0, desired: ReplicaClock.now, ordering: .relaxed)

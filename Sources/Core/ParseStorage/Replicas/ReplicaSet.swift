@@ -4,9 +4,9 @@ import Synchronization
 
 /// The replicas of the database. Chooses one for each read and measures their lag.
 ///
-/// The primary's WAL position is recorded with the time at least once a second. A replica that has replayed a position
-/// has all commits up to its time. Measuring writes nothing, and replicas of an idle primary don't look late. A
-/// promoted replica has its own timeline, so its position says nothing about its lag.
+/// The primary's WAL position is recorded with the time about once a second, or more often for a small `maxLag`. A
+/// replica that has replayed a position has all commits up to its time. Measuring writes nothing, and replicas of an
+/// idle primary don't look late. A promoted replica has its own timeline, so its position says nothing about its lag.
 public final class ReplicaSet: Sendable {
     private let primary: PostgresClient
     private let replicas: [Replica]
@@ -51,12 +51,12 @@ public final class ReplicaSet: Sendable {
 
     // MARK: Choosing
 
-    /// Returns the reachable replica within the lag limits that has the fewest running reads.
+    /// Returns the reachable replica within the lag limits that has the fewest running reads, or nil if there is none.
     ///
     /// - Parameters:
     ///   - instant: The instant up to which it must have every commit, or nil for any.
     ///   - tried: Replicas that already failed the read.
-    ///   - evenSilent: Whether a replica with an overdue lag query may be chosen if there is no other.
+    ///   - evenSilent: Whether a silent replica (``Replica/isSilent``) may be chosen if there is no other.
     func choose(knowing instant: Int64?, besides tried: [Replica] = [], evenSilent: Bool = true) -> Replica? {
         let first = turn.add(1, ordering: .relaxed).oldValue
         let earliest = max(instant.map { $0 + 1 } ?? 0, maxLag.map { ReplicaClock.now - $0 } ?? 0)
@@ -74,7 +74,7 @@ public final class ReplicaSet: Sendable {
         return best?.replica
     }
 
-    /// A replica to try if none can be chosen, so that its error explains why.
+    /// The first replica, to try if none can be chosen, so that its error explains why.
     var any: Replica? { replicas.first }
 
     /// The instant that a replica must have reached to contain the caller's last write, or nil if any will do.
@@ -112,7 +112,7 @@ public final class ReplicaSet: Sendable {
             // After a promotion, earlier positions may mean something else.
             if let last = marks.last, last.timeline != timeline { marks.removeAll() }
             marks.append(Mark(time: time, position: position, timeline: timeline))
-            // The lag of a replica that is further behind is no longer measured.
+            // Without these, the lag of a replica that is further behind isn't measured.
             if marks.count > Self.mostMarks { marks.removeFirst(marks.count - Self.mostMarks) }
         }
     }
@@ -134,7 +134,7 @@ public final class ReplicaSet: Sendable {
         }
     }
 
-    /// Returns a server's WAL position, and its timeline if the server accepts writes.
+    /// Returns a server's WAL position, and its timeline if the server accepts writes, or nil if the query fails.
     private func readPosition(_ sql: String, on client: PostgresClient) async -> (Int64, timeline: String?)? {
         do {
             let result = try await client.query(sql, readOnly: true)

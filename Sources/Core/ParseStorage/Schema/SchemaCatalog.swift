@@ -15,7 +15,8 @@ public final class SchemaCatalog: Sendable {
         var snapshot: SchemaSnapshot
         /// Read plans for the snapshot, by class and fields.
         var plans = BoundedTable<ReadPlanKey, ReadPlan>(capacity: 4 * 1024 * 1024)
-        /// A counter that every change increments, so that a result read before a change never overwrites it.
+        /// A counter that every change of the snapshot increments, so that a result read before a change never
+        /// overwrites it.
         var version = 0
 
         mutating func set(_ className: String, _ schema: ClassSchema?) {
@@ -35,7 +36,7 @@ public final class SchemaCatalog: Sendable {
     public let findNotes: FindNotes?
     /// The id that distinguishes this process's notifications from those of others.
     public let senderId: String
-    /// The distribution of classes over servers, or nil with a single server.
+    /// The distribution of classes over Citus servers, or nil if none is configured.
     let distribution: Distribution?
 
     /// Creates an empty catalog. Call ``reload()`` before using it.
@@ -60,7 +61,7 @@ public final class SchemaCatalog: Sendable {
     /// Returns a class, or nil if it doesn't exist.
     public func schema(_ name: String) -> ClassSchema? { state.withLock { $0.snapshot.classes[name] } }
 
-    /// A counter that is incremented by every schema change that this process learns of.
+    /// A counter that every reload and every schema change by this process increments.
     public var version: Int { state.withLock { $0.version } }
 
     /// Returns the plan for reading a class, cached for each set of requested and hidden fields.
@@ -80,13 +81,13 @@ public final class SchemaCatalog: Sendable {
         return plan
     }
 
-    /// Reads all classes from the database.
+    /// Replaces the snapshot by all classes in the database.
     public func reload() async throws {
         // If this process changed a class during the read, the result may be older than the change.
         while try await !readAll() {}
     }
 
-    /// Reads all classes. Returns false if they changed meanwhile.
+    /// Reads all classes. Returns false, without using them, if this process changed the snapshot meanwhile.
     private func readAll() async throws -> Bool {
         let before = state.withLock { $0.version }
         let result = try await client.query("SELECT \"className\", \"schema\" FROM \"_SCHEMA\"", [], readOnly: true)
@@ -278,7 +279,7 @@ public final class SchemaCatalog: Sendable {
         return dropped.isGone
     }
 
-    /// Adds columns that the schema lists but the table lacks, as left by old servers.
+    /// Adds columns that the schema lists but the table lacks, for example because an older server created it.
     func repair(_ className: String) async throws {
         guard let schema = schema(className) else { return }
         let columns = TableLayout.columnDefinitions(of: schema).filter { !$0.hasSuffix("PRIMARY KEY") }

@@ -16,7 +16,8 @@ struct SchemaChange {
         current.map { TableLayout.schemaRow(of: $0) != TableLayout.schemaRow(of: wanted) } ?? true
     }
 
-    /// Reads a class from the database and locks its row. Returns nil if it doesn't exist.
+    /// Reads a class from the database and locks its `_SCHEMA` row. Returns nil if the class doesn't exist. A built-in
+    /// class without a row is returned without a lock.
     static func read(_ className: String, _ session: PostgresSession) async throws -> ClassSchema? {
         if SystemClass.volatileNames.contains(Name(className)) { return ClassSchema(name: className) }
         let rows = try await session.query(
@@ -47,8 +48,8 @@ struct SchemaChange {
         _ = try await session.query("DELETE FROM \"_SCHEMA\" WHERE \"className\" = $1", [.text(className)])
     }
 
-    /// Rejects new names over 63 bytes, including target classes of pointers and relations. PostgreSQL would truncate
-    /// them, so two names could mean the same column.
+    /// Rejects new names over 63 bytes, including target classes of pointers and relations, and the join tables of
+    /// relations. PostgreSQL would truncate them, so two names could mean the same column.
     ///
     /// - Throws: 103 for a class, 105 for a field, 102 for too many fields.
     func checkLengths() throws(ParseError) {

@@ -13,7 +13,7 @@ package struct SchemaTransaction {
     /// The time for which an attempt is repeated while a table is in use.
     let retryDuration: Duration
 
-    /// Milliseconds for which one attempt may block others.
+    /// Milliseconds for which an attempt may wait for a lock, and thereby block others.
     private static let lockTimeout = 100
 
     /// - Parameter retryDuration: The time for which an attempt is repeated while a table is in use. Defaults to the
@@ -87,7 +87,7 @@ package struct SchemaTransaction {
     static let scriptSetting = "SET LOCAL lock_timeout = \(lockTimeout);"
 }
 
-/// Admits one schema change at a time, and none for a while after one that found a table in use.
+/// Admits one schema change of this process at a time, and none for a while after one that found a table in use.
 ///
 /// Waiting changes hold no connection. Regardless of their number, they block the statements that use a table for only
 /// a small part of the time.
@@ -102,7 +102,7 @@ package final class SchemaChangeGate: Sendable {
     /// Pause after a table was in use: three times as long as others waited for it.
     private static let rest: Duration = .milliseconds(300)
 
-    /// Waits until the change is admitted. ``leave(tableWasInUse:)`` must follow.
+    /// Waits until the change is admitted. If it is, ``leave(tableWasInUse:)`` must follow.
     ///
     /// - Returns: False if it wasn't admitted before `end`.
     func enter(before end: ContinuousClock.Instant) async throws -> Bool {

@@ -74,7 +74,7 @@ package enum TableLayout {
         return definitions
     }
 
-    /// Default columns that some volatile tables do without.
+    /// Default columns that some system tables lack.
     private static let missingDefaults: [Name: Set<Name>] = [
         "_Hooks": ["objectId", "createdAt", "updatedAt"],
         "_GlobalConfig": ["createdAt", "updatedAt"],

@@ -38,7 +38,7 @@ extension ObjectStore {
         /// Returns the object before the change, or nil if it is new.
         ///
         /// - Parameters:
-        ///   - access: The caller's access, of which only the hidden fields apply.
+        ///   - access: The caller's access, of which only the hidden fields, the owner rules and `loginData` apply.
         ///   - links: The URLs to write for files.
         /// - Throws: 116 if the object is nested too deeply.
         public func former(_ access: ReadAccess = ReadAccess(), _ links: FileLinks) async throws -> JSONObject? {
@@ -90,9 +90,10 @@ extension ObjectStore {
         }
     }
 
-    /// Creates the sequence of change numbers unless it exists.
+    /// Creates the sequence of change numbers unless it exists, and shares it with all servers of a Citus cluster if
+    /// classes are distributed by row.
     ///
-    /// - Throws: `PostgresError`, for example if the server's role isn't allowed to create it.
+    /// - Throws: `PostgresError`, for example if the server's role isn't allowed to create or use it.
     public func prepareChangeNumbers() async throws {
         let isThere = try await client.query("SELECT to_regclass('\"_roost_change\"') IS NOT NULL").bool(0, 0)
         if isThere != true {

@@ -14,9 +14,9 @@ public struct ImportRows: Sendable {
         case update(objectId: String, ObjectWrite)
     }
 
-    /// Returns the ids that objects of the class already have.
+    /// Returns those of the ids that objects of the class already have, or none if the class doesn't exist.
     ///
-    /// - Throws: `ParseError`.
+    /// - Throws: `ParseError` or `ServiceUnavailable`.
     public func existing(_ ids: [String], of className: String) async throws -> Set<Name> {
         try await store.retryingStaleSchema {
             guard store.catalog.schema(className) != nil, !ids.isEmpty else { return [] }
@@ -30,14 +30,15 @@ public struct ImportRows: Sendable {
     /// Writes rows in order and in one round trip. Either all or none are written.
     ///
     /// - Returns: Whether each row was written. Updates of missing objects write nothing.
-    /// - Throws: `ParseError`. Nothing was written, unless the connection was lost or the task was cancelled.
+    /// - Throws: `ParseError` or `ServiceUnavailable`. Nothing was written, unless the connection was lost or the task
+    ///   was cancelled.
     public func write(_ rows: [RowWrite], to className: String) async throws -> [Bool] {
         try await store.retryingStaleSchema {
             guard let schema = store.catalog.schema(className) else { throw ParseError.notFound }
             var statements: [Statement] = []
             // Consecutive new rows are combined. An update may be of a row before it, so it ends the run.
             var inserts: [InsertRow] = []
-            /// The statement index of each update.
+            /// The statement index of each update, by row index.
             var positions: [Int: Int] = [:]
             for (index, row) in rows.enumerated() {
                 var compiler = WriteCompiler(schema: schema)
@@ -60,7 +61,8 @@ public struct ImportRows: Sendable {
     /// Adds objects to a relation of their owners without changing the owners.
     ///
     /// - Returns: Whether the owner of each pair exists. Pairs with missing owners are skipped.
-    /// - Throws: `ParseError`. Nothing was written, unless the connection was lost or the task was cancelled.
+    /// - Throws: `ParseError` or `ServiceUnavailable`. Nothing was written, unless the connection was lost or the task
+    ///   was cancelled.
     public func relate(_ pairs: [(owner: String, related: String)], by field: String, of className: String) async throws
         -> [Bool]
     {
@@ -90,7 +92,7 @@ public struct ImportRows: Sendable {
     /// Returns the user columns that no schema lists, such as password hashes and tokens.
     ///
     /// - Returns: The columns that have a value, by user id.
-    /// - Throws: `ParseError`.
+    /// - Throws: `ParseError` or `ServiceUnavailable`.
     public func internalUserFields(of ids: [String]) async throws -> [Name: JSONObject] {
         let fields = SystemClass.internalUserFields
         let columns = fields.keys.texts.map(SQLBuilder.quote).joined(separator: ", ")

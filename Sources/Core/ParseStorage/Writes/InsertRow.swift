@@ -25,12 +25,13 @@ package struct InsertRow {
         parameters.append(parameter)
     }
 
-    /// Rows per statement, unless wide rows reach PostgreSQL's limit of 65,535 parameters.
+    /// The maximum number of rows per statement. Wide rows are limited further, so that a statement stays below
+    /// PostgreSQL's limit of 65,535 parameters.
     private static let mostRows = 64
     private static let mostParameters = 60_000
 
-    /// Returns the INSERT statements for rows, to be sent as one group. Neighboring rows of the same shape are
-    /// combined.
+    /// Returns the INSERT statements for rows and then for those of their relations, to be sent as one group.
+    /// Neighboring rows of the same shape are combined.
     ///
     /// Rows are combined in powers of two, so that a class has few distinct statements, which stay prepared.
     package static func statements(_ rows: [InsertRow]) -> [Statement] {
@@ -65,7 +66,7 @@ package struct InsertRow {
 
 /// A cache of INSERT statements.
 ///
-/// Clients create objects of few shapes, and building the SQL takes longer than everything else about an insert. The
+/// Clients create objects of few shapes, and building the SQL takes longer than the rest of compiling an insert. The
 /// statements contain only names and numbers, so the cache never becomes stale.
 package final class InsertTexts: Sendable {
     /// Identifies a statement.
@@ -84,7 +85,7 @@ package final class InsertTexts: Sendable {
         }
     }
 
-    /// The same as the default number of prepared statements per connection.
+    /// The number of statements. Equals the default number of prepared statements per connection.
     private static let capacity = 512
     /// The maximum size of a cached statement in bytes. Longer ones are rare and waste memory.
     private static let longest = 16_384

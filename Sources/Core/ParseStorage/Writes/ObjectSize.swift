@@ -10,7 +10,8 @@ enum ObjectSize {
 
     /// Checks that the written values alone don't exceed the limit in bytes.
     ///
-    /// - Parameter values: The JSON values of the parameters.
+    /// - Parameter values: The JSON values among the parameters, whose numbers PostgreSQL may write out at greater
+    ///   length.
     /// - Throws: 116 if they do.
     static func check<Values: Sequence<JSONValue>>(
         _ values: Values, _ parameters: [PostgresParameter], _ limit: Int?
@@ -22,7 +23,7 @@ enum ObjectSize {
         guard values.reduce(size, { $0 + spelledOut($1) }) <= limit else { throw tooLarge(limit) }
     }
 
-    /// Returns the extra bytes of numbers with an exponent, which PostgreSQL writes out in full.
+    /// Returns the most extra bytes that numbers with an exponent take, which PostgreSQL writes out in full.
     private static func spelledOut(_ value: JSONValue) -> Int {
         switch value {
         case .number(let number):
@@ -34,12 +35,13 @@ enum ObjectSize {
         }
     }
 
-    /// The maximum length of a number that PostgreSQL writes without an exponent.
+    /// An upper limit for the length of a number that PostgreSQL writes without an exponent.
     private static let digits = 330
 
     /// Returns an SQL expression for RETURNING that fails if the row exceeds the limit, or nil if no check is needed.
     ///
-    /// Small values that replace others aren't checked, since an object has only as many of them as fields.
+    /// Values of up to 1,024 bytes in total that replace whole fields aren't checked, since an object has only as many
+    /// of them as fields.
     static func bound(on table: String, _ write: ObjectWrite, _ parameters: [PostgresParameter]) -> String? {
         guard let limit = write.sizeLimit else { return nil }
         let grows = write.operations.contains { key, operation in

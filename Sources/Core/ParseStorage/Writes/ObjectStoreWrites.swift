@@ -6,7 +6,7 @@ import Postgres
 extension ObjectStore {
     /// The access that decides whether a caller may change an object.
     public struct WriteAccess: Sendable {
-        /// The caller's principals, any of which must be among an object's writers, or nil to allow every object.
+        /// The caller's principals, any of which must be among an object's writers, or nil to ignore the ACL.
         public var writers: [Name]?
         /// An additional condition, derived from pointer permissions.
         public var filter: Filter
@@ -34,7 +34,8 @@ extension ObjectStore {
 
     /// Creates an object with its relations, all or nothing.
     ///
-    /// - Throws: 137, 202, 203 or 208 for a value that must be unique, and Parse's errors for values that don't fit.
+    /// - Throws: 101 if the class doesn't exist, 137, 202, 203 or 208 for a value that must be unique, and other Parse
+    ///   errors for values that don't fit.
     public func insert(_ className: String, objectId: String, _ write: ObjectWrite) async throws {
         try await insert([(className, objectId, write)])
     }
@@ -60,7 +61,8 @@ extension ObjectStore {
 
     /// Creates objects of any classes, all or none, and returns those that are requested.
     ///
-    /// - Parameter wants: A function that returns the details requested for a class.
+    /// - Parameter wants: Returns the details requested for a class. Objects are returned only for classes with
+    ///   `.current`.
     public func insert(
         _ objects: [(className: String, objectId: String, write: ObjectWrite)], wants: (String) -> ChangeWants
     ) async throws -> [ChangedObject] {
@@ -227,7 +229,7 @@ extension ObjectStore {
         }
     }
 
-    /// Deletes all objects that match a condition, and returns their number.
+    /// Deletes all objects that match a condition and that the caller may delete, and returns their number.
     @discardableResult
     public func deleteAll(_ className: String, where filter: Filter, _ access: WriteAccess = WriteAccess()) async throws
         -> Int
@@ -257,7 +259,7 @@ extension ObjectStore {
     }
 
     /// Runs a write. If the schema turns out to be stale, reloads it and runs the write again. In a transaction, which
-    /// the error ends, ``transaction(_:conflictKey:_:)`` does that.
+    /// the error aborts, ``transaction(_:conflictKey:_:)`` does that.
     func retryingStaleSchema<R: Sendable>(_ body: () async throws -> R) async throws -> R {
         do {
             do {

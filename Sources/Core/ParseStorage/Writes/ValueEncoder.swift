@@ -50,7 +50,7 @@ enum ValueEncoder {
         return .text(text)
     }
 
-    /// Encodes JSON for a jsonb column. Rejects NUL characters and nested keys that a dotted path couldn't address.
+    /// Encodes JSON for a jsonb column. Rejects NUL characters, and nested keys that contain `$` or a dot.
     static func json(_ value: JSONValue) throws(ParseError) -> [UInt8] {
         try checkNestedKeys(value)
         return value.serialized()
@@ -63,10 +63,10 @@ enum ValueEncoder {
         }
     }
 
-    /// Encodes a coordinate. PostgreSQL multiplies coordinates, also with those of other objects in its indexes, and
-    /// fails if a result is out of range. No stored object may cause that.
+    /// Encodes a coordinate, and rounds tiny ones to 0. PostgreSQL multiplies coordinates, also with those of other
+    /// objects in its indexes, and fails if a result is out of range. No stored object may cause that.
     ///
-    /// - Throws: 111 for values far from any angle.
+    /// - Throws: 111 for values beyond a million.
     private static func coordinate(_ angle: Double) throws(ParseError) -> Double {
         guard abs(angle) <= 1e6 else {
             throw ParseError(ParseError.incorrectType, "A coordinate is out of range: \(angle)")

@@ -3,7 +3,7 @@ import OrderedCollections
 import ParseModel
 import Postgres
 
-/// Compiles a write into one INSERT or UPDATE, including the join rows of its relations.
+/// Compiles a write into a row to insert or an UPDATE statement, including the join rows of its relations.
 struct WriteCompiler {
     let schema: ClassSchema
     var builder = SQLBuilder()
@@ -57,8 +57,8 @@ struct WriteCompiler {
         var number: String
     }
 
-    /// Returns the statement that updates an object. It yields one row with the columns in `returning`, or none if
-    /// nothing matched.
+    /// Returns the statement that updates an object. It returns one row with the columns in `returning`, or none if no
+    /// object matches.
     ///
     /// - Parameter observation: The columns to return of the object before and after the change, instead of
     ///   `returning`.
@@ -175,7 +175,8 @@ struct WriteCompiler {
         }
     }
 
-    /// Returns the new value of a jsonb column with a change at one path. Missing parents are created.
+    /// Returns the SQL for a jsonb column's value after a change at one path, or nil if the column isn't jsonb or the
+    /// operation is about relations. Missing parents are created, except by a deletion.
     private mutating func nestedExpression(
         _ operation: FieldOperation, _ current: String, _ type: FieldType, _ path: FieldPath
     ) throws(ParseError) -> String? {
@@ -200,8 +201,8 @@ struct WriteCompiler {
         return "roost_set(\(current), \(steps), \(value))"
     }
 
-    /// Makes changes at several paths with a single SQL call. Nested calls would each copy the previous ones, so the
-    /// statement would double in size with every key.
+    /// Returns the SQL for changes at several paths with a single function call, or nil as for one path. Nested calls
+    /// would each copy the previous ones, so the statement would double in size with every key.
     private mutating func nestedExpression(
         _ changes: [(path: FieldPath, operation: FieldOperation)], _ current: String, _ type: FieldType
     ) throws(ParseError) -> String? {
@@ -244,10 +245,10 @@ struct WriteCompiler {
         return "roost_change(\(current), \(builder.bind(json: try ValueEncoder.json(.array(list)))))"
     }
 
-    /// Returns a new object's values, with dotted keys folded into objects and lists, and null for missing ones. Whole
-    /// values come first, so that a default doesn't undo a dotted key.
+    /// Returns a new object's values, with dotted keys folded into objects and lists. An operation without a value
+    /// yields null or no entry. Whole values come first, so that a default doesn't undo a dotted key.
     ///
-    /// - Throws: 111 if lists would be filled with too many nulls.
+    /// - Throws: 111 if all lists together would be filled with more nulls than ``HardLimits/filledElements``.
     private func newValues(_ operations: OrderedDictionary<Name, FieldOperation>) throws(ParseError)
         -> OrderedDictionary<Name, JSONValue>
     {
