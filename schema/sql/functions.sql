@@ -542,8 +542,8 @@ BEGIN
 END
 $$;
 
--- Returns the sum of numbers, or the date that many milliseconds after one date. Returns null if an operand is neither
--- a number nor a date.
+-- Returns the sum of numbers, or of one date and numbers of milliseconds. Returns null if an operand is neither a
+-- number nor a date.
 CREATE OR REPLACE FUNCTION roost_plus(items jsonb) RETURNS jsonb
 LANGUAGE plpgsql IMMUTABLE PARALLEL SAFE SET search_path FROM CURRENT AS $$
 DECLARE
@@ -901,7 +901,7 @@ BEGIN
 END
 $$;
 
--- Returns the time some units later. Raises RS102 for a fractional or too large amount.
+-- Returns a time plus an amount of units. Raises RS102 for a fractional or too large amount.
 CREATE OR REPLACE FUNCTION roost_later(moment timestamp, unit text, amount double precision) RETURNS timestamp
 LANGUAGE plpgsql IMMUTABLE STRICT PARALLEL SAFE AS $$
 BEGIN
@@ -1176,7 +1176,7 @@ $$;
 
 -- Returns the number of objects of classes, and the bytes of their tables and indexes. The number is estimated for
 -- tables of more than `largest` bytes, for the rest once the statement has run for `longest`, and for locked tables.
--- Without statistics it is counted. Classes without a table are left out.
+-- Without statistics it is counted, unless the table is locked. Classes without a table are left out.
 CREATE OR REPLACE FUNCTION roost_class_counts(tables text[], largest bigint, longest interval)
 RETURNS TABLE (place int, objects bigint, estimated boolean, bytes bigint, index_bytes bigint)
 LANGUAGE plpgsql STABLE SET lock_timeout = '20ms' AS $$

@@ -55,7 +55,7 @@ public struct AccountRows: Sendable {
         return (0..<rows.rowCount).compactMap { rows.string($0, 0) }.map { Name($0) }
     }
 
-    /// Returns a user's `authData`, or an empty object if the user doesn't exist.
+    /// Returns a user's `authData`, or an empty object if the user has none or doesn't exist.
     ///
     /// - Parameter locks: Whether to lock the user against changes by other requests until the transaction ends.
     public func authData(of userId: String, locks: Bool = false) async throws -> JSONObject {

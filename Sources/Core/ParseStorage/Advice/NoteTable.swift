@@ -1,7 +1,7 @@
 import JSON
 import Postgres
 
-/// Slow queries of all processes of a database, by day. A row without calls marks an index that must not be built.
+/// Slow queries of all processes of an app, by day. A row without calls marks an index that must not be built.
 package struct NoteTable: Sendable {
     /// A query shape with its figures since midnight UTC and of the last 30 days.
     package typealias Note = (shape: QueryShape, today: FindNotes.Figures, month: FindNotes.Figures)

@@ -20,7 +20,7 @@ extension AggregateCompiler {
         case .object(let object):
             if object["__type"] != nil {
                 let iso = object["__type"] == "Date" ? object["iso"]?.stringValue : nil
-                // Dates are compared as JSON texts.
+                // Dates are compared in their JSON form, so the text is normalized.
                 return literal(iso.flatMap(ParseDate.init(iso:))?.json ?? value)
             }
             if object.count == 1, let (name, operand) = object.elements.first.map({ ($0.key, $0.value) }),

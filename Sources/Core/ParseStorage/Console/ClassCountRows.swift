@@ -6,12 +6,12 @@ import Postgres
 public struct ClassCount: Sendable, Equatable {
     public let className: String
     public let objects: Int
-    /// Whether `objects` is an estimate. If so because the table is locked, the sizes are without out-of-line values
-    /// and indexes.
+    /// Whether `objects` is an estimate. If the table is locked it is one, and the sizes don't include out-of-line
+    /// values and indexes.
     public let isEstimate: Bool
-    /// The size of the table in bytes, including out-of-line values.
+    /// The size of the table in bytes, including out-of-line values if it isn't locked.
     public let bytes: Int
-    /// The size of all indexes in bytes.
+    /// The size of all indexes in bytes, or 0 if the table is locked.
     public let indexBytes: Int
 }
 

@@ -4,16 +4,16 @@ import Postgres
 
 /// The size and use of a class's index.
 public struct IndexSize: Sendable {
-    /// The name in the schemas API, or PostgreSQL's name if Roost created the index itself.
+    /// The name in the schemas API, or PostgreSQL's name if the class doesn't list the index.
     public let name: String
     /// The size in bytes, including all parts of the index.
     public var bytes: Int
-    /// The number of statements that used the index since PostgreSQL's statistics were reset.
+    /// The number of scans of the index since PostgreSQL's statistics were reset.
     public var scans: Int
     public let isUnique: Bool
     /// Whether PostgreSQL can use the index. Incomplete builds are invalid.
     public var isValid: Bool
-    /// Whether Roost created the index itself.
+    /// Whether Roost or parse-server created the index itself, or it belongs to a constraint.
     public let isOwn: Bool
 }
 

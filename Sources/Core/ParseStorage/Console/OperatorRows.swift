@@ -56,9 +56,10 @@ public struct OperatorRows: Sendable {
         ).affectedRows > 0
     }
 
-    /// Changes an operator's role, password or second factor, and ends the operator's sessions.
+    /// Changes an operator's role, password or second factor, and ends the operator's sessions. A nil `hash` or `role`
+    /// leaves the current one.
     ///
-    /// - Parameter dropsFactor: Whether to disable the second factor. A nil `hash` or `role` is kept.
+    /// - Parameter dropsFactor: Whether to disable the second factor.
     /// - Returns: False if the operator doesn't exist.
     public func change(id: String, hash: String?, role: String?, dropsFactor: Bool) async throws -> Bool {
         // A session that is being created locks the operator's row, so the second statement sees and ends it.

@@ -179,12 +179,12 @@ public struct TrashRows: Sendable {
         }
     }
 
-    /// Restores an object with its relations and removes it from the trash. Requires a transaction.
+    /// Restores an object with its relations and removes it from the trash. Must run in a transaction.
     ///
     /// - Parameters:
     ///   - without: Fields whose values are left out.
     ///   - wants: The parts of the change to return.
-    /// - Returns: The object if `wants` isn't empty, and the fields with values that couldn't be restored.
+    /// - Returns: The object if `wants` isn't empty, and the fields whose values weren't restored.
     /// - Throws: 101 if the entry no longer exists, 103 if the class no longer exists, or 137, 202, 203 or 208 if the
     ///   id or another unique value is in use.
     public func restore(

@@ -49,7 +49,7 @@ struct DistributionDiagnosis {
     /// The size of the largest shard in bytes, below which skew is ignored.
     private static let notable = 1 << 20
 
-    /// Warnings for tables whose largest shard has at least 1.8 times its share of the data.
+    /// Warnings for tables whose largest shard has at least 1 MB and 1.8 times its share of the data.
     var findings: [Finding] {
         tables.filter {
             $0.parts > 1 && $0.largest >= Self.notable && $0.largest * $0.parts * 5 >= $0.size * 9

@@ -8,7 +8,7 @@ public struct Doctor: Sendable {
     public struct ClassSize: Sendable {
         /// The name of the class or join table.
         public let name: String
-        /// The number of rows.
+        /// The number of rows, or 0 if it is unknown.
         public let rows: Int
         /// Whether `rows` is an estimate from PostgreSQL's statistics.
         public let isEstimate: Bool
@@ -41,7 +41,7 @@ public struct Doctor: Sendable {
 
     /// Runs all checks.
     ///
-    /// - Throws: `PostgresError` if the database can't be read.
+    /// - Throws: `PostgresError` if the database can't be read, or `CancellationError`.
     public func examine() async throws -> Report {
         let facts = try await DatabaseFacts.read(client)
         var findings = LayoutDiagnosis(facts: facts).findings + SettingsDiagnosis(facts: facts).findings

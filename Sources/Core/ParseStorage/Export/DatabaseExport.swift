@@ -17,7 +17,8 @@ public struct DatabaseExport: Sendable {
         public var form = Form.parse
         /// The classes to export, or nil for all.
         public var classes: [String]?
-        /// The time from which rows must have changed to be exported, or nil to export all rows.
+        /// The earliest `updatedAt` of exported rows, or nil to export all rows. Rows without an `updatedAt` are always
+        /// exported.
         public var since: ParseDate?
         /// The URLs to write for files.
         public var links: FileLinks

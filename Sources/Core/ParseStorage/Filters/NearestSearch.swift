@@ -121,7 +121,7 @@ package final class NearestHistory: Sendable {
         let notedAt: ContinuousClock.Instant
     }
 
-    /// The maximum size of the remembered statements in bytes, of which each counts for 64 more.
+    /// The maximum total size of the remembered statements in bytes. Each counts for its length and 64 bytes.
     private static let capacity = 256 * 1024
     /// The lifetime of a `.plain` entry. The class may have grown since, so the search is timed again.
     private static let memoryOfPlain = Duration.seconds(60)

@@ -71,7 +71,8 @@ public final class ReadPlan: Sendable {
     /// Members that are the same for every row, such as relations, each as `,"key":value`.
     let constants: [[UInt8]]
     let selectList: String
-    /// The statement that reads the object with id `$1` if one of the principals in `$2` may read it.
+    /// The statement that reads the object with id `$1` if one of the principals in `$2` may read it. For a class
+    /// without ACLs, equals ``anyById``.
     let readableById: String
     /// The statement that reads the object with id `$1` without checking its ACL.
     let anyById: String

@@ -12,7 +12,7 @@ extension ImportStorage {
         let definition: String
     }
 
-    /// Deletes rows whose key an earlier row already has, unless the table has a primary key already.
+    /// Deletes rows whose key an earlier row already has, unless the staging table already has a primary key.
     ///
     /// - Returns: The keys of the deleted rows, with `:` between their columns.
     /// - Throws: `PostgresError`.

@@ -126,8 +126,8 @@ struct ClassIndexes {
 }
 
 extension SchemaCatalog {
-    /// Returns the indexes of classes that weren't created by Roost, by class and name, in the format of the schemas
-    /// API.
+    /// Returns the indexes of classes that were created by hand, or by the schemas API under their own names. They are
+    /// listed by class and name, in the format of the schemas API.
     public func handmadeIndexes(of classNames: [String]) async throws -> [Name: JSONObject] {
         var attempts = 1
         while true {

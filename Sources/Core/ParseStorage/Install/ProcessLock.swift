@@ -5,7 +5,7 @@ import Postgres
 /// Processes waiting in ``hold(_:_:)`` poll: a statement waiting inside PostgreSQL would hold a snapshot, and a
 /// concurrent index build waits for all snapshots to end.
 public enum ProcessLock: Int64, Sendable {
-    /// Changing a class. Held for one transaction.
+    /// Changing a class, or creating Roost's own tables and functions. Held for one transaction.
     case schemaChange = 0x526F_6F73_7453
     /// Building indexes concurrently on large tables.
     case indexBuild = 0x526F_6F73_7449

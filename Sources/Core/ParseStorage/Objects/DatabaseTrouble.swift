@@ -22,7 +22,7 @@ public final class DatabaseTrouble: Sendable {
         isSet.store(true, ordering: .relaxed)
     }
 
-    /// Clears the failure after a successful write.
+    /// Clears the message after a successful write.
     public func clear() {
         guard isSet.load(ordering: .relaxed) else { return }
         isSet.store(false, ordering: .relaxed)

@@ -11,7 +11,7 @@ public struct ObjectStore: Sendable {
     public let client: PostgresClient
     /// The transaction that all calls are part of, or nil if each call runs on its own.
     let session: PostgresSession?
-    /// The read replicas, or nil if none are configured.
+    /// The read replicas, or nil in a transaction and if none are configured.
     let replicas: ReplicaSet?
     public let catalog: SchemaCatalog
     /// PostgreSQL's last message about a lack of resources or a failed disk.

@@ -14,7 +14,7 @@ final class OwnWrites: Sendable {
     /// only causes some reads on the primary.
     private let instants = Mutex(BoundedTable<Int, Int64>(capacity: capacity))
 
-    /// Records a committed write of the current task's caller.
+    /// Records a write of the current task's caller that has been or may have been committed.
     func note() {
         guard let writer = WritingCaller.current else { return }
         let now = ReplicaClock.now
@@ -32,7 +32,7 @@ final class OwnWrites: Sendable {
     }
 }
 
-/// The caller whose request a task handles. Reads on replicas take the caller's own writes into account.
+/// The caller whose request a task handles, for reads on replicas, which must contain the caller's own writes.
 public enum WritingCaller {
     /// The user's id or else the installation id. Nil for callers who can't be recognized, and if no replicas are
     /// configured.

@@ -32,7 +32,8 @@ public final class ReplicaSet: Sendable {
         self.logger = logger
     }
 
-    /// Connects to the replicas. An unreachable one doesn't prevent the start: its client keeps trying.
+    /// Connects to the replicas and measures their lag. An unreachable one doesn't prevent the start: its client keeps
+    /// trying.
     public func start() async {
         for replica in replicas {
             do {
@@ -109,10 +110,10 @@ public final class ReplicaSet: Sendable {
         }
         isMeasured.store(true, ordering: .relaxed)
         marks.withLock { marks in
-            // After a promotion, earlier positions may mean something else.
+            // After a promotion, positions can't be compared with earlier ones.
             if let last = marks.last, last.timeline != timeline { marks.removeAll() }
             marks.append(Mark(time: time, position: position, timeline: timeline))
-            // Without these, the lag of a replica that is further behind isn't measured.
+            // The lag of a replica that is further behind than the oldest mark isn't measured.
             if marks.count > Self.mostMarks { marks.removeFirst(marks.count - Self.mostMarks) }
         }
     }

@@ -30,9 +30,9 @@ public final class SchemaCatalog: Sendable {
     private let logger: Logger
     private let state: Mutex<State>
     private let gate = SchemaChangeGate()
-    /// The fastest strategies for nearest-object queries.
+    /// The methods that suit nearest-objects searches.
     let nearestHistory = NearestHistory()
-    /// Slow finds, for index advice, or nil if index advice is off.
+    /// Slow finds, for index advice, or nil if they aren't recorded.
     public let findNotes: FindNotes?
     /// The id that distinguishes this process's notifications from those of others.
     public let senderId: String
@@ -64,7 +64,7 @@ public final class SchemaCatalog: Sendable {
     /// A counter that every reload and every schema change by this process increments.
     public var version: Int { state.withLock { $0.version } }
 
-    /// Returns the plan for reading a class, cached for each set of requested and hidden fields.
+    /// Returns the plan for reading a class, cached for each set of requested, excluded and hidden fields.
     func plan(_ schema: ClassSchema, keys: Set<Name>? = nil, excluded: Set<Name> = [], hidden: Set<Name> = [])
         -> ReadPlan
     {

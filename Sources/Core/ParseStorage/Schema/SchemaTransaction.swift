@@ -27,7 +27,7 @@ package struct SchemaTransaction {
     /// Runs `body` in a transaction under the schema-change lock.
     ///
     /// - Parameter body: Runs again if a table was in use, so it must not have effects outside the transaction.
-    /// - Throws: `PostgresError` 55P03 if a table stayed in use, or an error of `body`.
+    /// - Throws: `PostgresError` 55P03 if a table or the schema-change lock stayed in use, or an error of `body`.
     func run<R: Sendable>(_ body: @Sendable (PostgresSession) async throws -> R) async throws -> R {
         try await retrying {
             try await client.transaction(purpose: .administration) { session in

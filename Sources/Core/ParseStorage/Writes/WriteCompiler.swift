@@ -201,8 +201,9 @@ struct WriteCompiler {
         return "roost_set(\(current), \(steps), \(value))"
     }
 
-    /// Returns the SQL for changes at several paths with a single function call, or nil as for one path. Nested calls
-    /// would each copy the previous ones, so the statement would double in size with every key.
+    /// Returns the SQL for changes at several paths with a single function call, or nil if the column isn't jsonb or no
+    /// operation changes it. Nested calls would each copy the previous ones, so the statement would double in size with
+    /// every key.
     private mutating func nestedExpression(
         _ changes: [(path: FieldPath, operation: FieldOperation)], _ current: String, _ type: FieldType
     ) throws(ParseError) -> String? {
