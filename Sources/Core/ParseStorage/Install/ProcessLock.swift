@@ -12,7 +12,7 @@ public enum ProcessLock: Int64, Sendable {
     /// Building date indexes, which may take hours after the first start.
     case dateIndexes = 0x526F_6F73_7443
     case advisedIndexes = 0x526F_6F73_7441
-    /// Creating the classes declared in the configuration.
+    /// Creating and changing the classes declared in the configuration.
     case declaredSchemas = 0x526F_6F73_7444
     /// Starting scheduled jobs.
     case jobSchedules = 0x526F_6F73_744A
