@@ -3,7 +3,7 @@ public enum ContentHash {
     /// Returns a hash of the bytes that is the same in every process and on every machine. Not collision-resistant
     /// against attackers.
     ///
-    /// Every byte of every JSON response is hashed, so the hash processes four independent 8-byte words at a time.
+    /// Whole responses are hashed for their entity tags, so the hash processes four independent 8-byte words at a time.
     /// Loading the words requires an unsafe pointer, which doesn't leave the closure.
     public static func of(_ bytes: [UInt8]) -> UInt64 {
         bytes.withUnsafeBytes { buffer in

@@ -69,7 +69,7 @@ extension String {
 
     /// Returns the part after a prefix, compared byte by byte, or nil if the string doesn't begin with it.
     ///
-    /// `hasPrefix` fails if a combining character follows the prefix.
+    /// Unlike `hasPrefix`, it also finds a prefix that is followed by a combining character.
     public func dropping(prefix: String) -> String? {
         guard utf8.starts(with: prefix.utf8) else { return nil }
         return String(decoding: utf8.dropFirst(prefix.utf8.count), as: UTF8.self)

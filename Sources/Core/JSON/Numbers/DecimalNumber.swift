@@ -8,8 +8,8 @@ struct DecimalNumber {
         1e20, 1e21, 1e22,
     ]
 
-    /// The nearest double if a single rounding yields it, or nil. One rounding suffices for an integer, or for an
-    /// integer up to 2^53 scaled by an exact power of ten.
+    /// The nearest double, or nil if a single rounding doesn't yield it. One rounding suffices for an integer, and for
+    /// an integer up to 2^53 scaled by a power of ten that is an exact double.
     @inline(__always)
     var exactQuotientOrProduct: Double? {
         if exponent == 0 { return Double(significand) }
@@ -38,7 +38,8 @@ extension DecimalNumber {
         self = Self.upToFifteenDigits(value) ?? Self(describing: value)
     }
 
-    /// Returns the shortest digits if 15 suffice, otherwise nil.
+    /// Returns the shortest digits of a value from 1e-6 to below 1e15, or nil if it needs more than 15 digits or is
+    /// outside this range.
     ///
     /// Decimal numbers with up to 15 digits map to distinct doubles, so if one parses as `value`, it is the only one.
     /// Scaling finds it, because the product is within a quarter of an integer.

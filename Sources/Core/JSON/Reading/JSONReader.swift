@@ -2,10 +2,10 @@ import OrderedCollections
 
 /// Parses one JSON document.
 ///
-/// The parser isn't recursive: open containers are on one stack and their elements on another, until the closing
+/// The parser isn't recursive: open containers, their keys and their values are on separate stacks until the closing
 /// bracket determines the size of the collection, which is then allocated once.
 ///
-/// Uses unsafe pointers, because every byte of every request is read here. Each read follows a comparison with `end`,
+/// Uses unsafe pointers, because every byte of every JSON body is read here. Each read follows a comparison with `end`,
 /// and `read(_:maximumDepth:)` keeps the memory alive.
 struct JSONReader: ~Copyable {
     let start: UnsafePointer<UInt8>
@@ -18,7 +18,7 @@ struct JSONReader: ~Copyable {
     private var containers: [Container] = []
     /// The finished values of open containers, outermost first.
     private var values = MoveStack<JSONValue>(capacity: 32)
-    /// The keys of open objects: one per value, plus one if its value isn't read yet.
+    /// The keys of open objects, including those whose values aren't finished.
     private var keys = MoveStack<Name>(capacity: 32)
 
     private struct Container {
@@ -29,7 +29,7 @@ struct JSONReader: ~Copyable {
 
     /// Parses a whole document.
     ///
-    /// - Throws: The position of the first error, or of the first value nested deeper than `maximumDepth`.
+    /// - Throws: The position of a syntax error, or of the first value nested deeper than `maximumDepth`.
     static func read(_ bytes: UnsafeRawBufferPointer, maximumDepth: Int) throws(JSONError) -> JSONValue {
         guard let base = bytes.baseAddress else { throw JSONError(offset: 0, reason: "unexpected end") }
         let start = base.assumingMemoryBound(to: UInt8.self)
@@ -81,7 +81,7 @@ struct JSONReader: ~Copyable {
         }
     }
 
-    /// Advances from the end of a value to the next, closing containers that end between.
+    /// Advances from the end of a value to the next, closing containers that end in between.
     ///
     /// - Returns: False at the end of the outermost value.
     private mutating func anotherValueFollows() throws(JSONError) -> Bool {
@@ -170,11 +170,11 @@ struct JSONReader: ~Copyable {
     }
 }
 
-/// The reason and position of a JSON syntax error.
+/// The reason and position of a JSON syntax error or an exceeded limit.
 ///
-/// Reasons are fixed phrases, such as `unexpected end` and `invalid UTF-8`, and don't quote the input.
+/// Reasons, such as `unexpected end` and `invalid UTF-8`, don't quote the input.
 public struct JSONError: Error, Sendable, Equatable, CustomStringConvertible {
-    /// The zero-based offset in bytes of the error.
+    /// The zero-based byte offset of the error.
     public var offset: Int
     public var reason: String
 

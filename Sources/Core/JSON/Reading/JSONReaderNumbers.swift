@@ -1,8 +1,9 @@
 extension JSONReader {
     /// Reads the number at the cursor.
     ///
-    /// Collects up to 19 digits in an integer. If this integer and the power of ten are exact doubles, one
-    /// multiplication or division yields the nearest double (Clinger 1990). The standard library parses other numbers.
+    /// Collects up to 19 digits in an integer. A single rounding yields the nearest double if there is no power of ten,
+    /// or if the integer and the power of ten are exact doubles (Clinger 1990). The standard library parses other
+    /// numbers.
     mutating func number() throws(JSONError) -> Double {
         let first = cursor
         let isNegative = cursor.pointee == UInt8(ascii: "-")
@@ -43,7 +44,7 @@ extension JSONReader {
         return value
     }
 
-    /// Reads digits, at least one. The result is invalid for more than 19.
+    /// Reads digits, at least one. The result overflows beyond 19 digits.
     @inline(__always)
     private mutating func digits(into significand: inout UInt64) throws(JSONError) {
         let first = cursor

@@ -10,7 +10,7 @@ import OrderedCollections
 
 /// Writes compact JSON to a byte buffer.
 ///
-/// Appends single tokens. The caller writes commas, colons and brackets:
+/// Appends single tokens, between which the caller writes commas, colons and brackets, or whole values:
 ///
 /// ```swift
 /// var writer = JSONWriter()
@@ -19,7 +19,8 @@ import OrderedCollections
 /// writer.byte(UInt8(ascii: "}"))
 /// ```
 ///
-/// Appending a token doesn't allocate memory, except for numbers with 16 or 17 digits.
+/// Appending a token allocates memory only if the buffer must grow, and for some numbers other than integers below
+/// 2^53.
 ///
 /// Manages its own memory, because an array would check uniqueness and bounds for each of a thousand small pieces.
 /// `@unchecked Sendable` is safe: a writer can't be copied and only returns copies of its bytes, so nothing shares its
@@ -54,7 +55,7 @@ public struct JSONWriter: ~Copyable, @unchecked Sendable {
             while position < count {
                 let end = min(position + Self.large / 4, count)
                 target.baseAddress?.advanced(by: position).initialize(from: start + position, count: end - position)
-                // Only whole pages, because their neighbors hold other data.
+                // Only whole pages, because the bytes next to them are still needed.
                 let first =
                     (UInt(bitPattern: start) + UInt(position) + UInt(pageSize) - 1) / UInt(pageSize) * UInt(pageSize)
                 let last = (UInt(bitPattern: start) + UInt(end)) / UInt(pageSize) * UInt(pageSize)
@@ -70,7 +71,7 @@ public struct JSONWriter: ~Copyable, @unchecked Sendable {
     /// The minimum size in bytes of outputs whose memory is released while copying.
     private static let large = 1024 * 1024
 
-    /// Reallocates memory. The C library moves large blocks by remapping pages, without copying.
+    /// Reallocates memory. The C library can move large blocks by remapping pages, without copying.
     private static func resized(_ memory: UnsafeMutablePointer<UInt8>?, to capacity: Int) -> UnsafeMutablePointer<UInt8>
     {
         guard let memory = realloc(memory, capacity) else { fatalError("out of memory") }
@@ -99,7 +100,7 @@ public struct JSONWriter: ~Copyable, @unchecked Sendable {
         used = count
     }
 
-    /// Replaces the byte at `position`, which must be less than ``count``.
+    /// Replaces the byte at `position`, which must be an index below ``count``.
     @inlinable
     public mutating func replace(at position: Int, with byte: UInt8) {
         precondition(position >= 0 && position < count)
