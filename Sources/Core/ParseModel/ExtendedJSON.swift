@@ -5,13 +5,13 @@ public enum ExtendedJSON {
     private static let types: Set<Name> = [
         "$date", "$oid", "$numberInt", "$numberLong", "$numberDouble", "$numberDecimal",
     ]
-    /// The integers that a double represents exactly.
+    /// The range in which a double represents every integer exactly.
     private static let exact: ClosedRange<Int64> = -9_007_199_254_740_992...9_007_199_254_740_992
 
     /// Converts typed values such as `{"$date": …}` and `{"$numberLong": "1"}` at any depth to dates, texts and
     /// numbers.
     ///
-    /// - Throws: 102 for invalid values, and for integers that a JSON number can't represent exactly.
+    /// - Throws: 102 for invalid values, and for integers beyond 2^53.
     public static func plain(_ value: JSONValue) throws(ParseError) -> JSONValue {
         switch value {
         case .array(let list):

@@ -22,7 +22,7 @@ public enum FieldOperation: Sendable, Hashable {
 
     /// Parses a value of a write: a plain value, or `{"__op": …}`.
     ///
-    /// - Throws: 107 for malformed or too many operands, 108 for an unknown operation, 111 for an invalid pointer.
+    /// - Throws: 107 for malformed or too many operands, 108 for an unsupported operation, 111 for an invalid pointer.
     public init(json value: JSONValue, isCreating: Bool) throws(ParseError) {
         guard let name = value["__op"], name.isTruthy else {
             self = .set(value)
@@ -84,7 +84,7 @@ public enum FieldOperation: Sendable, Hashable {
 
     /// Returns the type that a field must have for the operation, or nil if any type will do.
     ///
-    /// - Throws: 111 for a value whose `__type` is unknown or malformed.
+    /// - Throws: 111 for an object whose `__type` is unknown or whose other members don't fit it.
     public func impliedType() throws(ParseError) -> FieldType? {
         switch self {
         case .set(let value): return try FieldType.inferred(from: value)
@@ -101,7 +101,7 @@ public enum FieldOperation: Sendable, Hashable {
         }
     }
 
-    /// Whether the response to an update contains the new value of the field.
+    /// Whether the response to an update contains the new value of the field because of this operation.
     public var isEchoed: Bool {
         switch self {
         case .increment, .add, .addUnique, .remove: true
@@ -151,7 +151,7 @@ public enum FieldOperation: Sendable, Hashable {
 extension FieldType {
     /// Returns the type of a written value, or nil for `null`, which fits any type.
     ///
-    /// - Throws: 111 for a value whose `__type` is unknown or malformed.
+    /// - Throws: 111 for an object whose `__type` is unknown or whose other members don't fit it.
     public static func inferred(from value: JSONValue) throws(ParseError) -> FieldType? {
         switch value {
         case .null: return nil

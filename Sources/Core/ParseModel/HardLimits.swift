@@ -11,7 +11,7 @@ public enum HardLimits {
     public static let keys = 5_000
     /// Keys in `order`.
     public static let sortKeys = 100
-    /// Conditions of a query, including those of its subqueries.
+    /// Conditions of a query, including groups, values of `$all` and those of its subqueries.
     public static let conditions = 5_000
     /// Subqueries of a query, including conditions on relations (`$relatedTo`).
     public static let subqueries = 100
@@ -19,34 +19,35 @@ public enum HardLimits {
     public static let listValues = 50_000
     /// Values of a `$all`, each of which becomes a condition.
     public static let allValues = 1_000
-    /// Steps of a dotted key.
+    /// Dots in a key of a query or sort order.
     public static let keyDepth = 100
     /// Keys of a write.
     public static let operations = 5_000
     /// Dotted keys of a write.
     public static let dottedKeys = 1_000
-    /// Nulls that the dotted keys of a write insert to reach their array indexes, in all new lists together and in each
-    /// existing list.
+    /// Nulls that dotted keys insert to reach their array indexes: in all lists of a new object together, and in each
+    /// list of an existing object.
     public static let filledElements = 10_000
     /// The sum of the array indexes in the dotted keys of a write. Each may require that many list elements.
     public static let elementNumbers = 1_000_000
-    /// Operations of a `Batch` on a relation.
+    /// Operations of a `Batch`.
     public static let batchedOperations = 1_000
-    /// Objects that a write adds to relations or removes from them.
+    /// Objects of one `AddRelation` or `RemoveRelation`.
     public static let relatedObjects = 100_000
     /// Principals of an ACL.
     public static let principals = 5_000
-    /// Roles of a user, including inherited ones. Every statement of the user compares them with the ACLs of rows.
+    /// Roles of a user, including inherited ones. Further roles are ignored, because the user's queries compare all
+    /// roles with the ACLs of rows.
     public static let roles = 1_000
-    /// The length of a role name in bytes.
+    /// The maximum length of a role name in bytes.
     public static let roleName = 1_000
     /// Fields of a class. PostgreSQL allows 1,600 columns, including dropped ones.
     public static let fields = 1_000
     /// Stages of an aggregation, including those of its inner pipelines.
     public static let stages = 100
-    /// Fields that a stage of an aggregation names.
+    /// Members of an aggregation stage's operand, and boundaries of a `$bucket`.
     public static let stageMembers = 1_000
-    /// Expressions of an aggregation.
+    /// Expressions of an aggregation, and operands of one expression.
     public static let expressions = 5_000
     /// The maximum nesting of an aggregation's expressions.
     public static let expressionDepth = 100

@@ -2,11 +2,11 @@ public import JSON
 
 /// Access to nested values by the paths of dotted keys.
 extension JSONValue {
-    /// Sets the value at a path. Missing objects are created, and a list is filled with nulls up to an index of at most
-    /// six digits. A value that is neither an object nor such a list is replaced by an object.
+    /// Sets the value at a path. Creates missing objects, fills a list with nulls up to an index of at most six digits,
+    /// and replaces any value that the path can't enter by an object.
     ///
-    /// - Returns: The number of nulls inserted, or nil without filling a list that lacks more than
-    ///   ``HardLimits/filledElements``.
+    /// - Returns: The number of nulls inserted, or nil if the value wasn't set because a list would need more than
+    ///   ``HardLimits/filledElements`` nulls.
     @discardableResult
     public mutating func set(_ value: JSONValue, at steps: ArraySlice<String>) -> Int? {
         guard let step = steps.first else {

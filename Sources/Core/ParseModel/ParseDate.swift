@@ -20,10 +20,10 @@ public struct ParseDate: Hashable, Sendable, Comparable {
         return writer.text
     }
 
-    /// The date as an object, the format of every date except `createdAt` and `updatedAt`.
+    /// The date as an object, the format of all dates in objects except `createdAt` and `updatedAt`.
     public var json: JSONValue { .object(["__type": "Date", "iso": .string(iso)]) }
 
-    /// Appends the text without quotes and without allocating: 24 bytes for the years 0 to 9999.
+    /// Appends the text without quotes: 24 bytes for the years 0 to 9999.
     public func write(into writer: inout JSONWriter) {
         // Avoids an overflow, which subtracting from the smallest 64-bit value would cause.
         let (whole, rest) = milliseconds.quotientAndRemainder(dividingBy: 86_400_000)
@@ -55,8 +55,8 @@ public struct ParseDate: Hashable, Sendable, Comparable {
     /// Returns two ASCII digits of a number below 100, the first in the low byte.
     private static func pair(_ value: UInt64) -> UInt64 { (48 + value / 10) | (48 + value % 10) << 8 }
 
-    /// Parses `{"$date": …}` of MongoDB's extended JSON: a text, or milliseconds since 1970. Returns nil for anything
-    /// else.
+    /// Parses `{"$date": …}` of MongoDB's extended JSON: a text, or whole milliseconds since 1970 in the years 1 to
+    /// 9999. Returns nil for anything else.
     public init?(extended object: JSONObject) {
         guard object.count == 1, let value = object["$date"] else { return nil }
         if let text = value.stringValue {
@@ -73,7 +73,8 @@ public struct ParseDate: Hashable, Sendable, Comparable {
     /// The years 1 to 9999, which JavaScript and PostgreSQL write with four digits.
     private static let writable: Range<Int64> = -62_135_596_800_000..<253_402_300_800_000
 
-    /// Parses an ISO 8601 date, optionally with a time of any precision and a time zone (UTC if missing).
+    /// Parses an ISO 8601 date, optionally with a time, whose seconds and fraction may be missing, and a time zone (UTC
+    /// if missing).
     ///
     /// Digits beyond milliseconds are dropped. Returns nil for anything else and for impossible dates.
     public init?(iso text: String) {
@@ -153,7 +154,7 @@ public struct ParseDate: Hashable, Sendable, Comparable {
             return value
         }
 
-        /// Minutes east of UTC, or 0 if the text has no time zone.
+        /// Minutes east of UTC, 0 if the text has no time zone, or nil if the zone is invalid.
         mutating func zone() -> Int? {
             if atEnd || skip("Z") || skip("z") { return 0 }
             let sign = skip("+") ? 1 : (skip("-") ? -1 : 0)

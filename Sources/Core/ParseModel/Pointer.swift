@@ -18,7 +18,7 @@ public struct Pointer: Hashable, Sendable {
         self.init(className: className, objectId: objectId)
     }
 
-    /// Returns an object id: a text, or the digits of a number. Returns nil for anything else.
+    /// Returns an object id: a text, or a number as text. Returns nil for anything else.
     public static func id(_ value: JSONValue) -> String? {
         switch value {
         case .string(let text): text

@@ -40,7 +40,7 @@ public struct ACL: Hashable, Sendable {
 }
 
 extension JSONValue {
-    /// Whether JavaScript treats the value as true: everything but `null`, `false`, `0` and `""`.
+    /// Whether JavaScript treats the value as true: everything but `null`, `false`, `0`, NaN and `""`.
     public var isTruthy: Bool {
         switch self {
         case .null: false
@@ -54,7 +54,7 @@ extension JSONValue {
 
 /// The names in ACLs and class-level permissions: everybody (`*`), a role (`role:<name>`), or a user by id.
 public enum Principal {
-    /// Words that permissions contain next to user ids.
+    /// Keywords that permissions may contain instead of a user id.
     private static let words: Set<Name> = [
         "*", "requiresAuthentication", "authenticated", "pointerFields", "currentUser",
     ]

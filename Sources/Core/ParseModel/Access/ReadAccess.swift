@@ -2,16 +2,16 @@ public import JSON
 
 /// The objects of a class that a caller can read, and the fields hidden from the caller.
 public struct ReadAccess: Sendable {
-    /// The caller's principals, any of which must be among an object's readers, or nil to read every object.
+    /// The caller's principals, which are compared with the readers in each object's ACL, or nil to ignore ACLs.
     public var readers: [Name]?
-    /// Principals, any of which must be among an object's writers, or nil for no such condition. Set for reads that
+    /// Principals to compare with the writers in each object's ACL, or nil to skip this comparison. Set for reads that
     /// precede a change.
     public var writers: [Name]?
-    /// An additional condition, derived from pointer permissions.
+    /// An additional condition, for example from pointer permissions.
     public var filter: Filter
     /// Fields that are removed from every object.
     public var hidden: Set<Name>
-    /// Alternative hidden fields for users whom an object itself names.
+    /// Alternative hidden fields for objects that refer to the user.
     public var ownerRules: [OwnerRule]
     /// The transformation of users' login data before it is returned, or nil to return it as stored.
     public var loginData: (@Sendable (JSONObject) -> JSONObject)?
@@ -31,7 +31,8 @@ public struct ReadAccess: Sendable {
         /// A field with one or more pointers to users, or nil if the object itself is the user.
         public var field: String?
         public var userId: String
-        /// The hidden fields for such objects. If several rules apply, a field is hidden only if all of them hide it.
+        /// The fields that the rule hides. A field is hidden only if ``ReadAccess/hidden`` and all rules that apply to
+        /// the object contain it.
         public var hidden: Set<Name>
 
         public init(field: String?, userId: String, hidden: Set<Name>) {

@@ -7,8 +7,8 @@ public struct ParseError: Error, Sendable, Equatable {
     public var code: Int
     /// The exact message. It may quote the rejected input.
     public var message: String
-    /// The generic message that replaces the exact one if `enableSanitizedErrorResponse` is set, or nil if the exact
-    /// one is harmless.
+    /// The generic message that replaces the exact one if `enableSanitizedErrorResponse` is set, or nil to keep the
+    /// exact one.
     public var publicMessage: String?
     /// Whether cloud code failed with only a code. The response then has no `error`.
     public var isWithoutText = false
@@ -80,11 +80,11 @@ extension ParseError {
     public static let invalidSchemaOperation = 255
     public static let aggregateError = 600
 
-    /// The error for an object that doesn't exist or isn't visible to the caller.
+    /// The error for an object that doesn't exist or that the caller may not access.
     public static let notFound = ParseError(objectNotFound, "Object not found.")
 }
 
-/// The error for a request whose key isn't sufficient, without a Parse error code. HTTP status 403.
+/// A rejection without a Parse error code, for example because the request needs the master key. HTTP status 403.
 public struct Forbidden: Error, Sendable, Equatable {
     public var message: String
     /// The generic message that replaces the exact one if errors are sanitized, or nil to keep the exact one.
@@ -100,12 +100,13 @@ public struct Forbidden: Error, Sendable, Equatable {
     public static let masterKeyRequired = Forbidden("unauthorized: master key is required")
 }
 
-/// The error of an overloaded server. Clients should retry later. HTTP status 503 with `Retry-After`.
+/// The error if the server or a service that it needs is overloaded or unavailable for a while. HTTP status 503 with
+/// `Retry-After`.
 public struct ServiceUnavailable: Error, Sendable, Equatable {
     public var message: String
     /// The number of seconds after which a retry makes sense.
     public var retryAfter: Int
-    /// The error code for SDKs, by default 155 (too many requests).
+    /// The error code for SDKs, by default 155 (request limit exceeded).
     public var code: Int
 
     public init(_ message: String, retryAfter: Int = 2, code: Int = ParseError.requestLimitExceeded) {

@@ -105,15 +105,15 @@ public struct GeoPoint: Hashable, Sendable {
 public indirect enum Constraint: Sendable, Hashable {
     /// Equal to a value. `null` matches missing fields, and an array field also matches by one of its elements.
     case equal(JSONValue)
-    /// Not equal, or missing.
+    /// Not equal to a value. Unless the value is `null`, a missing field matches too.
     case notEqual(JSONValue)
     /// Less or greater than a value of the same type.
     case compare(Comparison, JSONValue)
-    /// Before or after a time relative to now, written as text (`3 days ago`).
+    /// A date before or after a moment in milliseconds since 1970, which the query gave relative to now (`3 days ago`).
     case compareRelative(Comparison, milliseconds: Int64)
     /// Equal to one of the values. A `null` among them matches a missing field.
     case isIn([JSONValue])
-    /// Equal to none of the values.
+    /// Equal to none of the values. Unless `null` is one of them, a missing field matches too.
     case notIn([JSONValue])
     /// An array that contains all of the values.
     case containsAll([JSONValue])
@@ -181,7 +181,7 @@ public struct Subquery: Sendable, Hashable {
     public var limit: Int?
     /// The number of objects to skip.
     public var skip: Int
-    /// The caller's principals, any of which must be among an object's readers, or nil to read all objects.
+    /// The caller's principals, which are compared with the readers in each object's ACL, or nil to ignore ACLs.
     public var readers: [Name]?
     /// Whether the caller can't read any object of the class.
     public var isClosed = false

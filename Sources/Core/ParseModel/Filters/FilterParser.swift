@@ -2,7 +2,7 @@ import JSON
 
 /// Parses a `where` into a ``Filter``. Unknown operators are rejected.
 public struct FilterParser: Sendable {
-    /// Limits on the shape of a query, each nil for no limit.
+    /// Limits on the shape of a query. Numbers are nil for no limit.
     public struct Limits: Sendable {
         /// The maximum nesting of `$or`, `$and` and `$nor`.
         public var conditionDepth: Int?
@@ -19,17 +19,17 @@ public struct FilterParser: Sendable {
         public init() {}
     }
 
-    /// Keys beginning with `_` that queries with the master key may use.
+    /// Keys beginning with `_` that queries with the master or maintenance key may use.
     static let masterKeys: Set<Name> = [
         "_rperm", "_wperm", "_hashed_password", "_password_history", "_email_verify_token", "_perishable_token",
         "_email_verify_token_expires_at",
         "_perishable_token_expires_at", "_failed_login_count", "_account_lockout_expires_at", "_password_changed_at",
         "_created_at", "_updated_at", "_id",
     ]
-    /// The maximum nesting, which protects the recursive parser. No query needs more.
+    /// The maximum nesting of groups, and of subqueries, which protects the recursive parser. No query needs more.
     static let hardDepth = 100
 
-    /// Whether the master or maintenance key was used, which allows internal keys and lifts `limits`.
+    /// Whether the master, read-only master or maintenance key was used, which allows internal keys and lifts `limits`.
     public var isMaster: Bool
     public var limits: Limits
     /// The error code for unknown operators: 107 in servers before version 8, 102 in newer ones.
@@ -55,7 +55,7 @@ public struct FilterParser: Sendable {
 
     /// Parses a `where`.
     ///
-    /// - Throws: 102, 105 or 107 with Parse's messages.
+    /// - Throws: 102, 105 or 107.
     public func parse(_ object: JSONObject) throws(ParseError) -> Filter {
         let filter = try parse(object, depth: 0, subqueries: 0, insideNor: false)
         var size = FilterSize()

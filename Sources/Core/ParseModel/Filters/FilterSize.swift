@@ -1,10 +1,10 @@
-/// Measures the work that a query causes.
+/// Counts the parts of a query and compares them with ``HardLimits``.
 struct FilterSize {
     private var conditions = 0
     private var subqueries = 0
     private var listValues = 0
 
-    /// Counts the parts of a filter. Throws 102 if they exceed ``HardLimits``.
+    /// Adds the parts of a filter. Throws 102 if a limit is exceeded.
     mutating func add(_ filter: Filter) throws(ParseError) {
         switch filter {
         case .all(let parts), .any(let parts), .none(let parts):

@@ -54,7 +54,7 @@ enum GeoConstraint {
                 throw ParseError(
                     107, "bad $geoWithin value; Polygon.coordinates should contain at least 3 lon/lat pairs")
             }
-            // A Polygon object has the longitude first here, as sent by the JavaScript SDK.
+            // As in parse-server, a `Polygon` in a query has the longitude first, unlike a stored one.
             for pair in coordinates { points.append(try point(pair, longitudeFirst: true)) }
         } else if let list = value.arrayValue {
             guard list.count >= 3 else {
@@ -103,7 +103,7 @@ enum GeoConstraint {
     }
 }
 
-/// An area on the sphere, given by its corners.
+/// A polygon on the map, given by its corners.
 public struct GeoPolygon: Hashable, Sendable {
     /// The corners in order. The first one is repeated at the end.
     public let corners: [GeoPoint]
@@ -120,7 +120,7 @@ public struct GeoPolygon: Hashable, Sendable {
 
     /// Parses `{"__type":"Polygon","coordinates":[[latitude,longitude],…]}`.
     ///
-    /// - Throws: 107 for fewer than three distinct corners, more than 10,000, or invalid ones.
+    /// - Throws: 107 for fewer than three distinct corners, more than 10,000, or corners that aren't pairs of numbers.
     public init(json value: JSONValue) throws(ParseError) {
         guard let pairs = value["coordinates"]?.arrayValue, pairs.count >= 3 else {
             throw ParseError(ParseError.invalidJSON, "Polygon must have at least 3 values")

@@ -38,7 +38,7 @@ public enum RegexPattern {
 
     /// A pattern in PostgreSQL's syntax, with its options.
     struct Translation {
-        /// Whether `^` and `$` match at the ends of lines.
+        /// Whether `^` and `$` also match at the start and end of each line.
         let anchorsAtLines: Bool
         /// Whether `.` and negated sets match newlines.
         let dotMatchesNewline: Bool

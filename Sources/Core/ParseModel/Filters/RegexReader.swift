@@ -114,7 +114,7 @@ struct RegexReader {
             output += form.utf8
             return
         }
-        // A named group becomes a plain group. Its name matters only to replacements.
+        // A named group becomes a plain group, because only replacements use the name.
         for form in ["?<", "?P<"] where rest.starts(with: form.utf8) {
             guard let end = rest.firstIndex(of: UInt8(ascii: ">")) else { throw Self.invalid }
             rest = rest[(end + 1)...]

@@ -19,7 +19,7 @@ enum RelativeTime {
 
     /// Returns the time in milliseconds since 1970.
     ///
-    /// - Throws: 107 with the reason if the text is invalid.
+    /// - Throws: 107 with the reason if the value is invalid.
     static func parse(_ value: JSONValue, now: Int64) throws(ParseError) -> Int64 {
         guard let original = value.stringValue else {
             throw ParseError(107, "bad $relativeTime (\(value.text)) value. Time should be a string")

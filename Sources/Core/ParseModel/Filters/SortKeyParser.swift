@@ -35,8 +35,8 @@ extension JSONValue {
         }
     }
 
-    /// The integer in a parameter, or nil for other types. iOS and Android send numeric strings. A Boolean counts as 0
-    /// or 1.
+    /// The whole number in a parameter, rounded toward zero, or nil if it contains none. Numeric strings, which iOS and
+    /// Android send, and Booleans (0 or 1) count as numbers.
     public var parameterInteger: Int? {
         switch self {
         case .number(let number): Int(exactly: number.rounded(.towardZero))

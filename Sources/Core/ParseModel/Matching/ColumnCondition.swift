@@ -1,12 +1,13 @@
 import JSON
 
-/// A condition on a field of a plain type, prepared for matching many objects.
+/// A condition on a field that isn't an object, an array or bytes, prepared for matching many objects.
 enum ColumnCondition {
     case never
     case isMissing(Bool)
-    /// Equal to one of the values. A null among the values matches a missing one.
+    /// Equal to one of the values, or missing if `orMissing` is set.
     case isOneOf(Set<ColumnValue>, orMissing: Bool)
-    /// Equal to one of the GeoPoints or polygons, which are compared with a tolerance.
+    /// Equal to one of the GeoPoints or polygons, which are compared with a tolerance, or missing if `orMissing` is
+    /// set.
     case isOneOfPoints([ColumnValue], orMissing: Bool)
     case stands(Comparison, ColumnValue)
     case isFound(TextPattern)
@@ -51,7 +52,7 @@ enum ColumnCondition {
         return .isOneOf(Set(known), orMissing: orMissing)
     }
 
-    /// Whether a value meets the condition. `value` is nil if it is missing.
+    /// Whether a value meets the condition. `value` is nil if the object has none.
     func holds(_ value: ColumnValue?, _ budget: inout MatchBudget) throws(FilterMatcherError) -> Bool {
         try budget.spend(1)
         switch (self, value) {

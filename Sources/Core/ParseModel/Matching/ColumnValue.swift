@@ -1,6 +1,7 @@
 import JSON
 
-/// The stored form of a value in a column of a plain type: a pointer's id, a file's name, a date's time.
+/// The stored form of a field's value, for types other than objects, arrays and bytes: a pointer's id, a file's name, a
+/// date's time.
 enum ColumnValue: Hashable {
     case text(Name)
     case number(Double)
@@ -9,7 +10,7 @@ enum ColumnValue: Hashable {
     case point(GeoPoint)
     case polygon(GeoPolygon)
 
-    /// Returns the stored form of a value, or nil if no value of the column can equal it.
+    /// Returns the stored form of a value, or nil if no value of the field can equal it.
     init?(_ value: JSONValue, _ type: FieldType) {
         switch type {
         case .string:
@@ -45,7 +46,7 @@ enum ColumnValue: Hashable {
         }
     }
 
-    /// Whether two values are the same. Polygons may have their corners in a different order.
+    /// Whether two values are the same, with a tolerance for GeoPoints and polygons.
     func isSame(_ other: ColumnValue, _ budget: inout MatchBudget) throws(FilterMatcherError) -> Bool {
         switch (self, other) {
         case (.point(let left), .point(let right)): return left.isSame(right)
@@ -54,7 +55,7 @@ enum ColumnValue: Hashable {
         }
     }
 
-    /// Whether a comparison with another value of the same type is true. GeoPoints have no order.
+    /// Whether a comparison is true. GeoPoints, polygons and values of different types have no order.
     func stands(_ comparison: Comparison, _ other: ColumnValue) -> Bool {
         switch (self, other) {
         case (.text(let left), .text(let right)): comparison.holds(left, right)

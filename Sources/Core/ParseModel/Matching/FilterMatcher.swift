@@ -3,13 +3,13 @@ import JSON
 /// Matches objects against a filter without the database, as live queries do for every change.
 ///
 /// Its results equal those of the same filter in SQL. A missing field is null, an array matches by its elements, and a
-/// value of another type never matches and isn't an error. Texts are sorted by bytes, and patterns know only ASCII
+/// value of another type never matches and isn't an error. Texts are compared by bytes, and patterns know only ASCII
 /// letters (`\w`, case), as in a database with the collation `C`, which Roost uses when it creates one.
 ///
-/// Create a matcher once per filter and use it for many objects. The work per condition is linear in the object, at
-/// most ``steps`` for all conditions, and patterns never backtrack.
+/// Create a matcher once per filter and use it for many objects. One match takes at most ``steps`` or the caller's
+/// budget, and patterns never backtrack.
 public struct FilterMatcher: Sendable {
-    /// The maximum work of one match: values visited, and characters of texts that patterns visit.
+    /// The maximum work of one match, in steps such as a visited value or one state of a pattern at one character.
     public static let steps = 10_000_000
 
     private indirect enum Node: Sendable {
@@ -25,14 +25,15 @@ public struct FilterMatcher: Sendable {
     /// The approximate memory size in bytes.
     public let weight: Int
 
-    /// - Throws: ``FilterMatcherError`` for filters that need the database or that the database would reject.
+    /// - Throws: ``FilterMatcherError`` for filters that need the database, that the database would reject, or whose
+    ///   patterns aren't supported.
     public init(_ filter: Filter, schema: ClassSchema) throws(FilterMatcherError) {
         var weight = MatcherWeight()
         root = try Self.node(filter, schema, &weight)
         self.weight = weight.bytes
     }
 
-    /// Whether an object matches the filter. Its fields have the format that clients get.
+    /// Whether an object matches the filter. Its fields must have the format that clients get.
     ///
     /// - Throws: ``FilterMatcherError/tooMuchWork``.
     public func matches(_ object: JSONObject) throws(FilterMatcherError) -> Bool {
@@ -89,7 +90,7 @@ public struct FilterMatcher: Sendable {
         }
         let field = SystemClass.field(queriedAs: path.root)
         guard let type = schema.type(of: field) else {
-            // Objects don't contain columns that only the server reads.
+            // Columns that only the server reads aren't fields of objects.
             guard field.utf8.first != UInt8(ascii: "_") else { throw .needsDatabase(field) }
             // An invalid pattern is an error even if the class doesn't have the field yet.
             if case .regex(let pattern, let options) = constraint {
@@ -105,7 +106,7 @@ public struct FilterMatcher: Sendable {
             return .nested([field] + path.steps, condition)
         case .acl, .relation: return .constant(isFulfilledByNothing(constraint))
         default:
-            // A date or a pointer in a column has no nested values.
+            // Values of these types, such as dates and pointers, have no nested values.
             guard isWhole else { return .constant(isFulfilledByNothing(constraint)) }
             return .column(Name(field), type, try ColumnCondition(constraint, type, &weight))
         }
@@ -153,9 +154,9 @@ public enum FilterMatcherError: Error, Equatable, Sendable {
     case needsDatabase(String)
     /// The database would also reject the filter, for example because of an invalid pattern.
     case invalid(ParseError)
-    /// The pattern can't be matched in linear time or within the limits: it has back-references, looks around, or
-    /// repeats too much.
+    /// The pattern can't be matched in linear time or within the limits, for example because it has back-references,
+    /// looks around, or repeats too much. The value is the reason.
     case unsupportedPattern(String)
-    /// The filter and the object together need more work than ``FilterMatcher/steps``.
+    /// The filter and the object together need more work than the budget allows.
     case tooMuchWork
 }

@@ -68,7 +68,8 @@ extension GeoPolygon {
             && isBetween(place.longitude, from.longitude, to.longitude)
     }
 
-    /// Whether two polygons have the same sequence of corners, in either direction and from any starting corner.
+    /// Whether two polygons are the same as by PostgreSQL's `~=`: one list of corners, including the repeated first
+    /// one, is a rotation of the other or of its reverse.
     func isSame(_ other: GeoPolygon, _ budget: inout MatchBudget) throws(FilterMatcherError) -> Bool {
         let count = corners.count
         guard count == other.corners.count, let first = corners.first else { return false }

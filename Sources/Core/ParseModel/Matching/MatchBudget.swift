@@ -5,7 +5,7 @@ import JSON
 /// Each condition is linear in the object, but a filter can have thousands of conditions and an object thousands of
 /// values. The budget limits the product.
 public struct MatchBudget: Sendable {
-    /// The remaining steps: values visited, and characters of texts that patterns visit.
+    /// The remaining steps, such as visited values and states of patterns at each character. Negative after an error.
     public private(set) var left: Int
 
     public init(steps: Int) { left = steps }
@@ -57,7 +57,7 @@ struct MatcherWeight {
         }
     }
 
-    /// Counts the steps of a pattern, which must not exceed `stepsLeft`.
+    /// Counts the steps of a pattern.
     mutating func add(steps: Int) {
         bytes += steps * Self.step
         stepsLeft -= steps

@@ -3,10 +3,10 @@ import JSON
 /// A condition on values inside objects and arrays, prepared for matching many objects.
 enum NestedCondition {
     case never
-    /// Null or missing. An array is neither, whatever it contains.
+    /// A value found is null or missing. An array is neither, whatever it contains.
     case isNull
     case exists(Bool)
-    /// One of the values found equals one of these.
+    /// One of the values found equals one of these, or is null or missing if `orNull` is set.
     case hasAny(Set<UnorderedValue>, hasContainers: Bool, orNull: Bool)
     /// An array contains this pointer, even if it was stored with more members.
     case hasPointer(JSONObject)
@@ -17,7 +17,7 @@ enum NestedCondition {
     case startsWith([Name])
 
     /// - Parameters:
-    ///   - isList: Whether the condition is on an array field as a whole.
+    ///   - isList: Whether the condition is on an array field itself, not on a path inside it.
     ///   - weight: Counts the steps of patterns.
     init(_ constraint: Constraint, isList: Bool, _ weight: inout MatcherWeight) throws(FilterMatcherError) {
         switch constraint {
@@ -130,7 +130,7 @@ enum NestedCondition {
         return false
     }
 
-    /// Whether a comparison is true. Values of different types have no order.
+    /// Whether a comparison is true. Only two numbers, texts, Booleans or dates have an order.
     private static func stands(_ value: JSONValue, _ comparison: Comparison, _ operand: JSONValue) -> Bool {
         switch (value, operand) {
         case (.number(let left), .number(let right)): return comparison.holds(left, right)
@@ -154,7 +154,7 @@ struct MatchedLeaf {
     /// Whether the value is an array selected by index from another array. Its elements don't match separately.
     var isWhole = false
 
-    /// Returns every value that a path leads to from an object or an array, and none from other values.
+    /// Returns every value that a path leads to from an object or an array.
     static func all(_ container: JSONValue, _ path: ArraySlice<String>, _ budget: inout MatchBudget)
         throws(FilterMatcherError) -> [MatchedLeaf]
     {

@@ -7,7 +7,7 @@ indirect enum PatternNode {
     /// Parts in sequence. Matches the empty text if empty.
     case sequence([PatternNode])
     case choice([PatternNode])
-    /// A repeated part; `most` is nil for any number.
+    /// A part repeated `least` to `most` times, or without an upper limit if `most` is nil.
     case repetition(PatternNode, least: Int, most: Int?)
 }
 

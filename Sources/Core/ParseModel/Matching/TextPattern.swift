@@ -14,8 +14,8 @@ struct TextPattern {
     /// Parses an SDK's pattern.
     ///
     /// - Parameter weight: Counts its steps.
-    /// - Throws: `invalid` for an invalid pattern; `unsupportedPattern` if matching takes more than linear time or more
-    ///   steps than are left.
+    /// - Throws: `invalid` for an invalid pattern, or `unsupportedPattern` if matching takes more than linear time or
+    ///   the pattern exceeds a limit.
     init(_ pattern: String, options: String, _ weight: inout MatcherWeight) throws(FilterMatcherError) {
         if pattern.utf8.contains(0) {
             // The database stores no text with a NUL character.

@@ -20,7 +20,8 @@ public struct ClassLevelPermissions: Sendable, Hashable {
         public static let open = Entry(principals: ["*"])
     }
 
-    /// The permissions by operation. Nobody may perform a missing operation.
+    /// The permissions by operation. A missing operation is denied, unless ``readUserFields`` or ``writeUserFields``
+    /// allow it.
     public var entries: [ClassOperation: Entry]
     /// Fields whose users may read the object.
     public var readUserFields: [Name] = []
@@ -28,7 +29,7 @@ public struct ClassLevelPermissions: Sendable, Hashable {
     public var writeUserFields: [Name] = []
     /// Hidden fields, by the principals that they are hidden from.
     public var protectedFields: [Name: [Name]] = [:]
-    /// The ACL of new objects without one, by principal.
+    /// The ACL of new objects without one, by principal, or nil if they are public.
     public var defaultACL: JSONObject?
     /// The permissions exactly as they were sent, for responses and the `_SCHEMA` row.
     public var source: JSONObject
@@ -78,7 +79,7 @@ public struct ClassLevelPermissions: Sendable, Hashable {
         return entry.principals.contains("*") || principals.contains { entry.principals.contains($0) }
     }
 
-    /// Returns the fields whose users may be allowed an operation, object by object.
+    /// Returns the fields whose users are allowed an operation on the objects that refer to them.
     public func userFields(for operation: ClassOperation) -> [Name] {
         let legacy: [Name] =
             switch operation {

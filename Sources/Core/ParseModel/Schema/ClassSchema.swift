@@ -8,7 +8,7 @@ public struct Field: Hashable, Sendable {
     public var required: Bool?
     /// Whether objects must have a value for the field.
     public var isRequired: Bool { required ?? false }
-    /// The value of new objects without one.
+    /// The value of new objects without one, or nil for no default.
     public var defaultValue: JSONValue?
     /// Whether writes without a value for the field are rejected or completed.
     public var concernsAbsence: Bool { defaultValue != nil || isRequired }
@@ -29,7 +29,7 @@ public struct Field: Hashable, Sendable {
         return object
     }
 
-    /// Parses the format of ``json``. Returns nil if the type is unknown.
+    /// Parses the format of ``json``. Returns nil if the type is unknown or lacks its target class.
     public init?(json: JSONValue) {
         guard let name = json["type"]?.stringValue,
             let type = FieldType(name: name, targetClass: json["targetClass"]?.nameValue)
@@ -52,7 +52,7 @@ public enum ClassPlacement: Hashable, Sendable {
 public struct ClassSchema: Sendable {
     /// The class name, which is also the table name.
     public let name: String
-    /// The fields by name, including default fields, in order of creation.
+    /// The fields by name, default fields first.
     public var fields: OrderedDictionary<Name, Field>
     /// The class-level permissions, or nil if none were ever set, which allows every operation.
     public var permissions: ClassLevelPermissions?
@@ -80,7 +80,7 @@ public struct ClassSchema: Sendable {
         name.hasPrefix("_") || indexes.values.contains { $0["$unique"]?.boolValue ?? false }
     }
 
-    /// The field that distributes the objects over servers, or nil if they aren't distributed.
+    /// The field that distributes the objects over servers, or nil if no field does.
     public var distributedBy: Name? {
         guard case .rows(let field) = placement else { return nil }
         return field

@@ -40,7 +40,7 @@ public enum Names {
         }
     }
 
-    /// Whether the name belongs to PostgreSQL's catalogue, which takes precedence over an app's tables.
+    /// Whether the name is reserved for PostgreSQL's catalog, which takes precedence over an app's tables.
     static func isOfCatalogue(_ name: String) -> Bool {
         name.utf8.starts(with: "pg_".utf8)
     }

@@ -79,15 +79,16 @@ public enum SystemClass {
         "_Idempotency": ["reqId": Field(.string), "expire": Field(.date)],
     ]
 
-    /// Columns of `_User` that no schema lists, with their types in queries. Only the server and the maintenance key
-    /// can access them.
+    /// Columns of `_User` that no schema lists, with their types in queries. Only the maintenance key can read them,
+    /// but queries with the master key can filter by them.
     public static let internalUserFields: OrderedDictionary<Name, FieldType> = [
         "_hashed_password": .string, "_email_verify_token": .string, "_email_verify_token_expires_at": .date,
         "_perishable_token": .string, "_perishable_token_expires_at": .date, "_password_changed_at": .date,
         "_failed_login_count": .number, "_account_lockout_expires_at": .date, "_password_history": .array,
     ]
 
-    /// Fields of `_User` in which early versions stored session tokens. Responses never contain them.
+    /// Fields of `_User` in which early versions of Parse Server stored session tokens. Only the maintenance key can
+    /// read the stored values.
     public static let secretUserFields: Set<Name> = ["sessionToken"]
 
     /// Required fields of system classes.
