@@ -16,7 +16,8 @@ public struct JobSchedule: Sendable {
     private let minuteOfDay: Int64
     /// Whether the job runs, for each day of the week, starting with Monday.
     private let days: [Bool]
-    /// The interval between two runs in minutes, or nil if the job runs once.
+    /// The interval between two runs in minutes, or nil if the job runs once. Intervals of a day or more are rounded
+    /// down to whole days.
     private let interval: Int64?
 
     /// The error for a row that isn't a valid schedule.

@@ -12,7 +12,7 @@ public struct Caller: Sendable, Hashable {
         case master
         /// The read-only master key, which bypasses permissions for reading and can't write.
         case readOnlyMaster
-        /// The maintenance key, which can access internal fields but not master-only routes.
+        /// The maintenance key, which bypasses permissions and can access internal fields, but not master-only routes.
         case maintenance
     }
 
@@ -104,7 +104,7 @@ public struct RequestContext: Sendable {
     public var address: String
     /// The value of `Accept-Language`, or nil if the client sent none.
     public var languages: String?
-    /// Additional properties for cloud code, or nil for actions of the server itself.
+    /// Additional properties for cloud code, or nil without a request to the REST API, as for jobs and live queries.
     public var facts: (any RequestFacts)?
 
     public init(

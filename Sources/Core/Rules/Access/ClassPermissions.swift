@@ -6,7 +6,8 @@ extension ClassSchema {
     /// Checks whether a caller may perform an operation on a class.
     ///
     /// - Returns: A filter for the objects that the caller may access, or `.everything`.
-    /// - Throws: 101 if the operation requires authentication and nobody is logged in, otherwise 119.
+    /// - Throws: 101 if the operation requires authentication and nobody is logged in, or 119 if it is denied for
+    ///   another reason.
     package func permit(_ operation: ClassOperation, to caller: Caller) throws(ParseError) -> Filter {
         if operation == .create || operation == .update || operation == .delete || operation == .addField
             ? caller.writesEverything : caller.readsEverything
@@ -43,7 +44,8 @@ extension Caller {
     /// Classes whose rows aren't Parse objects. They have separate routes.
     private static let ownRoutes: Set<Name> = ["_Hooks", "_GlobalConfig", "_GraphQLConfig"]
 
-    /// Rejects operations on system classes that require the master key, and writes with the read-only master key.
+    /// Rejects operations on system classes that require the master key, writes with the read-only master key, and
+    /// writes to classes with separate routes.
     ///
     /// - Throws: 119 if the operation is rejected.
     package func check(_ operation: String, of name: String) throws(ParseError) {

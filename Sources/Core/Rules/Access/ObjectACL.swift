@@ -2,10 +2,12 @@ import JSON
 import ParseModel
 
 package enum ObjectACL {
-    /// Parses the ACL in a request body, or returns nil if the body contains none.
+    /// Returns the ACL in a request body, or nil if it is missing or falsy.
     ///
-    /// An invalid value, such as a non-zero number, results in an empty ACL, so a mistake doesn't make the object
-    /// public.
+    /// Any other value that isn't a plain object, such as `true` or an operation, results in an empty ACL, so that a
+    /// mistake doesn't make the object public.
+    ///
+    /// - Throws: 123 if the ACL is invalid.
     package static func requested(_ value: JSONValue?) throws(ParseError) -> ACL? {
         switch value {
         case nil, .null: return nil

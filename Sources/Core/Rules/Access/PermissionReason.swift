@@ -19,9 +19,9 @@ public struct PermissionReason: Sendable, Hashable {
 
     public var rule: Rule
     /// The principal that the rule allows (`*`, `role:<name>`, `authenticated` or the user's id), or nil if the rule
-    /// denies the operation.
+    /// denies the operation or hides a field.
     public var who: Name?
-    /// The field that the rule checks or hides.
+    /// The field that the rule checks or hides, or nil if it concerns no field.
     public var field: Name?
     /// The principals that a denying rule would allow. Pointer fields appear as `userField:<name>`.
     public var allows: [Name]

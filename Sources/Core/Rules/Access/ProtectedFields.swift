@@ -34,7 +34,7 @@ package struct ProtectedFields: Sendable {
     /// Hides protected fields from a caller.
     ///
     /// The hidden fields are the intersection of all sets that apply to the caller, so an empty set reveals all
-    /// protected fields. `authData` stays hidden.
+    /// protected fields. The `authData` of users is hidden too, except when users fetch their own object.
     package func protect(_ schema: ClassSchema, _ caller: Caller, isOwnUser: Bool, _ access: inout ReadAccess) {
         let isUser = schema.name == "_User"
         let secrets: Set<Name> = isUser ? ["authData"] : []
@@ -61,8 +61,8 @@ package struct ProtectedFields: Sendable {
                     field: field, userId: userId, hidden: set.union(secrets)))
         }
         if isUser {
-            // Users see all of their own fields in any result, but their login data only when they fetch their own
-            // object.
+            // Owners who are exempt see all of their protected fields in any result, but their login data only when
+            // they fetch their own object.
             let ownSecrets = isOwnUser ? [] : secrets
             access.ownerRules.append(
                 ReadAccess.OwnerRule(
@@ -117,7 +117,7 @@ extension ReadAccess {
     /// Queries may use MongoDB's column names.
     private func hides(_ name: String) -> Bool { hidden.contains(SystemClass.field(queriedAs: name)) }
 
-    /// Checks a malformed condition for hidden fields, because the error for it would reveal something about them.
+    /// Checks a malformed condition for hidden fields, because the error for it could reveal something about them.
     ///
     /// - Throws: 119 if the condition uses a hidden field.
     package func check(malformed condition: JSONObject, of className: String) throws(ParseError) {

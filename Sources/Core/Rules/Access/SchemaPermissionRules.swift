@@ -6,8 +6,8 @@ import ServerConfiguration
 extension SchemaRules {
     /// Validates and parses class-level permissions.
     ///
-    /// A truthy value without members, such as `true` or an empty list, counts as an empty object, which denies
-    /// everything.
+    /// A truthy value without members, such as `true` or an empty list, counts as an empty object, which denies every
+    /// operation.
     ///
     /// - Parameter stored: The current permissions of the class. Unknown keys in them, written by another server, are
     ///   accepted if unchanged.
@@ -39,7 +39,8 @@ extension SchemaRules {
         return ClassLevelPermissions(json: object)
     }
 
-    /// Returns a value's members as in JavaScript, or nil for a falsy value.
+    /// Returns the members of an object, or the first member that JavaScript sees in another truthy value. Returns nil
+    /// for a falsy value.
     private static func members(of value: JSONValue) -> JSONObject? {
         switch value {
         case .object(let object): object

@@ -27,7 +27,8 @@ public final class SessionUser: Sendable, Hashable {
     public let roles: [Name]
     /// `*`, the roles, and the user's id, unless the id has the form of another principal.
     public let principals: [Name]
-    /// Whether the user has only a login of the anonymous provider.
+    /// Whether the user can log in only with the anonymous provider. Not determined for a session that was just
+    /// created, where it is false.
     public let isAnonymous: Bool
 
     private let lastRecord = Mutex<Record?>(nil)

@@ -6,7 +6,8 @@ import ParseModel
 package struct FileNaming {
     /// The name, with an extension added if it had none and the type implies one.
     package let name: String
-    /// The type that must be stored with the file because its extension doesn't imply it, or nil if it does.
+    /// The type to store with the file because its name's extension implies none, or nil if the extension implies one
+    /// or the client sent no usable type.
     package let typeToKeep: String?
 
     private static let maximumLength = 128
@@ -17,8 +18,8 @@ package struct FileNaming {
     ///
     /// - Parameters:
     ///   - name: The file name sent by the client.
-    ///   - contentType: The type sent by the client. The type of HTML forms is ignored, because some systems add it
-    ///     without being asked.
+    ///   - contentType: The type sent by the client. The type of HTML forms is never stored, because some HTTP clients
+    ///     add it by themselves.
     ///   - allowedExtensions: Regular expressions for allowed extensions, or nil to allow all.
     /// - Throws: `ParseError` 122 if the name is invalid, or 130 if the type is invalid or the extension isn't allowed.
     package init(name: String, contentType: String?, allowedExtensions: [String]?) throws {

@@ -9,7 +9,7 @@ import ParseModel
 
 /// Restricts the hosts of file URLs in written objects.
 package enum FileURLRules {
-    /// Rejects files at any depth whose URL has a host that isn't allowed.
+    /// Rejects files at any depth whose URL has no host or one that isn't allowed.
     ///
     /// - Throws: 130 if there is such a file.
     package static func check(_ value: JSONValue, allowed: [String]) throws(ParseError) {

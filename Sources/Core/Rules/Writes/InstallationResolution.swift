@@ -4,7 +4,7 @@ import ServerConfiguration
 
 /// The installation id and push token that identify a device.
 package struct DeviceIdentity: Sendable {
-    /// The installation id in the body or, if missing, that of the caller.
+    /// The installation id in the body. If it is missing, that of a caller without full rights.
     package var installationId: String?
     package var deviceToken: String?
 
@@ -37,7 +37,7 @@ package struct InstallationRow: Sendable {
 /// A filter for rows made obsolete by another row of the same device.
 package struct InstallationDuplicates: Sendable {
     package let filter: Filter
-    /// The field whose value the rows share with the remaining row.
+    /// The field whose value the rows share with the remaining row once it is written.
     package let shared: String
 }
 
@@ -45,7 +45,7 @@ package struct InstallationDuplicates: Sendable {
 package struct InstallationResolution: Sendable {
     /// The row to update, or nil to create one.
     package var target: String?
-    /// The obsolete rows to delete, or nil if no row is obsolete.
+    /// The obsolete rows to delete or update, or nil if no row can be obsolete.
     package var duplicates: InstallationDuplicates?
 
     /// Finds the row to write and the rows that become obsolete.
@@ -53,9 +53,10 @@ package struct InstallationResolution: Sendable {
     /// - Parameters:
     ///   - objectId: The id of the row to update, or nil for a new one.
     ///   - rows: All rows with the same id, installation id or device token.
-    ///   - kept: The row to keep if two rows stand for the device.
+    ///   - kept: The row to keep if two rows represent the device.
     /// - Throws: 101 if the row to update doesn't exist, 132 if several rows have the token and the body has no
-    ///   installation id, 135 if a new row has no device type, or 136 if the write changes the identity of the device.
+    ///   installation id, 135 if the device type is missing and no row has the installation id, or 136 if the write
+    ///   changes the identity of the device.
     package static func resolve(
         _ objectId: String?, _ device: DeviceIdentity, _ body: JSONObject, among rows: [InstallationRow],
         kept: Configuration.Installations.KeptRow

@@ -9,8 +9,8 @@ package enum WrittenFields {
 
     /// Parses the operations of a write and validates its field names.
     ///
-    /// - Throws: 105 for an invalid field name, 107 for too many fields, 139 for an invalid role name, or the error of
-    ///   an invalid operation.
+    /// - Throws: 105 for an invalid field name, 107 for too many fields or too large array indexes, 139 for an invalid
+    ///   role name, or the error of an invalid operation.
     package static func operations(_ body: JSONObject, _ className: String, isCreating: Bool) throws
         -> OrderedDictionary<Name, FieldOperation>
     {
@@ -143,10 +143,12 @@ package enum WrittenFields {
 
 /// Handles `createdAt` and `updatedAt` in written objects.
 package enum ObjectDates {
-    /// Checks the type of `createdAt` and `updatedAt`. The server ignores their values unless a new object is written
-    /// with the maintenance key.
+    /// Checks the type of `createdAt` and `updatedAt`. Saves ignore their values unless a new object is written with
+    /// the maintenance key.
     ///
     /// Callers with the master or maintenance key may send ISO 8601 strings, as migration scripts do.
+    ///
+    /// - Throws: 111 if the type is wrong.
     package static func check(_ body: JSONObject, _ className: String, _ caller: Caller) throws(ParseError) {
         for name in ["createdAt", "updatedAt"] {
             guard let value = body[name], let type = try FieldType.inferred(from: value), type != .date else {
