@@ -15,7 +15,7 @@ public import Telemetry
 public struct Backend: Sendable {
     @usableFromInline let services: Services
     public let store: ObjectStore
-    /// Effects to run after the transaction commits, or nil outside a transaction.
+    /// Effects to run after the transaction ends, or nil outside a transaction.
     let deferred: DeferredEffects?
 
     /// Creates the operations on a store.
@@ -113,9 +113,9 @@ public struct Backend: Sendable {
     public var classCounts: ClassCounts { ClassCounts(backend: self) }
     /// The search for objects that point to an object.
     public var references: References { References(backend: self) }
-    /// Exports of finds of any size.
+    /// Exports of all objects that a find matches.
     public var objectExport: ObjectExport { ObjectExport(backend: self) }
-    /// Row imports of console operators.
+    /// Imports of rows by console operators.
     public var checkedImport: CheckedImport { CheckedImport(backend: self) }
     /// Objects that operators deleted.
     public var trash: Trash { Trash(backend: self) }
@@ -139,7 +139,7 @@ public struct Backend: Sendable {
     public var clock: WallClock { services.clock }
     /// A feed of changes to declared webhooks.
     public var hookChanges: HookChanges { services.hookChanges }
-    /// A feed of changes to users' fields, roles and sessions.
+    /// A feed of changes to users' fields and sessions.
     public var userChanges: UserChanges { services.userChanges }
     /// The job runner, or nil if the deployment has no jobs.
     public var jobRunner: JobRunner? { services.jobRunner }
@@ -153,9 +153,10 @@ public struct Backend: Sendable {
     /// to it.
     ///
     /// - Parameters:
-    ///   - purpose: Selects the connection pool, and with it whether a time limit applies.
+    ///   - purpose: Selects the connection pool, and with it whether a time limit applies. Ignored within a
+    ///     transaction.
     ///   - conflictKey: A key for the first row that the transaction locks, if known. Transactions with the same key
-    ///     wait without holding a connection.
+    ///     wait without holding a connection. Ignored within a transaction.
     public func transaction<R: Sendable>(
         _ purpose: TransactionPurpose = .request, conflictKey: String? = nil,
         _ body: @escaping @Sendable (Backend) async throws -> R
@@ -220,7 +221,8 @@ extension BackendPart {
     }
 }
 
-/// Effects to run after a transaction commits.
+/// Effects to run after a transaction ends, even if it fails, because the commit may have succeeded with its response
+/// lost.
 final class DeferredEffects: Sendable {
     private struct State: Sendable {
         var users: Set<Name> = []

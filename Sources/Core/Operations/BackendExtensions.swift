@@ -3,14 +3,14 @@ import ServerConfiguration
 
 /// The features that a deployment adds to the backend.
 public struct BackendExtensions: Sendable {
-    /// The app's triggers, or nil without cloud code.
+    /// The app's triggers, or nil in a deployment without cloud code.
     public var triggers: (any TriggerSet)?
     public var observers: [any ChangeObserver] = []
     /// The mailer for account mails, or nil if no mail adapter is configured.
     public var mailer: (any Mailer)?
     /// The sender of push notifications, or nil if push is not configured.
     public var pusher: (any Pusher)?
-    /// The background jobs that administrators can start, or nil if the app has no jobs.
+    /// The background jobs, or nil in a deployment without jobs.
     public var jobs: (any JobSet)?
     public var clock = WallClock.system
     /// The interval between checks of the job schedules.

@@ -124,7 +124,7 @@ public struct CacheInvalidation: Sendable, BackendPart {
     }
 }
 
-/// Notifies followers if a user's fields, roles or sessions change, in this or another process.
+/// Notifies followers if a user's fields or sessions change, in this or another process.
 public final class UserChanges: Sendable {
     private struct Follower: Sendable {
         let note: @Sendable (Name) -> Void

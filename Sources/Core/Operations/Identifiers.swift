@@ -8,8 +8,8 @@ public enum Identifiers {
     /// Returns a cryptographically random string of lower-case hexadecimal digits.
     public static func hexadecimal(_ count: Int) -> String { random(count, of: Array("0123456789abcdef".utf8)) }
 
-    /// Returns equally likely characters: six random bits each, without values outside the alphabet. Each generator
-    /// call is a system call, so one call supplies ten characters.
+    /// Returns equally likely characters: six random bits each, discarding values outside the alphabet. Each generator
+    /// call is a system call, so one call supplies up to ten characters.
     private static func random(_ count: Int, of alphabet: [UInt8]) -> String {
         var generator = SystemRandomNumberGenerator()
         var text: [UInt8] = []

@@ -9,8 +9,8 @@ import ServerConfiguration
 public struct Permissions: Sendable, BackendPart {
     let backend: Backend
 
-    /// Whether a count responds with an empty list. Up to preset 7 this happens for anonymous callers if the class is
-    /// readable only through pointer permissions.
+    /// Whether a count responds with an empty list. Up to preset 7 this happens for callers who aren't logged in if the
+    /// class is readable only through pointer permissions.
     func countsNothing(_ className: String, _ caller: Caller) -> Bool {
         guard configuration.preset < 8, caller.userId == nil, let schema = catalog.schema(className),
             let filter = try? schema.permit(.count, to: caller)
@@ -33,7 +33,7 @@ public struct Permissions: Sendable, BackendPart {
     /// lockouts.
     ///
     /// - Returns: A list of encoded members for each row, or an empty list if the caller may not read or did not select
-    ///   them.
+    ///   them, or no user was found.
     func internalMembers(_ found: ObjectStore.Found, _ options: FindOptions, _ caller: Caller) async throws
         -> [[[UInt8]]]
     {

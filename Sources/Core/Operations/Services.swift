@@ -16,7 +16,7 @@ final class Services: Sendable {
     let sessionCache: SessionCache
     /// Failed log-ins under user names that don't exist.
     let unknownAccounts: UnknownAccounts
-    /// Recent address changes per user. Each one sends mail to an address that the user chose.
+    /// Recent address changes per user. Each one can send mail to an address that the user chose.
     let addressChanges: RecentCounts
     /// Recent address changes that app functions rejected.
     let refusedAddresses: RecentCounts
@@ -29,14 +29,14 @@ final class Services: Sendable {
     let peerFolders = PeerFolders()
     let userChanges = UserChanges()
     let growingClasses = GrowingClasses()
-    /// The app's triggers, or nil without cloud code.
+    /// The app's triggers, or nil in a deployment without cloud code.
     let triggerSet: (any TriggerSet)?
     let changes: ChangeReporter
     /// The mailer for account mails, or nil if no mail adapter is configured.
     let mailer: (any Mailer)?
     /// The sender of push notifications, or nil if push is not configured.
     let pusher: (any Pusher)?
-    /// The job runner, or nil if the deployment has no jobs.
+    /// The job runner, or nil in a deployment without jobs.
     let jobRunner: JobRunner?
     let clock: WallClock
     /// The interval between checks of the job schedules.
@@ -44,8 +44,7 @@ final class Services: Sendable {
     let authProviders: [Name: any AuthProvider]
     /// The function that calls options of the app, or nil if no option is a function.
     let askOption: BackendExtensions.AskOption?
-    /// The function that removes provider secrets from the `authData` that users see, or nil if there are none to
-    /// remove.
+    /// The function that reduces `authData` to what users may see, or nil if the anonymous provider is the only one.
     let loginDataView: (@Sendable (JSONObject) -> JSONObject)?
     /// The storage of uploaded files, or nil if files are disabled.
     let fileStorage: (any FileStorage)?

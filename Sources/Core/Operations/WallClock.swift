@@ -3,13 +3,14 @@ import Synchronization
 
 /// The clock for object dates, expiry times and job schedules.
 public struct WallClock: Sendable {
-    /// The system clock. Within this process its time is always later than the date of any finished write.
+    /// The system clock. Within this process its time is later than the date of any finished write, unless the system
+    /// clock was set back.
     ///
-    /// Dates have whole milliseconds, so consecutive writes still get increasing dates. The clock is at most
-    /// ``mostAhead`` ahead of the system, and writes wait if they would exceed that.
+    /// Dates have whole milliseconds, so the clock runs ahead of the system to give consecutive writes increasing
+    /// dates. A write waits until its date is at most ``mostAhead`` ahead.
     public static let system = WallClock(rising: true) { .now }
 
-    /// The maximum lead over the system clock, in milliseconds.
+    /// The maximum lead of a write's date over the system clock, in milliseconds.
     package static let mostAhead: Int64 = 10
 
     private let read: @Sendable () -> ParseDate
@@ -39,7 +40,7 @@ public struct WallClock: Sendable {
         try await Task.sleep(for: .milliseconds(wait))
     }
 
-    /// Records the date of a visible write. Later readings exceed it.
+    /// Records the date of a visible write. Later readings exceed it, unless the system clock was set back.
     package func note(_ time: ParseDate) {
         guard let latest else { return }
         let present = read()

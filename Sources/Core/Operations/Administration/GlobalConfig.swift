@@ -26,7 +26,7 @@ public struct GlobalConfig: Sendable, BackendPart {
 
     /// Updates parameters. A written parameter is public unless `masterKeyOnly` is set for it.
     ///
-    /// - Throws: 119 for the read-only key.
+    /// - Throws: 119 for the read-only master key, 105 for a prohibited keyword, and errors of triggers.
     public func change(_ body: JSONObject, _ context: RequestContext) async throws {
         let save = Save("_GlobalConfig", "1", body, context)
         _ = try await SavePipeline(backend: backend).run(save, rules: GlobalConfigRules(backend: backend))

@@ -53,7 +53,7 @@ public struct Hooks: Sendable, BackendPart {
         "afterLogin", "afterLogout", "beforeConnect", "beforeSubscribe", "afterEvent", "beforePasswordResetRequest",
     ]
 
-    /// Returns all hooks in the order of declaration.
+    /// Returns all hooks.
     public func all() async throws -> [JSONObject] {
         try await store.find(ObjectStore.FindRequest(className: "_Hooks")).objects
     }
@@ -118,7 +118,8 @@ public struct Hooks: Sendable, BackendPart {
         return .trigger(className: className, trigger: trigger)
     }
 
-    /// Some triggers are valid for only one class, and some classes allow only those.
+    /// Some triggers are valid for only one class. `_Session` allows only `afterLogout`, and `_PushStatus` doesn't
+    /// allow `beforeSave`.
     private static func isAllowed(_ trigger: String, on className: String) -> Bool {
         switch trigger {
         case "beforeLogin", "afterLogin", "beforePasswordResetRequest": className == "_User"

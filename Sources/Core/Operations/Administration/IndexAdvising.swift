@@ -12,7 +12,7 @@ public struct IndexAdvising: Sendable {
     /// Returns index recommendations, largest saving first, and indexes unused for a month. Findings that other
     /// processes made within the last minute may be missing.
     ///
-    /// - Throws: 119 if `indexAdvice` is off.
+    /// - Throws: 119 if `indexAdvice` is off, or the error of the database.
     public func answer() async throws -> JSONObject {
         do {
             guard let advice = try await advice() else {
@@ -25,7 +25,8 @@ public struct IndexAdvising: Sendable {
         }
     }
 
-    /// Returns the recommendations, including this process's latest findings, or nil if `indexAdvice` is off.
+    /// Returns the recommendations, or nil if `indexAdvice` is off. They include this process's latest findings unless
+    /// the server is `readOnly`.
     ///
     /// - Throws: `PostgresError` if the database fails.
     func advice() async throws -> [IndexAdvice]? {

@@ -7,8 +7,8 @@ import ParseModel
 import Synchronization
 public import Telemetry
 
-/// A ring buffer of the latest log lines for `GET /scriptlog`. Errors have a second buffer, so that other lines don't
-/// evict them.
+/// A ring buffer of the latest log lines of level `info` and above, for `GET /scriptlog` and the console. Errors have a
+/// second buffer, so that other lines don't evict them.
 public final class LogRing: Sendable {
     package struct Line {
         /// The line's sequence number in this process, from 0.
@@ -29,8 +29,8 @@ public final class LogRing: Sendable {
             return object
         }
 
-        /// Truncates a long text to its first 1,000 characters, like parse-server's cloud-code logs. Lines may quote
-        /// client input, so stored lines are truncated too.
+        /// Truncates a text of more than 1,000 bytes to its first 1,000 characters, like parse-server's cloud-code
+        /// logs. Lines may quote client input, so stored lines are truncated too.
         static func cut(_ text: String) -> String {
             text.truncated(to: 1000, "... (truncated)")
         }

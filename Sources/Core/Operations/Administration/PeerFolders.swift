@@ -23,13 +23,13 @@ final class PeerFolders: Sendable {
     struct Other: Equatable {
         /// The reply to send, or nil if the message was itself a reply.
         let answer: String?
-        /// Whether the operator hasn't been warned about this folder yet.
+        /// Whether the operator hasn't been warned about this folder yet. False after 100 warnings.
         let isNew: Bool
     }
 
     static func isAnnouncement(_ payload: String) -> Bool { payload.hasPrefix("files?") || payload.hasPrefix("files!") }
 
-    /// Returns the announced folder, or nil if it is this process's own.
+    /// Returns the announced folder, or nil if it is this process's own or this process stores no files in a folder.
     func other(in payload: String) -> Other? {
         let mark = String(payload.dropFirst(6))
         return state.withLock { state in

@@ -96,10 +96,10 @@ final class SlowOperationLog: Sendable {
 public struct SlowOperations: Sendable {
     let backend: Backend
 
-    /// Returns the recorded shapes, slowest first. With the parameter `explain` and a hash, returns that shape with its
-    /// plan.
+    /// Returns the recorded shapes, slowest first. If the parameter `explain` is a shape's hash, returns that shape
+    /// with its plan, or with PostgreSQL's reason for rejecting the statement.
     ///
-    /// - Throws: 101 if the hash is unknown or has no statement.
+    /// - Throws: 101 if the hash is unknown or its shape has no statement.
     public func answer(_ parameters: JSONObject) async throws -> JSONObject {
         let shapes = backend.slowLog.shapes
         guard let hash = parameters["explain"]?.stringValue else {

@@ -8,7 +8,7 @@ public struct SlowStatements: Sendable {
     let backend: Backend
 
     private static let most = 20
-    /// The average milliseconds from which a counted statement is slow.
+    /// The average duration in milliseconds from which a counted statement is slow.
     private static let slow = 20.0
 
     /// A statement for the console. Times are in milliseconds.
@@ -34,7 +34,7 @@ public struct SlowStatements: Sendable {
     }
 
     /// Returns the statements by total duration, from PostgreSQL's statistics or, if it collects none, from this
-    /// process's.
+    /// process's, and the index recommendations.
     ///
     /// - Throws: `ParseError` if the database fails.
     public func answer() async throws -> JSONObject {
@@ -56,7 +56,7 @@ public struct SlowStatements: Sendable {
 
     /// Returns a statement with its generic plan, or with PostgreSQL's reason for rejecting it.
     ///
-    /// - Throws: 101 if the id is unknown.
+    /// - Throws: 101 if the id is unknown, or `ParseError` if the database fails.
     public func plan(of id: String) async throws -> JSONObject {
         do {
             guard let text = try await text(of: id), !text.isEmpty else { throw ParseError.notFound }
@@ -110,7 +110,7 @@ public struct SlowStatements: Sendable {
         return advice.columns.allSatisfy { schema.fields[Name($0)] != nil }
     }
 
-    /// Returns the named recommendation, or nil if it no longer applies or no class can declare the index.
+    /// Returns the named recommendation, or nil if there is none or no class can declare the index.
     ///
     /// - Throws: `ParseError` if the database fails.
     public func advice(named name: String) async throws -> IndexAdvice? {

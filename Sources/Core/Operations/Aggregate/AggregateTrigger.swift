@@ -6,7 +6,7 @@ extension FindTriggers {
     /// An aggregation after its trigger.
     struct TriggeredAggregate {
         var query: JSONObject
-        /// An additional condition from the trigger, or nil if it added none.
+        /// An additional condition from the trigger for a pipeline, or nil if it added none.
         var condition: JSONObject?
         /// Objects that the trigger returned instead of running the aggregation, or nil to run it.
         var given: [JSONObject]?

@@ -15,7 +15,7 @@ public struct Aggregating: Sendable, BackendPart {
 
     /// Runs an aggregation or a distinct query and returns `{"results":[…]}`.
     ///
-    /// - Throws: 102, 105 or 107 if the parameters are invalid.
+    /// - Throws: `ParseError`, such as 102, 105 or 107 if the parameters are invalid, and errors of the trigger.
     public func run(_ className: String, _ parameters: JSONObject, _ context: RequestContext) async throws
         -> JSONObject
     {
@@ -43,7 +43,7 @@ public struct Aggregating: Sendable, BackendPart {
         }
         let links = backend.links(context)
         // As in parse-server, every row gets the markers of all the class's relations, whatever fields it has. Rows
-        // without an id (one group of all objects) and results of `$facet` get none.
+        // whose id is null (one group of all objects) and results of `$facet` get none.
         let form = AggregateForm(asked)
         let hasMarkers = !form.hasRawNames && !planned.contains { $0.name == "$facet" }
         let fields = hasMarkers ? catalog.schema(className)?.fields : nil
@@ -61,7 +61,8 @@ public struct Aggregating: Sendable, BackendPart {
         ]
     }
 
-    /// Reads the pipeline: a list of one-key objects, or an object whose keys are stages.
+    /// Reads the pipeline: a list of one-key objects, an object whose keys are stages, or the parameters that aren't
+    /// options.
     private static func stages(_ parameters: JSONObject, preset: Int) throws(ParseError) -> [AggregateStage] {
         let list: [JSONValue]
         switch parameters["pipeline"] {

@@ -5,9 +5,9 @@ import ParseStorage
 import Rules
 import ServerConfiguration
 
-/// Prepares and runs transactional batches.
+/// Prepares and runs transactional batches, and rejects repeated requests.
 ///
-/// Triggers and checks run before the transaction begins, so the transaction holds its connection and locks only
+/// Before-triggers and checks run before the transaction begins, so the transaction holds its connection and locks only
 /// briefly. All transactions acquire their locks in the same order.
 public struct Transactions: Sendable, BackendPart {
     let backend: Backend
@@ -123,7 +123,8 @@ public struct Transactions: Sendable, BackendPart {
         }
     }
 
-    /// Locks all objects that the calls change, in an order common to all transactions, which prevents deadlocks.
+    /// Locks all objects that the calls change and the user names and addresses that they write, in an order common to
+    /// all transactions, which prevents deadlocks.
     ///
     /// Objects that the caller may not change are not locked.
     public func lock(_ writes: [TransactionWrite?], _ context: RequestContext) async throws {
@@ -197,7 +198,7 @@ public enum TransactionStep: Sendable {
     /// The call was rejected during the preparation.
     case refused(any Error)
 
-    /// The approximate size in bytes of the objects that the step holds.
+    /// The approximate size in bytes of the original object that the step holds.
     var keptSize: Int {
         switch self {
         case .save(.planned(let planned)): planned.save.original?.roughSize ?? 0
@@ -216,7 +217,7 @@ public enum TransactionOutcome: Sendable {
     case stored(StoredSave)
     case deleted(DeletePipeline.Planned)
 
-    /// The approximate size of the response in bytes.
+    /// The approximate size in bytes of the response, or 0 for deletions and other calls.
     public var answerSize: Int {
         switch self {
         case .saved(let result): result.body.roughSize

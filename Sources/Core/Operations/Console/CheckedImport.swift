@@ -6,7 +6,7 @@ public import Rules
 
 /// An import that validates rows before storing them, creates no fields, and can run as a dry run.
 public struct CheckedImport: Sendable {
-    /// The action for rows whose ids already exist.
+    /// The action for rows whose ids already exist or are repeated in the import.
     public enum Existing: String, Sendable {
         /// Skips the row.
         case skip
@@ -20,11 +20,11 @@ public struct CheckedImport: Sendable {
     public struct Report: Sendable {
         /// The number of rows stored, or in a dry run the number that would be.
         public var stored = 0
-        /// The number of rows skipped because their ids exist.
+        /// The number of rows skipped because of their ids.
         public var skipped = 0
         /// The rejected rows, by index, with their errors.
         public var refused: [(place: Int, error: any Error)] = []
-        /// The index of the row with an existing id that stopped the import, or nil if it ran to the end.
+        /// The index of the row whose id stopped the import, or nil if it ran to the end.
         public var stoppedAt: Int?
     }
 
@@ -54,10 +54,10 @@ public struct CheckedImport: Sendable {
     let backend: Backend
     private static let pieceSize = 100
 
-    /// Checks the rows, and stores them unless it is a dry run.
+    /// Checks the rows, and stores the accepted ones unless it is a dry run.
     ///
     /// - Parameter refuse: An additional check, which throws to reject a row.
-    /// - Throws: 103 if the class doesn't exist, 1 if the database is unavailable.
+    /// - Throws: 103 if the class doesn't exist, 1 if the database is unavailable, or the error of invalid new fields.
     public func run(
         _ rows: [JSONValue], _ wish: Wish, _ context: RequestContext, refuse: (JSONObject) throws -> Void
     ) async throws -> Report {

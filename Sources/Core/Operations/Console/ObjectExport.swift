@@ -3,7 +3,7 @@ import ParseModel
 public import ParseStorage
 public import Rules
 
-/// Exports the objects of a find of any size. Calls no triggers.
+/// Exports all objects that a find matches, however many. Calls no triggers.
 public struct ObjectExport: Sendable {
     let backend: Backend
 

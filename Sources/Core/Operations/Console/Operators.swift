@@ -20,7 +20,7 @@ public struct Operators: Sendable, BackendPart {
     /// Returns the operator with this name and password, or nil if either is wrong. Takes equally long for unknown
     /// names.
     ///
-    /// - Throws: `ServiceUnavailable` if too many password hashes are queued.
+    /// - Throws: `ServiceUnavailable` if too many password hashes are queued, or the error of the database.
     public func verify(name: String, password: String, from address: String) async throws -> StoredOperator? {
         let known = try await store.operators.find(name: name)
         let isRight = try await services.passwords.verify(

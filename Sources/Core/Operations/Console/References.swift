@@ -10,10 +10,11 @@ public struct References: Sendable {
     /// Time limits for counting, per field and in total.
     private static let longest = (one: Duration.milliseconds(300), all: Duration.seconds(2))
 
-    /// Counts the objects that point to the target, for each pointer and relation field with the target's class.
+    /// Counts the objects that point to the target, up to 1,000 for each pointer and relation field with the target's
+    /// class.
     ///
-    /// Fields without references are omitted. So are fields left when the time is up: PostgreSQL's estimate is at least
-    /// one row per table, so it would report references that don't exist.
+    /// Fields without references are omitted. So are the remaining fields when the time is up: PostgreSQL's estimate is
+    /// at least one row per table, so it would report references that don't exist.
     public func pointing(to target: Pointer) async throws -> [Reference] {
         let end = ContinuousClock.now + Self.longest.all
         var references: [Reference] = []

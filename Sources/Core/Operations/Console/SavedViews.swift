@@ -18,7 +18,7 @@ public struct SavedViews: Sendable {
     /// Saves an operator's view, replacing an existing view with its id.
     ///
     /// - Throws: 102 if the id isn't 1 to 32 letters and digits, 103 or 105 if a name is invalid, 116 if the view is
-    ///   too large, 119 if the id belongs to another operator or the operator has too many views.
+    ///   too large, 119 if the id belongs to another operator or the operator's views exceed a limit.
     public func put(_ view: SavedView) async throws {
         let isLetterOrDigit = { (byte: UInt8) in
             byte < 0x80 && (Character(UnicodeScalar(byte)).isLetter || Character(UnicodeScalar(byte)).isNumber)

@@ -33,7 +33,7 @@ public struct Trash: Sendable {
     /// The length in bytes above which values are truncated.
     private static let shorten = 256
 
-    /// Lists the trash, most recently deleted first.
+    /// Lists up to 200 objects in the trash, most recently deleted first.
     ///
     /// - Parameters:
     ///   - className: The class, or nil for all classes.

@@ -33,7 +33,8 @@ public struct Files: Sendable, BackendPart {
     ///   - path: The name's path components, optionally preceded by the application id.
     ///   - power: The power of the caller's keys.
     ///   - caller: Resolves the caller. Not called if the keys are rejected.
-    /// - Throws: `Forbidden` without the master key, 153 if the storage fails, and errors of triggers.
+    /// - Throws: `Forbidden` without the master key, 153 if the storage fails, `ServiceUnavailable` if it is
+    ///   unavailable, and errors of triggers.
     package func delete(
         _ path: ArraySlice<String>, power: Caller.Power, by caller: () async throws -> RequestContext
     ) async throws {
@@ -75,8 +76,8 @@ public struct Files: Sendable, BackendPart {
 
     // MARK: Reading
 
-    /// A function that resolves the reader of a file. `callsCode` is true if a trigger follows, so its rate limit
-    /// applies.
+    /// A function that resolves the reader of a file. `callsCode` is true if a `beforeFind` trigger follows, so that
+    /// the rate limits of cloud code apply.
     package typealias Reader = (_ callsCode: Bool) async throws -> RequestContext
 
     /// Opens a file, or returns nil if it doesn't exist.

@@ -56,7 +56,7 @@ struct FindOptions: Sendable {
 
     /// Reads the parameters of a get.
     ///
-    /// - Throws: 102 for an unknown parameter.
+    /// - Throws: 102 for an unknown or invalid parameter.
     init(get parameters: JSONObject) throws(ParseError) {
         for (name, value) in parameters {
             guard Self.getParameters.contains(name) else {
@@ -125,7 +125,10 @@ struct FindOptions: Sendable {
         throw ParseError(ParseError.invalidJSON, "where parameter is not valid JSON")
     }
 
-    /// Reads a number like JavaScript's `Number()` (booleans are 1 or 0), or returns nil if that gives NaN.
+    /// Reads a whole number as JavaScript's `Number()` would, so that Booleans count as 1 or 0. Returns nil if there is
+    /// none.
+    ///
+    /// - Throws: 102 for a negative number.
     private static func number(_ value: JSONValue, _ name: String) throws(ParseError) -> Int? {
         if case .bool(let flag) = value { return flag ? 1 : 0 }
         guard let number = value.parameterInteger else { return nil }

@@ -84,7 +84,7 @@ struct FindPipeline {
         find.target = target.text
     }
 
-    /// The decoded objects count as held memory until the response is written.
+    /// The decoded objects count as held memory until the request ends.
     private func searchForTriggers(_ find: Find) async throws -> ObjectStore.Found {
         try await HeldMemory.reading(size: \.valueSize) { try await search(find) }
     }
@@ -217,7 +217,8 @@ public struct Finding: Sendable, BackendPart {
     /// Runs a get and returns the object.
     ///
     /// - Parameter shorten: The length in bytes above which values are truncated, or nil to return whole values.
-    /// - Throws: 101 if the object doesn't exist or the caller may not read it.
+    /// - Throws: 101 if the object doesn't exist or isn't visible to the caller, or `ParseError` if the get isn't
+    ///   allowed.
     public func get(
         _ className: String, _ objectId: String, _ parameters: JSONObject, _ context: RequestContext,
         shorten: Int? = nil

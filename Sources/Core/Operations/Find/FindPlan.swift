@@ -109,7 +109,8 @@ extension FindPipeline {
     }
 
     /// Makes conditions on a relation match nothing if the caller can't read its owner. Servers before 9 don't check
-    /// this, so presets below 9 skip it. Throws 119 if the field is hidden from the caller.
+    /// this, so presets below 9 skip it. Throws 119 if the field is hidden from the caller or the owner's class can't
+    /// be read.
     private func checkRelations(_ filter: Filter, _ context: RequestContext) async throws -> Filter {
         guard backend.configuration.preset >= 9, !context.caller.readsEverything else { return filter }
         var relations: Set<Relation> = []
@@ -227,7 +228,7 @@ extension Finding {
 
     /// Fetches an object as visible to the caller. Calls no triggers.
     ///
-    /// - Throws: 101 if the object doesn't exist or the caller may not read it.
+    /// - Throws: The errors of a get.
     func object(_ className: String, _ objectId: String, _ context: RequestContext) async throws -> JSONObject {
         guard let object = try await found(className, objectId, context).objects.first else {
             throw ParseError.notFound

@@ -10,7 +10,7 @@ protocol ReadRules: Sendable {
     /// - Throws: `ParseError` if the caller may not.
     func authorize(_ caller: Caller) throws(ParseError)
 
-    /// Returns a filter for the objects that are visible to a caller without full rights.
+    /// Returns a filter for the objects that the caller may see.
     func condition(for caller: Caller) -> Filter
 
     /// Fields that only the maintenance key can read.
@@ -45,7 +45,7 @@ extension ClassRules {
     }
 }
 
-/// Users see only their own sessions. Anonymous clients see none.
+/// Users see only their own sessions. Callers who aren't logged in get an error.
 struct SessionReadRules: ReadRules {
     func authorize(_ caller: Caller) throws(ParseError) {
         guard !caller.readsEverything, caller.userId == nil else { return }

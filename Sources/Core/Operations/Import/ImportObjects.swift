@@ -24,12 +24,12 @@ public struct Imports: Sendable, BackendPart {
 
     /// Imports objects in pages, updating objects whose ids exist and creating the others.
     ///
-    /// A row with an id is stored unchanged. A row without an id becomes a new object and gets the class's defaults,
-    /// required fields and ACL.
+    /// A row without an id becomes a new object, with the class's defaults and ACL, and must have the required fields.
+    /// None of this applies to a row with an id.
     ///
     /// - Returns: The result of each row in order. A rejected row doesn't affect the others.
-    /// - Throws: 103 if the class name is invalid, 119 for the read-only key, 1 if the database is unavailable. Earlier
-    ///   pages stay stored, and the same import can be repeated.
+    /// - Throws: 103 if the class name is invalid, 119 for the read-only master key, 1 if the database is unavailable.
+    ///   Earlier pages stay stored, and the same import can be repeated.
     public func objects(_ className: String, _ rows: [JSONValue], _ context: RequestContext) async throws
         -> [Result<WriteResult, any Error>]
     {
@@ -96,7 +96,7 @@ public struct Imports: Sendable, BackendPart {
         return outcomes
     }
 
-    /// Stores a page all-or-nothing and returns whether each row is stored. Rows fail together if one is rejected.
+    /// Stores a page in one transaction and returns whether each row is stored. If the database rejects a row, none is.
     private func store(_ rows: [PlannedRow], _ className: String) async -> [Bool] {
         guard !rows.isEmpty else { return [] }
         do {

@@ -7,14 +7,15 @@ import Rules
 extension Imports {
     private static let pageSize = 1000
 
-    /// The maximum id length that fits in a join table.
+    /// The maximum id length in characters that fits in a join table.
     private static let longestId = 120
 
     /// Adds objects to a relation in pages. The owners, including their dates, don't change.
     ///
     /// - Parameter rows: `{"owningId":…,"relatedId":…}` each.
     /// - Returns: The result of each row in order. A rejected row doesn't affect the others.
-    /// - Throws: 103 if the class doesn't exist, 105 if the field doesn't exist, 111 if it isn't a relation.
+    /// - Throws: 103 if the class doesn't exist, 105 if the field doesn't exist, 111 if it isn't a relation, 119 for
+    ///   the read-only master key.
     public func relation(
         _ field: String, of className: String, _ rows: [JSONValue], _ context: RequestContext
     ) async throws -> [Result<WriteResult, any Error>] {

@@ -30,8 +30,8 @@ struct ImportRules: SaveRules {
         }
     }
 
-    /// A row with an id is stored unchanged. A row without an id becomes a new object and gets the class's defaults,
-    /// required fields and ACL.
+    /// A row without an id becomes a new object, with the class's defaults and ACL, and must have the required fields.
+    /// None of this applies to a row with an id.
     func plan(_ save: Save) async throws -> PlannedWrite {
         let (className, isNew) = (save.className, save.isNew)
         var operations = try WrittenFields.operations(save.body, className, isCreating: isNew)

@@ -37,7 +37,7 @@ public final class JobRunner: Sendable {
     static let stopped = "Server stopped."
 
     /// - Parameters:
-    ///   - most: The maximum number of concurrent jobs.
+    ///   - most: The maximum number of concurrent jobs in this process.
     ///   - idSize: The length of run ids.
     init(_ jobs: any JobSet, store: ObjectStore, most: Int, idSize: Int, meters: JobMeters, logger: Logger) {
         self.meters = meters
@@ -70,6 +70,7 @@ public final class JobRunner: Sendable {
     ///   - source: The trigger of the run for its row: `api` or `schedule`.
     ///   - record: Inserts the rows of the run. Returns false if the job may not run.
     /// - Returns: The id of the `_JobStatus` row.
+    /// - Throws: ``Refusal`` if the job can't start, and errors of the database.
     func start(
         _ job: Job, _ name: Name, _ parameters: JSONObject, source: String, _ context: RequestContext,
         record: (JobStart) async throws -> Bool
@@ -126,7 +127,7 @@ public final class JobRunner: Sendable {
         state.withLock { $0.runs[Name(call.id)] = nil }
     }
 
-    /// Records the end of a job, retrying while the database is unavailable.
+    /// Records the end of a job, retrying while the database is unavailable, until the server stops.
     private func record(_ end: JobEnd, of id: String) async {
         var pause = Duration.milliseconds(200)
         while true {

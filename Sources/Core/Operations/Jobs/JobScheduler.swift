@@ -60,7 +60,8 @@ struct JobScheduler {
                     $0, of: schedule.objectId, lastRun: schedule.lastRun, now: Double(now.milliseconds))
             }
         } catch is JobRunner.Refusal {
-            // The job is still running here or in another process, so the schedule stays due until the job can start.
+            // The job is already running, another process has started it, or this process can't run more jobs. A
+            // schedule that is still due is tried again.
             try await runner.sweep()
         }
     }

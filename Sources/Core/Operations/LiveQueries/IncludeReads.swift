@@ -34,7 +34,7 @@ public final class IncludeReads: Sendable {
     /// The time for which a read is shared. Slower subscribers read again, because ACLs in shared objects may be
     /// outdated.
     private static let timeToShare = Duration.seconds(2)
-    /// The maximum time that an event waits for its included objects.
+    /// The maximum time that an event waits for one level of its included objects.
     private static let timeLimit = Duration.seconds(2)
     private static let logPause = Duration.seconds(60)
 
@@ -45,7 +45,7 @@ public final class IncludeReads: Sendable {
 
     /// Fetches objects by class and id, omitting those that don't exist.
     ///
-    /// - Throws: `IncludeFailure` or `ParseError` if they can't be read in time.
+    /// - Throws: `IncludeFailure` if the objects are too large or not read in time, or the error of the find.
     func objects(_ wanted: [Name: Set<Name>], for change: Int, in backend: Backend) async throws
         -> [Pointer: JSONObject]
     {

@@ -17,9 +17,10 @@ extension LiveQueries {
     ///
     /// - Parameters:
     ///   - change: The serial number of the change. Subscribers to the same change share reads.
-    ///   - most: The maximum cost.
-    /// - Returns: The event, and its cost: the bytes of the included objects plus a charge for each value scanned for
-    ///   pointers.
+    ///   - most: The maximum size of the included objects in bytes, up to ``mostIncludedBytes``. If it isn't positive,
+    ///     the event keeps its pointers.
+    /// - Returns: The event, and its cost: the bytes of the included objects, a charge for each value scanned for
+    ///   pointers, and a charge for a failure.
     public func including(
         in event: LiveQueryEvent, for query: LiveQuery, change: Int, atMost most: Int, _ context: RequestContext,
         _ reads: IncludeReads

@@ -7,7 +7,7 @@ import Rules
 public struct LiveQueries: Sendable, BackendPart {
     let backend: Backend
 
-    /// Limit per subscription and version of an object: values compared plus characters that patterns match.
+    /// The maximum number of steps to match one change with one subscription (see ``MatchBudget``).
     private static let steps = 1_000_000
 
     /// The bytes counted per role or other principal of the subscriber.
@@ -24,11 +24,11 @@ public struct LiveQueries: Sendable, BackendPart {
         return query
     }
 
-    /// The result of a short comparison.
+    /// The result of ``shortEvent(of:for:_:_:)``.
     public enum ShortComparison: Sendable {
         /// The event to send, or nil if the change doesn't concern the subscriber.
         case known(LiveQueryEvent?)
-        /// The comparison exceeded its step limit.
+        /// The comparison exceeded its step limit, or the subscription must be prepared first.
         case unknown
     }
 
@@ -62,8 +62,8 @@ public struct LiveQueries: Sendable, BackendPart {
     /// - Parameters:
     ///   - query: The subscription, which caches its class schema and the caller's rights.
     ///   - budget: The steps left for comparisons of one change with all subscriptions of a client.
-    /// - Throws: An error that ends the subscription: 119 or 101 if the caller may no longer find objects of the class,
-    ///   124 if the condition exceeds its step limit.
+    /// - Throws: An error that ends the subscription, such as 119 or 101 if the caller may no longer find objects of
+    ///   the class, and 124 if the condition exceeds its step limit.
     public func event(
         of change: Change, for query: inout LiveQuery, _ context: RequestContext, _ budget: inout MatchBudget
     ) throws(ParseError) -> LiveQueryEvent? {

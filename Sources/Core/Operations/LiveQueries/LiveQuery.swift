@@ -139,7 +139,7 @@ public struct LiveQuery: Sendable {
         }
     }
 
-    /// Whether a watched field has changed.
+    /// Whether a watched field has changed. Always true if no fields are watched.
     ///
     /// - Throws: `FilterMatcherError.tooMuchWork` if the comparison exceeds its step budget.
     package func concerns(_ before: JSONObject?, _ after: JSONObject, _ budget: inout MatchBudget)
@@ -186,7 +186,7 @@ public struct LiveQueryEvent: Sendable {
     public enum Kind: String, Sendable {
         /// The object was created and matches.
         case create
-        /// An existing object now matches.
+        /// An existing object now matches or is now visible.
         case enter
         /// A matching object changed and still matches.
         case update
@@ -199,6 +199,6 @@ public struct LiveQueryEvent: Sendable {
     public let kind: Kind
     /// The object after the change. For a deleted or invisible object, its last visible state.
     public let object: JSONObject
-    /// The object before the change, or nil if it didn't exist or wasn't visible.
+    /// The object before the change, or nil for a deletion and if the object didn't exist or wasn't visible.
     public let original: JSONObject?
 }

@@ -9,7 +9,7 @@ public protocol Mailer: Sendable {
     /// - Throws: `ParseError` if the database fails. Delivery failures don't throw.
     func enqueue(_ mail: AccountMail, through store: ObjectStore) async throws
 
-    /// Starts sending enqueued mails. Called after the commit.
+    /// Starts sending enqueued mails. Called after the transaction.
     func wake()
 
     /// Sends a mail immediately, bypassing the queue, without retries.
@@ -34,13 +34,13 @@ public struct AccountMail: Sendable {
 
     public var kind: Kind
     public var recipient: String
-    /// The link in the mail, or nil for a notification.
+    /// The link in the mail, or nil for a notice.
     public var link: String?
-    /// The token in the link, or nil for a notification.
+    /// The token in the link, or nil for mails without a token.
     public var token: String?
     /// The user's name and address, which the text may contain.
     public var user: JSONObject
-    /// The user's id, for templates that use other columns.
+    /// The user's id, for templates that use other columns. Empty for an operator's invitation.
     public var userId: String
     /// The request's `Accept-Language` header, or nil if absent.
     public var languages: String?

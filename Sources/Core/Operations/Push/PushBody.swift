@@ -24,7 +24,7 @@ public struct PushBody: Sendable {
     /// Checks the parameters in parse-server's order.
     ///
     /// - Parameter isConfigured: Whether push services are configured.
-    /// - Throws: 115 for an invalid parameter; 107 for a condition that isn't JSON.
+    /// - Throws: 115 for an invalid parameter, or 107 for a condition that isn't JSON.
     init(_ parameters: JSONObject, isConfigured: Bool) throws(ParseError) {
         let condition = parameters["where"]
         let channels = parameters["channels"]
@@ -80,7 +80,7 @@ public struct PushBody: Sendable {
     private static func checkBadge(_ value: JSONValue?) throws(ParseError) {
         switch value {
         case nil, .null?: return
-        // A number is an absolute badge, or the amount of an increment.
+        // A number is an absolute badge.
         case .number(let number)? where number.magnitude <= mostBadge: return
         case .string(let text)? where text.lowercased() == "increment": return
         case .object(let operation)?

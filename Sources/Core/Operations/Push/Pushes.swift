@@ -68,7 +68,8 @@ public struct Pushes: Sendable, BackendPart {
         return push.id
     }
 
-    /// The maximum number of pushes that haven't started. A request waits up to `longestWait` for one of them to start.
+    /// The maximum number of due pushes that haven't started. A request waits up to `longestWait` for one of them to
+    /// start.
     private static let mostWaiting = 100
     private static let longestWait = Duration.seconds(10)
 
@@ -104,7 +105,7 @@ public struct Pushes: Sendable, BackendPart {
         return report
     }
 
-    /// Returns the devices that a push did not reach, with reasons. Failures are retained for a day.
+    /// Returns up to 10,000 devices that a push did not reach, with reasons. Failures are retained for a day.
     ///
     /// - Throws: 101 if the push doesn't exist.
     public func failures(of id: String, _ context: RequestContext) async throws -> [JSONObject] {

@@ -25,12 +25,12 @@ struct Save: Sendable {
     var isOfClient = false
     /// Whether an earlier call of the same transaction creates the object.
     var isMadeInTransaction = false
-    /// The object before the save as visible to the caller, or nil for a new object, without save triggers, or if it is
-    /// too large to decode.
+    /// The object before the save as visible to the caller. Nil for a new object or one created in the same
+    /// transaction, without save triggers, or if it is too large to decode.
     var original: JSONObject?
-    /// The id of an existing installation that a new installation replaces, for triggers.
+    /// The id of an existing installation that a save of a new installation will update, for triggers.
     var sameId: String?
-    /// The `authData` as sent by the client, or nil if no trigger needs it.
+    /// The `authData` as sent by the client, or nil if it sent none or no trigger needs it.
     var sentLoginData: JSONValue?
     /// The context that triggers pass on, or nil if none was called.
     var cloudContext: JSONObject?
@@ -74,6 +74,6 @@ public struct PlannedSave: Sendable {
 public struct StoredSave: Sendable {
     var planned: PlannedSave
     var result: WriteResult
-    /// The changed object for observers, or nil if no observer wants it.
+    /// The changed object to report after the commit, or nil if it was already reported or no observer wants it.
     var change: ObjectStore.ChangedObject?
 }

@@ -5,12 +5,12 @@ import Rules
 import Telemetry
 
 /// The steps of a save: authorize, load the original if a before-trigger needs it, call before-triggers, complete and
-/// validate, create missing fields, plan, store, run the follow-up of the class (caches, session of a sign-up), notify
-/// observers and call after-triggers, write the response.
+/// validate, create missing fields, plan, store, notify observers, run the follow-up of the class (caches, session of a
+/// sign-up), call after-triggers, write the response.
 ///
-/// All objects are created and updated here: by clients, imports, log-ins (sessions) and `/config`. ``SaveRules``
-/// contains the differences between classes and sources. A database connection is held only while storing, so a
-/// transaction is a list of planned saves: password hashing, field creation and triggers run outside.
+/// Objects written by clients, imports, log-ins (sessions) and `/config` are planned here. ``SaveRules`` contains the
+/// differences between classes and sources. A database connection is held only while storing, so a transaction is a
+/// list of planned saves: password hashing, field creation and triggers run outside.
 public struct SavePipeline {
     let backend: Backend
 
@@ -127,8 +127,8 @@ extension Saving {
     /// Updates an object.
     ///
     /// - Parameter date: The object's expected `updatedAt`, or nil to skip the check.
-    /// - Throws: 101 if the object doesn't exist or the caller may not change it; ``ObjectChanged`` if its `updatedAt`
-    ///   differs.
+    /// - Throws: 101 if no such object exists that the caller may change, ``ObjectChanged`` if its `updatedAt` differs,
+    ///   and the errors of checks and triggers.
     public func update(
         _ className: String, _ objectId: String, _ body: JSONObject, _ context: RequestContext,
         ifUpdatedAt date: ParseDate? = nil

@@ -10,10 +10,11 @@ import Tasks
 extension Saving {
     /// Checks a write against its class and creates missing fields.
     ///
-    /// - Parameter objectId: The object to update. Fields are created only if the caller may change it.
+    /// - Parameter objectId: The object to update, or nil to skip its check. Fields are created only if the caller may
+    ///   change it.
     /// - Returns: The class schema, and a condition on the object if the caller may add fields only to some objects.
-    /// - Throws: 101 if the object doesn't exist, 111 if a value has the wrong type, 119 if the caller may not add
-    ///   fields or would exceed the field limit.
+    /// - Throws: 101 if the object doesn't exist, 105 or 107 if a name is invalid, 111 if a value has the wrong type,
+    ///   119 if the caller may not add fields or would exceed the field limit.
     func prepare(
         _ className: String, _ operations: OrderedDictionary<Name, FieldOperation>, _ caller: Caller,
         isCreating: Bool, objectId: String? = nil

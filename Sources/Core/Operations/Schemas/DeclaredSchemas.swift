@@ -38,8 +38,9 @@ public struct DeclaredSchemas: Sendable {
 
     /// Creates and updates the declared classes. Processes that start at the same time run one after the other.
     ///
-    /// Each class changes in its own transaction. Failures are logged and don't stop the other classes, but
+    /// Each class changes in its own transaction. A class that fails is logged and doesn't stop the others, but
     /// `afterMigration` runs only if all succeed.
+    ///
     /// - Throws: `Failure` if something failed and the option `strict` is set.
     public func apply() async throws {
         let failures: [String]

@@ -28,7 +28,7 @@ extension SchemaRules {
             guard !columns.isEmpty else { throw ParseError(ParseError.invalidJSON, "invalid JSON") }
             for column in columns.keys where !configuration.databaseOptions.disableIndexFieldValidation {
                 let field = column.dropping(prefix: "_p_").map { Name($0) } ?? column
-                // The class has only a password hash, in an internal column.
+                // `_User` stores only a password hash, in an internal column.
                 guard schema.fields[field] != nil, schema.name != "_User" || field != "password" else {
                     throw ParseError(ParseError.invalidQuery, "Field \(column) does not exist, cannot add index.")
                 }

@@ -16,7 +16,7 @@ final class SchemaWatch: Sendable {
 
     private struct State {
         var isListening = false
-        /// Whether the last reload of the classes failed.
+        /// Whether the classes must be reloaded because a comparison or a reload failed.
         var isBehind = false
     }
 

@@ -179,7 +179,7 @@ public struct Schemas: Sendable, BackendPart {
         }
     }
 
-    /// Classes can still be deleted if the configuration locks the schemas.
+    /// The option `lockSchemas` forbids changes, but classes can still be deleted.
     private func checkUnlocked() throws(ParseError) {
         guard configuration.schema?.lockSchemas != true else {
             throw ParseError(
@@ -205,7 +205,8 @@ public struct Schemas: Sendable, BackendPart {
                 + "with an alpha character ")
     }
 
-    /// - Parameter handmade: Indexes of the table that the stored schema doesn't list, or nil if all are listed.
+    /// - Parameter handmade: Indexes of the table that the stored schema doesn't list, or nil if they weren't looked up
+    ///   or there are none.
     private func description(_ schema: ClassSchema, _ handmade: JSONObject? = nil) -> JSONObject {
         var fields: JSONObject = [:]
         for (name, field) in schema.fields { fields[name] = .object(field.json) }

@@ -1,7 +1,7 @@
 public import JSON
 public import Rules
 
-/// A committed change of one object. File URLs use the server's public URL.
+/// A committed change of one object. File URLs don't depend on the URL that the caller used.
 public struct Change: Sendable {
     public let className: String
     public let objectId: String
@@ -62,7 +62,7 @@ public protocol ChangeObserver: Sendable {
     /// Reports that an object of the class changed in an unknown way.
     func missChange(of className: Name) async
 
-    /// Reports the start of a write whose changes the observer will not receive.
+    /// Reports the start of a write whose changes the observer may not receive.
     ///
     /// - Returns: A token for ``endUnobserved(_:of:)``.
     func beginUnobserved() -> Int

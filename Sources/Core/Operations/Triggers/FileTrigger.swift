@@ -22,13 +22,13 @@ public struct FileCall: Sendable {
     public var name: String
     /// The URL, or nil before the file is stored.
     public var url: String?
-    /// The MIME type, or nil if none was sent.
+    /// The MIME type, or nil if unknown.
     public var contentType: String?
     /// The size in bytes, or nil if unknown.
     public var size: Int?
     /// The content, or nil for events other than `beforeSave` and `afterSave`.
     public var bytes: [UInt8]?
-    /// The metadata sent with the file.
+    /// The metadata sent with the file, or empty for events other than `beforeSave` and `afterSave`.
     public var metadata: JSONObject = [:]
     public var tags: JSONObject = [:]
     /// The request, including the user's record.

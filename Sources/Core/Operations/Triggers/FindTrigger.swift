@@ -17,7 +17,7 @@ public struct FindCall: Sendable {
     /// The parameters of the find, such as `where` (always an object), `limit`, `order` and `include`. A `beforeFind`
     /// trigger can change them.
     public var query: JSONObject
-    /// Whether the request is a get by id.
+    /// Whether one object is fetched by its id.
     public let isGet: Bool
     /// For `afterFind`, the results, which can be changed. For `beforeFind`, results to return without querying, or nil
     /// to query.
@@ -82,7 +82,8 @@ extension FindTriggers {
 
     /// Calls the `beforeFind` trigger of the requested class or of the class of the results.
     ///
-    /// - Returns: The trigger's result, or nil if the class has no find triggers.
+    /// - Returns: The trigger's result, the unchanged query if the class has only an `afterFind` trigger, or nil if it
+    ///   has no find triggers.
     /// - Throws: Errors of the trigger.
     func beforeFind(_ find: Find, of className: String) async throws -> TriggeredFind? {
         guard hasFindTrigger(className) else { return nil }
@@ -100,7 +101,7 @@ extension FindTriggers {
         )
     }
 
-    /// Adds the default limit, because triggers always see one.
+    /// Adds the default limit, because triggers of finds always see one.
     private func shownParameters(_ find: Find) -> JSONObject {
         guard case .objects = find.kind, find.parameters["limit"] == nil else { return find.parameters }
         var shown = find.parameters

@@ -21,7 +21,7 @@ public struct LiveQueryCall: Sendable {
     public var query: JSONObject?
     /// For `afterEvent`, the object to send, which can be changed.
     public var object: JSONObject?
-    /// For `afterEvent`, the object before the change, or nil if it wasn't visible.
+    /// For `afterEvent`, the object before the change, or nil as in ``LiveQueryEvent/original``.
     public var original: JSONObject?
     /// For `afterEvent`, whether the client is notified.
     public var isSent = true

@@ -68,7 +68,8 @@ public struct Triggers: Sendable, BackendPart {
         return request
     }
 
-    /// Calls a trigger around a log-in or password-reset request with the complete user.
+    /// Calls a trigger around a log-in or password-reset request with the complete user. Does nothing if the user can't
+    /// be read.
     ///
     /// - Parameter session: The user with the new session, after a log-in.
     /// - Throws: Errors of the trigger.
@@ -87,7 +88,8 @@ public struct Triggers: Sendable, BackendPart {
 
     /// Prepares the `afterLogout` trigger with the session before it ends.
     ///
-    /// - Returns: The call to make after the session has ended, or nil without a trigger.
+    /// - Returns: The call to make after the session has ended, or nil without a trigger or if the session can't be
+    ///   read.
     func logoutTrigger(of sessionId: String, _ context: RequestContext) async -> (@Sendable () async throws -> Void)? {
         guard let trigger = trigger(.afterLogout, "_Session"),
             let session = try? await original("_Session", sessionId)
@@ -99,7 +101,7 @@ public struct Triggers: Sendable, BackendPart {
 
     /// Calls a trigger of `@Config` and returns the context for the next one.
     ///
-    /// - Throws: Errors of the trigger.
+    /// - Throws: Errors of the trigger, and 107 within a transaction.
     func callConfigTrigger(
         _ event: TriggerEvent, _ params: JSONObject, original: JSONObject?, _ context: RequestContext,
         cloudContext: JSONObject?

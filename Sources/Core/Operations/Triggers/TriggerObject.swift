@@ -4,7 +4,7 @@ import Rules
 
 /// Objects in the form that save triggers receive.
 extension Save {
-    /// Returns the original with the changes applied, for `beforeSave`. Fields sent as operators remain operators.
+    /// Returns the original with the changes applied, for `beforeSave`. Operators on whole fields remain operators.
     ///
     /// - Throws: `ParseError` if an operation is invalid.
     func objectBefore() throws -> JSONObject {

@@ -67,12 +67,12 @@ public typealias Trigger = @Sendable (TriggerCall) async throws -> TriggerAnswer
 public struct TriggerCall: Sendable {
     public let event: TriggerEvent
     public let className: String
-    /// The object to be saved, or as saved or deleted. For `beforeSave`, fields that the client sent as operators
-    /// remain operators.
+    /// The object to be saved, or as saved or deleted. For account events, the user or the session. For `beforeSave`,
+    /// fields that the client sent as operators remain operators.
     public let object: JSONObject
-    /// The object before the change as visible to the caller, or nil for a new object.
+    /// The object before the change as visible to the caller, or nil for a new object and for events other than saves.
     public let original: JSONObject?
-    /// The fields as sent by the client.
+    /// The fields of the save: as sent by the client before it, as written after it. Empty without a save request.
     public let changes: JSONObject
     /// The context passed on from callers and earlier triggers.
     public let context: JSONObject

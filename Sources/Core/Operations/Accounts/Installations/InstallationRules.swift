@@ -3,7 +3,8 @@ import ParseModel
 import ParseStorage
 import Rules
 
-/// Saves installations so that each device has one row. Duplicate rows are removed in the same transaction.
+/// Saves installations so that each device has one row. In the same transaction, duplicate rows are deleted or lose the
+/// id that they share.
 struct InstallationRules: SaveRules {
     var backend: Backend
 
@@ -46,7 +47,7 @@ struct InstallationRules: SaveRules {
 
     var plansWhileStoring: Bool { namesDevice }
 
-    /// - Throws: 132, 135 or 136 if the ids contradict each other, 101 if the row doesn't exist.
+    /// - Throws: The errors of `InstallationResolution.resolve` and of saving.
     func store(_ planned: PlannedSave) async throws -> WriteResult {
         guard namesDevice else { return try await backend.saving.carryOut(planned) }
         return try await backend.transaction(conflictKey: device.installationId ?? device.deviceToken) {

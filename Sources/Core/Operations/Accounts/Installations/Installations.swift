@@ -11,7 +11,8 @@ public struct Installations: Sendable, BackendPart {
 
     /// Returns the body with `installationId` and APNs-style device tokens (64 characters) in lower case.
     ///
-    /// - Throws: 111 if an id isn't a string, because an operator in its place could select other devices' rows.
+    /// - Throws: 111 if an id is neither a string nor deleted, because an operator in its place could select other
+    ///   devices' rows.
     static func normalized(_ given: JSONObject) throws(ParseError) -> JSONObject {
         var body = given
         for key in ["installationId", "deviceToken", "appIdentifier"] {
@@ -40,7 +41,7 @@ public struct Installations: Sendable, BackendPart {
         }
     }
 
-    /// Deletes the rows of a device's former registrations, or removes the id they share with it.
+    /// Deletes the rows of a device's former registrations, or removes the id they share with its row.
     func retire(_ duplicates: InstallationDuplicates, _ context: RequestContext) async throws {
         let options = configuration.installation
         var access = ObjectStore.WriteAccess()
@@ -67,8 +68,8 @@ public struct Installations: Sendable, BackendPart {
         }
     }
 
-    /// Returns the id of the row that a new installation will replace, judging by the rows stored now, or nil if there
-    /// is none.
+    /// Returns the id of the row that a save of a new installation would update, judging by the rows stored now, or nil
+    /// if it would create a row.
     func same(_ save: Save) async throws -> String? {
         let device = DeviceIdentity(
             installationId: save.body["installationId"]?.stringValue,

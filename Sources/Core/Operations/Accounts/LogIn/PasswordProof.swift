@@ -90,7 +90,7 @@ struct PasswordProof: Sendable, BackendPart {
         return hash
     }
 
-    /// Checks the age of the password. A password without a date starts aging today.
+    /// Checks the age of the password. A password without a date starts aging now.
     ///
     /// - Throws: 101 if the password is too old.
     func checkAge(_ row: LoginCandidate, _ context: RequestContext) async throws {

@@ -23,7 +23,7 @@ package final class UnknownAccounts: Sendable {
     /// Counts an attempt. The attempt that reaches the threshold locks the name.
     ///
     /// - Parameter name: The user name and address, normalized so that all spellings are equal.
-    /// - Returns: The remaining lock time, or nil if the name isn't locked.
+    /// - Returns: The remaining lock time, or nil if the name wasn't locked before this attempt.
     package func reserveAttempt(
         _ name: [String], _ policy: Configuration.AccountLockout,
         at now: ContinuousClock.Instant = .now

@@ -56,7 +56,7 @@ public struct AccountMails: Sendable, BackendPart {
     private static let mostLinks = 10
 
     /// Counts a link for a user and returns whether to send it. More mails would fill the mailbox and invalidate
-    /// earlier links.
+    /// earlier links. Links requested with the master key aren't limited.
     func allowsLink(to user: MailUser, _ context: RequestContext) -> Bool {
         context.caller.isMaster || services.linkMails.countOneMore(Name(user.id), most: Self.mostLinks)
     }

@@ -73,8 +73,8 @@ package struct FairQueue<Work> {
         return remove(at: place, of: sender)
     }
 
-    /// Removes the last entry of the address with the most entries, or returns nil if `address` would have as many
-    /// after adding one.
+    /// Removes the last entry of the busiest connection of the address with the most entries. Returns nil if `address`
+    /// would have as many after adding one.
     package mutating func removeLast(insteadOf address: [UInt8]) -> Work? {
         guard let (longest, line) = lines.max(by: { $0.value.count < $1.value.count }), longest != address,
             line.count > (lines[address]?.count ?? 0) + 1,

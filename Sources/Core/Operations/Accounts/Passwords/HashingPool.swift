@@ -6,7 +6,7 @@ import Tasks
 
 /// A thread pool for password hashes, which take tens of milliseconds each by design.
 ///
-/// Its queue is bounded and fair to senders. If the client disconnects, its work is removed.
+/// Its queue is bounded and fair to senders. If the client disconnects, its queued work is removed.
 package final class HashingPool<Input: Sendable, Output: Sendable>: Sendable {
     private struct Job: Sendable {
         var input: Input
@@ -39,7 +39,8 @@ package final class HashingPool<Input: Sendable, Output: Sendable>: Sendable {
     /// Computes the output for an input when it is the sender's turn.
     ///
     /// - Parameter address: The IP address of the client.
-    /// - Throws: `ServiceUnavailable` if the queue is full, `CancellationError` if the caller disconnects.
+    /// - Throws: `ServiceUnavailable` if the queue is full, or if a job of another sender takes this one's slot.
+    ///   `CancellationError` if the caller disconnects.
     package func run(from address: String, _ input: Input) async throws -> Output {
         let caller = CallerPresence.current
         let sender = FairQueue<Job>.Sender(

@@ -31,7 +31,7 @@ public protocol AuthProvider: Sendable {
     func validate(_ data: JSONObject, _ options: JSONObject) async throws
 
     /// Checks one use of the provider and returns the data to store. By default, calls ``validate(_:_:)`` and stores
-    /// the client's data.
+    /// the client's data without the members in ``unstored``.
     ///
     /// - Throws: `ParseError` if the client's data is invalid.
     func check(_ attempt: AuthAttempt) async throws -> AuthOutcome
@@ -55,7 +55,7 @@ public protocol AuthProvider: Sendable {
     /// Members of the client's data that are checked but not stored.
     var unstored: Set<Name> { get }
 
-    /// The provider's options except `enabled`, or nil if the provider checks its options itself.
+    /// The types of the provider's options except `enabled`, or nil if the provider checks its options itself.
     var optionForms: [Name: AuthOptionForm]? { get }
 
     /// Whether the provider is one of the app's JavaScript adapters.
@@ -137,9 +137,10 @@ public struct AuthAttempt: Sendable {
     public var stored: JSONObject?
     /// The provider's options in the option `auth`.
     public var options: JSONObject
-    /// The user who has or adds the provider, or nil for a new user.
+    /// The user who changes `authData` or proves an additional factor, or nil for sign-ups, challenges and the identity
+    /// of a log-in.
     public var userId: String?
-    /// Whether the request has the master key.
+    /// Whether the request has the master or maintenance key.
     public var isMaster = false
     /// The time of the request.
     public var now: ParseDate

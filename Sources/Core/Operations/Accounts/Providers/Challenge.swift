@@ -6,7 +6,8 @@ import Rules
 extension Providers {
     /// Returns the challenges of the requested providers.
     ///
-    /// - Throws: -1 if the request is malformed, 101 if the user doesn't exist or the proof is wrong.
+    /// - Throws: -1 if the request is malformed, 101 if the user doesn't exist or the proof is wrong, and errors of
+    ///   providers.
     public func challenge(_ body: JSONObject, _ context: RequestContext) async throws -> JSONObject {
         guard let data = body["challengeData"], data.isTruthy else { throw ParseError(-1, "Nothing to challenge.") }
         guard let challenges = data.objectValue else { throw ParseError(-1, "challengeData should be an object.") }
@@ -31,7 +32,7 @@ extension Providers {
         var request: ModuleRequest?
         var answers: JSONObject = [:]
         for (name, value) in challenges.sorted(by: { $0.key < $1.key }) {
-            // Unknown providers are ignored.
+            // Unknown and disabled providers are ignored.
             guard let (provider, options) = try? provider(name) else { continue }
             var attempt = AuthAttempt(
                 .logIn, authData?[name]?.objectValue ?? [:], stored: stored[name]?.objectValue, options: options,

@@ -42,7 +42,7 @@ extension Providers {
     /// - Parameters:
     ///   - stored: The user's `authData`, or empty for a new user.
     ///   - isLogin: Whether the client logs in as the user.
-    ///   - userId: The user, or nil for a new user or one not identified yet.
+    ///   - userId: The user, or nil for a new user or one whose identity is still being checked.
     ///   - subject: The user for JavaScript adapters of the app.
     func check(
         _ claims: [ProviderClaims.Claim], stored: JSONObject, isLogin: Bool, of userId: String? = nil,
@@ -84,9 +84,10 @@ extension Providers {
         if let refusal = change.refusal { throw refusal }
     }
 
-    /// Checks that a log-in includes an additional factor if the user has set one up.
+    /// Checks that a log-in includes an additional factor if the user has set one up, or a log-in method that needs
+    /// none.
     ///
-    /// - Throws: -1 if the client sent none.
+    /// - Throws: -1 if the client sent neither.
     func checkAdditional(_ claims: ProviderClaims, stored: JSONObject) throws(ParseError) {
         var missing: [Name] = []
         for (name, data) in stored {

@@ -51,8 +51,8 @@ extension Providers {
 
     /// Returns the data of each provider, without empty data.
     ///
-    /// - Throws: 252 if the data is malformed or a provider is unknown, 162 if an id isn't a string. Presets below 9
-    ///   also accept integers and convert them to strings.
+    /// - Throws: 252 if the data is malformed or has an id for an unknown provider, 162 if an id isn't a string.
+    ///   Presets below 9 also accept integers and convert them to strings.
     func named(_ authData: JSONValue?) throws(ParseError) -> JSONObject {
         guard let authData, !authData.isNull else { return [:] }
         guard let object = authData.objectValue else { throw Self.unsupported }
@@ -75,7 +75,7 @@ extension Providers {
         return providers
     }
 
-    /// Converts the data with the providers, in the order of their names, up to the first rejection. Data that neither
+    /// Converts the data with the providers, in the order of their names, up to the first error. Data that neither
     /// identifies a user nor proves a factor is dropped.
     func claims(_ providers: JSONObject) async throws -> ProviderClaims {
         var claims = ProviderClaims()
@@ -88,7 +88,7 @@ extension Providers {
         return claims
     }
 
-    /// Runs a provider and replaces its errors with a generic one, except `ParseError`.
+    /// Runs a provider and replaces its errors with a generic one, except `ParseError` and cancellation.
     func hidingFailures<Value: Sendable>(_ body: () async throws -> Value) async throws -> Value {
         do {
             return try await body()
@@ -108,8 +108,8 @@ extension Providers {
         return try await !owners(of: claims.identities, isForAll: caller.readsEverything).isEmpty
     }
 
-    /// The error for a log-in or sign-up in a transaction. Its session would be created before the transaction and
-    /// remain if that failed.
+    /// The error for a call of a transaction that would create a session before the transaction begins. The session
+    /// would remain if the transaction failed.
     static let noLogInOfTransaction = ParseError(
         ParseError.invalidJSON, "Log-ins and sign-ups can't be part of a transaction.")
 

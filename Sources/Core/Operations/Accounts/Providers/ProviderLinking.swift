@@ -6,15 +6,15 @@ import Rules
 
 /// Links and unlinks providers of users.
 extension Providers {
-    /// Returns the changes to a user's `authData` by an update, or nil if nothing changes. Providers with data are
-    /// linked, and `null` unlinks a provider.
+    /// Returns the changes to a user's `authData` by an update, or nil if the value is null or empty. Providers with
+    /// data are linked, and `null` unlinks a provider.
     ///
     /// - Parameters:
     ///   - value: The field `authData` of the update.
     ///   - body: The other fields of the update.
     ///   - setsPassword: Whether the update sets a password.
     /// - Throws: 252 if the data is malformed or a provider is unknown, 208 if the id belongs to another user, 142 if
-    ///   no log-in method would remain, and errors of providers.
+    ///   no log-in method would remain, and the errors of ``checkUpdate(_:of:with:stored:_:)``.
     func linking(
         _ value: JSONValue, to objectId: String, with body: JSONObject, setsPassword: Bool, _ context: RequestContext
     ) async throws -> LoginDataChange? {
@@ -59,7 +59,8 @@ extension Providers {
         return change
     }
 
-    /// Checks that unlinking providers leaves the user a log-in method.
+    /// Checks that unlinking providers leaves the user a log-in method. Skipped for callers with full rights and in
+    /// presets below 9.
     ///
     /// - Throws: 142 if no log-in method would remain.
     func checkStillEnters(

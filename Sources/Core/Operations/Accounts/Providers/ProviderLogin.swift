@@ -10,12 +10,11 @@ import Telemetry
 public struct Providers: Sendable, BackendPart {
     let backend: Backend
 
-    /// Whether a sign-up with auth providers needs no user name and password.
+    /// Whether a sign-up with this `authData` needs no user name and password even if it identifies no user. Presets
+    /// below 9 allow that, for example if the data only unlinks providers.
     ///
-    /// Presets below 9 create a user even if the request names no provider or only unlinks some.
-    ///
-    /// - Throws: 252 if a provider is unknown or disabled, or an anonymous client sends only data without an id and no
-    ///   password.
+    /// - Throws: 252 if a provider is unknown or disabled, or if a caller who isn't logged in sends only data without
+    ///   an id and no password.
     func needsNoPassword(_ authData: JSONValue?, _ body: JSONObject, _ caller: Caller) throws(ParseError) -> Bool {
         guard configuration.preset < 9, let given = authData?.objectValue else { return false }
         let isUsable = given.isEmpty || given.values.contains { $0.isNull || $0["id"]?.isTruthy == true }
@@ -31,7 +30,8 @@ public struct Providers: Sendable, BackendPart {
     ///
     /// The client learns whether an id is known only after proving that the id is its own.
     ///
-    /// - Throws: 208 if the data belongs to several users or to a user other than the caller.
+    /// - Throws: 208 if the data belongs to several users or to a user other than the caller, and the errors of a
+    ///   log-in.
     func logIn(with claims: ProviderClaims, _ context: RequestContext) async throws -> WriteResult? {
         let owners = try await owners(of: claims.identities, isForAll: context.caller.readsEverything)
         guard let id = owners.first else { return nil }
@@ -98,14 +98,14 @@ public struct Providers: Sendable, BackendPart {
     /// Checks the `authData` of a password log-in.
     ///
     /// - Parameter stored: The stored `authData` of the user with that password.
-    /// - Throws: 208 if the data identifies another user.
+    /// - Throws: 208 if the data identifies another user, -1 if a required factor is missing, and errors of providers.
     func checkLogin(
         _ authData: JSONValue?, of id: String, stored: JSONObject, _ context: RequestContext
     ) async throws -> LoginDataChange {
         let given = try named(authData)
         guard !given.isEmpty || !stored.isEmpty else { return LoginDataChange() }
         let claims = try await claims(given)
-        // With the option, the password check has already counted this attempt.
+        // With `accountLockout`, the password check has already counted this attempt.
         let change = try await checkLogin(
             claims, of: id, stored: stored, countsFactors: configuration.accountLockout == nil, context)
         for owner in try await owners(of: claims.identities, isForAll: true) where !owner.hasSameBytes(as: id) {

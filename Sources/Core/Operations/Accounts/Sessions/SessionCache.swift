@@ -45,7 +45,7 @@ package final class SessionCache: Sendable {
 
     private let state: Mutex<State>
     private let timeToLive: Int64
-    /// The maximum number of roles in one unit of weight.
+    /// The number of roles that count as one more entry.
     package static let rolesOfOne = 20
 
     /// - Parameters:
@@ -78,7 +78,8 @@ package final class SessionCache: Sendable {
         }
     }
 
-    /// Whether the caller should extend the session. Returns true for only one of several concurrent requests.
+    /// Whether the caller should extend the session. While the session is cached, only one of several concurrent
+    /// requests should.
     ///
     /// - Parameter moment: The session is due if its last change is older.
     package func claimExtension(of token: String, changedBefore moment: Int64, now: Int64) -> Bool {

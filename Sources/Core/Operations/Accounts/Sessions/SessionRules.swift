@@ -53,8 +53,8 @@ struct SessionRules: SaveRules {
         return nil
     }
 
-    /// Stores a session and deletes the user's other sessions on the same installation. A lock serializes concurrent
-    /// log-ins, so that exactly one session remains.
+    /// Stores a session. A new session replaces the user's other sessions on the same installation, under a lock, so
+    /// that exactly one remains of concurrent log-ins.
     func store(_ planned: PlannedSave) async throws -> WriteResult {
         let body = planned.save.body
         let installationId = body["installationId"]?.stringValue

@@ -26,7 +26,7 @@ public struct Sessions: Sendable, BackendPart {
     /// Whether a key, possibly dotted, belongs to a field that only the server sets.
     static func isServerOwned(_ key: String) -> Bool { serverOwned.contains(FieldPath(key).root) }
 
-    /// Creates a session for a user and ends the older session of the same user and installation.
+    /// Creates a session for a user and ends older sessions of the same user and installation.
     ///
     /// - Parameter opener: The session whose credentials open the new one, or nil if it is opened by other means, such
     ///   as a password.
@@ -58,7 +58,7 @@ public struct Sessions: Sendable, BackendPart {
         let pipeline = SavePipeline(backend: backend)
         let row: WriteResult
         if backend.isInTransaction {
-            // Observers hear of sessions created in a transaction only after the commit.
+            // Within a transaction, which may still roll back, observers and after-triggers aren't notified.
             row = try await pipeline.store(
                 PlannedSave(
                     save: save, rules: SessionRules(opener: opener, backend: backend),
@@ -120,7 +120,7 @@ public struct Sessions: Sendable, BackendPart {
         return session.filter { !access.hidden.contains($0.key) }
     }
 
-    /// Exchanges a session token for a new one. SDKs use it to replace legacy, non-revocable tokens.
+    /// Creates another session for the caller's user. SDKs use it to replace legacy, non-revocable tokens.
     ///
     /// - Throws: 101 if nobody is logged in.
     public func upgrade(_ context: RequestContext) async throws -> JSONObject {

@@ -53,7 +53,7 @@ struct UserRules: SaveRules {
         return nil
     }
 
-    /// Sign-ups without a provider need a name and a password. Others get a generated name.
+    /// Sign-ups without a provider need a name and a password. Other sign-ups without a name get a generated one.
     private mutating func checkNames(_ save: inout Save) throws {
         let needsNoPassword = try backend.providers.needsNoPassword(save.body["authData"], save.body, save.caller)
         if claims.isEmpty { save.body["authData"] = nil }
@@ -81,7 +81,7 @@ struct UserRules: SaveRules {
         try backend.users.checkNames(save.body)
     }
 
-    /// Fields that clients can't store, because all readers of the user would see them.
+    /// Fields that are never stored, because all readers of the user would see them.
     private static let noFields: [Name] = ["sessionToken"]
 
     private mutating func completeSignUp(_ save: inout Save) async throws {
@@ -223,7 +223,8 @@ struct UserRules: SaveRules {
             await backend.caches.invalidate(user: objectId)
             guard let linking else { return }
             backend.providers.addResponses(of: linking, to: &result.body)
-            // Without a session, the update counts as a log-in with the providers, unless cloud code sends it.
+            // Without a session, the update counts as a log-in with the providers, unless it is made on the user's
+            // behalf.
             guard save.caller.userId == nil, !isForOthers(save) else {
                 return
             }
