@@ -141,7 +141,7 @@ public struct Backend: Sendable {
     public var hookChanges: HookChanges { services.hookChanges }
     /// A feed of changes to users' fields and sessions.
     public var userChanges: UserChanges { services.userChanges }
-    /// The job runner, or nil if the deployment has no jobs.
+    /// The job runner, or nil in a deployment without jobs.
     public var jobRunner: JobRunner? { services.jobRunner }
     public var meters: Meters { services.meters }
     /// The number of password hashes waiting for a worker.

@@ -88,7 +88,7 @@ public struct CacheInvalidation: Sendable, BackendPart {
     /// The notification channel for cache invalidation between processes.
     static let cacheChannel = "roost.cache"
 
-    /// Invalidates a user's cached sessions in all processes, or enqueues that until the transaction commits.
+    /// Invalidates a user's cached sessions in all processes, or enqueues that until the transaction ends.
     func invalidate(user id: String) async {
         if let deferred = backend.deferred { return deferred.add(user: id) }
         services.sessionCache.invalidate(user: id)
@@ -97,7 +97,7 @@ public struct CacheInvalidation: Sendable, BackendPart {
     }
 
     /// Invalidates all cached sessions in all processes because roles changed, or enqueues that until the transaction
-    /// commits.
+    /// ends.
     func invalidateRoles() async {
         if let deferred = backend.deferred { return deferred.addRoles() }
         services.sessionCache.invalidateAll()

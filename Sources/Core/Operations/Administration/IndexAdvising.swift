@@ -44,7 +44,8 @@ public struct IndexAdvising: Sendable {
         }
     }
 
-    /// Stores this process's findings about once a minute, and a last time on cancellation.
+    /// Stores this process's findings about once a minute and a last time on cancellation, and the use of indexes once
+    /// an hour.
     public func run() async {
         guard backend.catalog.findNotes != nil else { return }
         var minute = 0

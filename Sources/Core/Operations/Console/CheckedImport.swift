@@ -10,7 +10,7 @@ public struct CheckedImport: Sendable {
     public enum Existing: String, Sendable {
         /// Skips the row.
         case skip
-        /// Replaces the fields in the row and keeps the object's other fields.
+        /// Stores the row's fields and keeps the object's other fields.
         case replace
         /// Stops at the first such row. Rows after it are not stored.
         case stop

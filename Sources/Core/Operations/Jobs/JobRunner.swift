@@ -33,7 +33,7 @@ public final class JobRunner: Sendable {
     /// The seconds without a heartbeat after which a process counts as dead.
     static let silenceLimit = 60.0
     private static let grace = Duration.seconds(2)
-    /// The message of a run whose process ended before it did.
+    /// The message of a run that ended because its process stopped.
     static let stopped = "Server stopped."
 
     /// - Parameters:

@@ -16,8 +16,8 @@ public struct LiveQueries: Sendable, BackendPart {
     /// Parses a subscription and checks the caller's permissions.
     ///
     /// - Parameter query: The client's subscription, such as its `className` and `where`.
-    /// - Throws: 119 or 101 if the caller may not find the objects or get the included ones, 102 and others if the
-    ///   condition is invalid or needs the database.
+    /// - Throws: 119 or 101 if the caller may not find the objects or get the included ones, 102 or another
+    ///   `ParseError` if the subscription is invalid or its condition needs the database.
     public func subscribe(_ query: JSONObject, _ context: RequestContext) throws(ParseError) -> LiveQuery {
         var query = try LiveQuery(query)
         try prepare(&query, context)

@@ -8,13 +8,13 @@ import ServerConfiguration
 public struct WriteResult: Sendable {
     /// 201 for a new object, 200 for an existing one.
     public var status: Int
-    /// The URL of a new object, or nil for an update.
+    /// The URL for the `Location` header, or nil to send none.
     public var location: String?
     /// The members of the response.
     public var body: JSONObject
     /// A trigger's response that replaces the members, or nil.
     public var replacement: JSONValue?
-    /// The changed object for observers, or nil if no observer wants it.
+    /// The changed object for observers and after-triggers, or nil if none wants it.
     var change: ObjectStore.ChangedObject?
 
     /// The response body.

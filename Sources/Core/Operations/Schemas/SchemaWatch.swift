@@ -33,7 +33,7 @@ final class SchemaWatch: Sendable {
 
     func announcements(arrive: Bool) { state.withLock { $0.isListening = arrive } }
 
-    /// Schedules another reload after reloading changed classes failed.
+    /// Schedules a reload of the classes after a comparison or a reload failed.
     func missedChange() { state.withLock { $0.isBehind = true } }
 
     /// Compares periodically until the task is cancelled.

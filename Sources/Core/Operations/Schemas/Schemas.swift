@@ -10,7 +10,7 @@ import ServerConfiguration
 public struct Schemas: Sendable, BackendPart {
     let backend: Backend
 
-    /// Returns all classes except the volatile ones, sorted by name.
+    /// Returns all classes except those without a row in `_SCHEMA`, sorted by name.
     public func all() async throws -> [JSONObject] {
         try await reloadedCatalog()
         let classes = catalog.snapshot.classes.values

@@ -23,7 +23,8 @@ public struct SaveTriggers: Sendable, BackendPart {
             if save.newId == nil { _ = try backend.saving.newObjectId(save.body, save.className) }
             if save.className == "_Installation", let id = try await backend.installations.same(save) {
                 save.sameId = id
-                // As in parse-server, triggers of a new installation that replaces a row get only that row's id.
+                // As in parse-server, triggers of a new installation that updates an existing row get only that row's
+                // id.
                 save.original = ["objectId": .string(id)]
             }
         }

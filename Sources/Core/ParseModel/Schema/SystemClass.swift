@@ -21,7 +21,7 @@ public enum SystemClass {
         "_Idempotency",
     ]
 
-    /// The fields that every class has.
+    /// The default fields of every class.
     public static let commonFields: OrderedDictionary<Name, Field> = [
         "objectId": Field(.string), "createdAt": Field(.date), "updatedAt": Field(.date), "ACL": Field(.acl),
     ]

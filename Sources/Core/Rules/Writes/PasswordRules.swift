@@ -23,7 +23,7 @@ package enum PasswordRules {
                 ParseError.validationError, "Password can't be longer than \(comparedLength) bytes.")
         }
         guard let policy else { return }
-        // The cost of a pattern grows with the square of the length of the text.
+        // The cost of a pattern can grow faster than the length of the text.
         if let pattern = policy.validatorPattern {
             try checkLength(password)
             guard RegularExpression(pattern)?.isFound(in: password) == true else { throw refusal(policy) }

@@ -3,11 +3,11 @@ import ParseModel
 import ParseStorage
 import Rules
 
-/// A user whose identity the client has proved.
+/// A user whom the client may log in as, by proving the identity or with the master key.
 struct ProvedUser: Sendable {
     let id: String
-    /// The method of the log-in, stored in the session's `createdWith`: `password`, `masterkey` or the name of a
-    /// provider.
+    /// The method of the log-in, stored in the session's `createdWith`: `password`, `masterkey` or the names of
+    /// providers, separated by commas.
     let way: String
     /// The changes to the user's `authData`.
     var change = LoginDataChange()

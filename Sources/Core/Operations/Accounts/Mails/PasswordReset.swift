@@ -82,9 +82,11 @@ public struct PasswordResets: Sendable, BackendPart {
         return isResetExpired(user, context) ? .expired : .valid(username: user.username)
     }
 
-    /// Sets a new password for a token's owner, uses up the token and ends the user's sessions.
+    /// Sets a new password for a token's owner, uses up the token and, with `revokeSessionOnPasswordReset`, ends the
+    /// user's sessions.
     ///
-    /// - Throws: -1 if the token is invalid or expired, 142 if the password violates the policy.
+    /// - Throws: -1 if the token is invalid or expired, 142 if the password violates the policy, and errors of
+    ///   triggers.
     public func resetPassword(token: String, username: String?, to password: String, _ context: RequestContext)
         async throws
     {

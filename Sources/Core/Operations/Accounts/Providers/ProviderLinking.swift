@@ -39,8 +39,8 @@ extension Providers {
         return change
     }
 
-    /// Checks a user's changes to their own `authData`. Changing an additional factor needs one of its codes. Wrong
-    /// codes count as in log-ins, and correct codes don't reset the count.
+    /// Checks changes to a user's `authData`. Changing an additional factor needs one of its codes. Wrong codes count
+    /// as in log-ins unless the caller has full rights, and correct codes don't reset the count.
     ///
     /// - Throws: 101 after too many wrong codes, and errors of providers.
     func checkUpdate(

@@ -5,7 +5,7 @@ import ParseStorage
 import Rules
 import ServerConfiguration
 
-/// Creates sessions and checks who may see them.
+/// Creates sessions, and finds and checks the users of sessions.
 public struct Sessions: Sendable, BackendPart {
     let backend: Backend
 
