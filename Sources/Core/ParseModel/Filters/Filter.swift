@@ -115,7 +115,7 @@ public indirect enum Constraint: Sendable, Hashable {
     case isIn([JSONValue])
     /// Equal to none of the values. Unless `null` is one of them, a missing field matches too.
     case notIn([JSONValue])
-    /// An array that contains all of the values.
+    /// An array that contains all of the values, or a value that equals all of them. Never true if there are none.
     case containsAll([JSONValue])
     /// An array that contains, for every prefix, a string that starts with it.
     case containsAllStarting([String])
@@ -129,7 +129,7 @@ public indirect enum Constraint: Sendable, Hashable {
     case text(TextSearch)
     /// A point within a distance in radians (nil for any distance), sorted by distance.
     case near(GeoPoint, radians: Double?)
-    /// A point inside a box given by its south-west and north-east corners.
+    /// A point inside a box given by two opposite corners.
     case box(southWest: GeoPoint, northEast: GeoPoint)
     /// A point inside a polygon.
     case insidePolygon([GeoPoint])
@@ -153,7 +153,7 @@ public indirect enum Constraint: Sendable, Hashable {
 public struct TextSearch: Sendable, Hashable {
     /// The words to search for.
     public var term: String
-    /// The language whose stemming applies, or nil for PostgreSQL's `english`.
+    /// The language whose stemming applies. PostgreSQL's `english` if it is nil or unknown.
     public var language: String?
     public var isCaseSensitive: Bool
     /// Whether accents matter.
