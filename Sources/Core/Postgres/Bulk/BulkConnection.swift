@@ -12,7 +12,7 @@ public final class BulkConnection {
     /// Connects to the server. Blocks until the session is set up.
     ///
     /// - Parameter connectionString: A libpq URI or connection string.
-    /// - Throws: `PostgresError` with the server's message.
+    /// - Throws: `PostgresError` with the message of the server or of libpq.
     public init(connectionString: String, logger: Logger) throws {
         var configuration = PostgresConfiguration(connectionString: connectionString)
         configuration.statementTimeout = .zero
@@ -31,7 +31,8 @@ public final class BulkConnection {
         guard PQstatus(handle) == CONNECTION_OK else {
             throw PostgresError(.unavailable, message)
         }
-        // Some poolers accept the server options but ignore them.
+        // Needed if a pooler rejected the server options. Others accept but ignore them, which matters for the search
+        // path.
         if isRefused || parameters.path != nil, let settings = parameters.settings { try query(settings) }
     }
 

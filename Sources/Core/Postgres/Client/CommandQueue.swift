@@ -63,7 +63,7 @@ package final class CommandQueue: Sendable {
         return isOpen
     }
 
-    /// The statistics from when the I/O thread last went to sleep, plus the commands enqueued since then.
+    /// The statistics from the I/O thread's last round, plus the commands that it hasn't taken yet.
     var statistics: PostgresStatistics {
         state.withLock { state in
             var statistics = state.statistics
@@ -154,7 +154,7 @@ package final class LeaseRequest: @unchecked Sendable {
     var arrival: MonotonicInstant?
     /// The time at which the request fails if it has no connection by then.
     var deadline: MonotonicInstant?
-    /// The position in the queue, or nil if the request isn't in it.
+    /// The position in the queue for connections, or nil if the request waits for a row or no longer waits.
     var ticket: SenderQueue<LeaseRequest>.Ticket?
 
     package init(

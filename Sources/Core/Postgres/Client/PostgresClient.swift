@@ -4,8 +4,8 @@ import Tasks
 
 /// A client of one PostgreSQL database.
 ///
-/// Short statements of all callers share a few pipelined connections. Transactions and potentially slow statements use
-/// separate connections, so that they never delay a fast one.
+/// Short statements of all callers share a few pipelined connections. Transactions, and statements that are or turn out
+/// slow, use separate connections.
 ///
 /// ``query(_:_:readOnly:)`` and ``group(_:readOnly:conflictKey:)`` return after the commit.
 public final class PostgresClient: Sendable {
@@ -24,7 +24,7 @@ public final class PostgresClient: Sendable {
     private let isStarted = Atomic(false)
     private let lastListener = Atomic(0)
     private let channels: AppChannels
-    /// The schema of all tables, from the connection string, or nil if the role's default applies.
+    /// The schema of all tables, from the connection string or `PGOPTIONS`, or nil if neither names one.
     public let schema: String?
 
     /// Creates a client. It connects with ``start()`` or with the first request.
@@ -43,11 +43,12 @@ public final class PostgresClient: Sendable {
         }
     }
 
-    /// Connects to the server, waiting if the server is still starting up.
+    /// Connects to the server, waiting up to ``PostgresConfiguration/connectTimeout`` if the server is still starting
+    /// up.
     ///
     /// If this throws, the client keeps trying to connect.
     ///
-    /// - Throws: `PostgresError` with the server's message if the first connection fails.
+    /// - Throws: `PostgresError`, with the message of the server or of libpq if the first connection fails.
     public func start() async throws {
         let request = WaitRequest()
         try await withTaskCancellationHandler {
@@ -84,8 +85,8 @@ public final class PostgresClient: Sendable {
 
     /// Runs one statement in its own transaction, and returns after the commit.
     ///
-    /// A statement that takes too long is stopped and runs again on a separate connection. Functions with effects
-    /// outside their transaction must therefore be called with ``exclusively(_:)``.
+    /// A statement that takes too long or waits for a lock is stopped and runs again on a separate connection.
+    /// Functions with effects outside their transaction must therefore be called with ``exclusively(_:)``.
     ///
     /// - Parameters:
     ///   - sql: The statement, with `$1`, `$2`… for the parameters.
@@ -107,7 +108,7 @@ public final class PostgresClient: Sendable {
         return result
     }
 
-    /// Runs statements in one transaction and one round trip. Either all of them take effect or none.
+    /// Runs statements in one transaction, usually in one round trip. Either all of them take effect or none.
     ///
     /// - Parameter conflictKey: A name for the row if the statements change only one. If another transaction has locked
     ///   that row, the request waits on a separate connection.
@@ -163,8 +164,8 @@ public final class PostgresClient: Sendable {
     }
 
     /// Runs a request on a shared connection. If it waits for a lock there or takes too long, it runs again on a
-    /// separate connection. Large writes, and statements that leave parts behind when stopped, use a separate
-    /// connection from the start.
+    /// separate connection, or throws ``PostgresError/detour`` if its shape is known. Large writes, and statements that
+    /// leave parts behind when stopped, use a separate connection from the start.
     ///
     /// - Parameter statements: The statements of the request, evaluated only for a separate connection.
     func perform(_ request: Request, _ statements: @autoclosure () -> [Statement]) async throws -> [PostgresResult] {
@@ -201,6 +202,7 @@ public final class PostgresClient: Sendable {
     ///
     /// - Returns: The events, beginning with ``PostgresEvent/connected``. The stream ends with the client. If the
     ///   consumer falls behind by more than 4 MB, the events are dropped and it gets ``PostgresEvent/connected`` again.
+    ///   A read-only client, or one whose transaction pooler has no direct address, gets no events.
     public func listen(channels: [String]) -> AsyncStream<PostgresEvent> {
         let id = lastListener.add(1, ordering: .relaxed).newValue
         let listening = Listening { [commandQueue] in _ = commandQueue.send(.unlisten(id: id)) }
@@ -219,7 +221,8 @@ public final class PostgresClient: Sendable {
 
     // MARK: The thread
 
-    /// Enqueues a command, and starts the thread with the first one. Returns false if the client has ended.
+    /// Enqueues a command, and starts the thread with the first one. Returns false if the client has ended or the
+    /// thread can't be started.
     func send(_ command: CommandQueue.Command) -> Bool {
         if !isStarted.load(ordering: .acquiring), !startThread() { return false }
         return commandQueue.send(command)
@@ -276,7 +279,7 @@ public struct PostgresStatistics: Sendable {
         public var idle: Int
         /// Waiting requests.
         public var waiting: Int
-        /// Requests that timed out waiting for a connection, since the client started.
+        /// Requests that timed out waiting for an exclusive connection, since the client started.
         public var timeouts: Int
     }
 

@@ -7,8 +7,8 @@ extension PostgresClient {
         _ = try await query("SELECT 1", readOnly: true)
     }
 
-    /// Returns a replica's lag in seconds, or 0 for a primary and for a connected replica that has replayed everything
-    /// it received.
+    /// Returns a replica's lag in seconds, or 0 for a primary, for a connected replica that has replayed everything it
+    /// received, and for one that has replayed no transaction yet.
     ///
     /// - Throws: `PostgresError`.
     public func replayLag() async throws -> Double {

@@ -4,7 +4,7 @@ import Tasks
 extension PostgresClient {
     /// Runs `body` with a new client, which is shut down afterwards.
     ///
-    /// - Throws: The error of `body`, or `PostgresError` of the kind `unavailable` if the server can't be reached.
+    /// - Throws: The error of `body`, or `PostgresError` if the client can't connect.
     public static func opened<R: Sendable>(
         _ configuration: PostgresConfiguration, logger: Logger, _ body: (PostgresClient) async throws -> R
     ) async throws -> R {
@@ -25,8 +25,7 @@ extension PostgresClient {
     /// Afterwards, an open transaction is rolled back and a broken connection is closed. `body` must undo its SET
     /// commands and release its session locks.
     ///
-    /// - Throws: The error of `body`, or `PostgresError` of the kind `busy` or `unavailable` if it got no connection in
-    ///   time.
+    /// - Throws: The error of `body`, or `PostgresError` if it got no connection.
     public func exclusively<R: Sendable>(_ body: @Sendable (PostgresSession) async throws -> R) async throws -> R {
         try await exclusively(in: .administration, body)
     }
@@ -77,8 +76,9 @@ extension PostgresClient {
 
     /// Runs `body` in a transaction and commits it, or rolls it back if `body` throws.
     ///
-    /// If the server aborts the transaction because of another one (40001, 40P01) or is read-only (25006), `body` runs
-    /// again after a short random pause. It must not have other side effects.
+    /// If the server aborts the transaction because of another one (40001, 40P01) or an outdated prepared statement,
+    /// `body` runs again after a short random pause. If the server is read-only (25006), it runs again once. It must
+    /// not have other side effects.
     ///
     /// - Parameters:
     ///   - retries: The maximum number of attempts after the first.
@@ -87,7 +87,8 @@ extension PostgresClient {
     ///   - conflictKey: A name for the row that `body` locks first, or nil if unknown. One transaction per key gets a
     ///     connection at a time.
     /// - Throws: The error of `body`, or `PostgresError`. The kind `connectionLost` means that the transaction may have
-    ///   been committed. SQLSTATE 57014 means that the transaction took too long.
+    ///   been committed. SQLSTATE 57014 means that the transaction took too long, or was stopped because other senders
+    ///   waited.
     public func transaction<R: Sendable>(
         isolation: Isolation = .readCommitted, retries: Int = 5, purpose: TransactionPurpose = .request,
         conflictKey: String? = nil,
@@ -124,7 +125,7 @@ extension PostgresClient {
     /// Runs a read that can take long, on a separate connection. The server stops it if the task is cancelled or the
     /// task's ``CallerPresence`` leaves.
     ///
-    /// - Parameter timeLimit: A time limit shorter than ``PostgresConfiguration/statementTimeout``, or nil to use that.
+    /// - Parameter timeLimit: A time limit instead of ``PostgresConfiguration/statementTimeout``, or nil to use that.
     ///   Reads with a time limit have a separate pool.
     /// - Throws: `PostgresError`.
     public func slowQuery(_ statement: Statement, timeLimit: Duration? = nil) async throws -> PostgresResult {
@@ -178,7 +179,7 @@ extension PostgresClient {
     ///
     /// Changes to the session, such as SET, are undone afterwards.
     ///
-    /// - Parameter isTimeLimited: Whether the statement timeout applies.
+    /// - Parameter isTimeLimited: Whether the statement timeout applies. Without ``hasSessions``, it always does.
     /// - Throws: The first `PostgresError`.
     public func execute(script: String, isTimeLimited: Bool = true) async throws {
         guard !script.utf8.contains(0) else {

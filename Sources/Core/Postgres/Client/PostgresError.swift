@@ -3,24 +3,25 @@ import CLibpq
 /// The failure of a request to PostgreSQL.
 public struct PostgresError: Error, Sendable {
     public enum Kind: Sendable {
-        /// The server rejected the statement, which had no effect.
+        /// The server or the client rejected the statement, which had no effect.
         case server
-        /// The connection broke after the statement was sent. The statement may or may not have taken effect.
+        /// The connection broke, or the server became read-only. A statement that was sent may have taken effect.
         case connectionLost
-        /// No connection could be opened in time. The statement was not sent.
+        /// No connection could be opened in time. The statement had no effect.
         case unavailable
-        /// All connections for this kind of work stayed in use for the whole waiting time. The statement was not sent.
+        /// All connections for this kind of work stayed in use, or too many reads waited for memory. The statement was
+        /// not sent.
         case busy
         /// The result exceeded the memory limit. The statement was stopped.
         case tooLarge
-        /// The calling task was cancelled. A statement that was already sent may have taken effect.
+        /// The calling task was cancelled, or its caller left. A statement that was already sent may have taken effect.
         case cancelled
         /// The client is shutting down or has ended.
         case shutdown
     }
 
     public var kind: Kind
-    /// The SQLSTATE, or an empty string if the error doesn't come from the server.
+    /// The SQLSTATE, or an empty string if neither the server nor the client set one.
     public var sqlState: String
     /// The message of the server or of the driver.
     public var message: String
@@ -32,7 +33,7 @@ public struct PostgresError: Error, Sendable {
     public var table: String?
     /// The column that the error is about.
     public var column: String?
-    /// Whether a prepared statement is outdated, so that preparing it again helps.
+    /// Whether a prepared statement is outdated or missing, so that preparing it again helps.
     package var isStaleStatement = false
     /// Whether a read was stopped or not sent, because it must not use that connection. The caller repeats it on
     /// another kind of connection.
@@ -64,7 +65,8 @@ public struct PostgresError: Error, Sendable {
     }
 
     package static let cancelled = PostgresError(.cancelled, "the task was cancelled")
-    /// The error for a change of a row for which other requests already wait.
+    /// The error for a change of a row that was recently locked or slow to change, so that it needs a separate
+    /// connection.
     static let rowIsLocked = PostgresError(.server, "another request is already waiting for the row", sqlState: "55P03")
     static let tookTooLong = PostgresError(.server, "the transaction took too long", sqlState: "57014")
     static let tooLarge = PostgresError(.tooLarge, "the result takes too much memory")

@@ -5,7 +5,7 @@ import Tasks
 /// `@unchecked Sendable`: the constants and the promise are safe to share. Only the I/O thread uses the variables.
 package final class Request: @unchecked Sendable {
     package enum Content: Sendable {
-        /// Statements in one implicit transaction.
+        /// Statements in one implicit transaction, or in the open one.
         case statements([EncodedStatement])
         /// Several statements as one text, run outside pipeline mode.
         case script(String)
@@ -16,8 +16,8 @@ package final class Request: @unchecked Sendable {
     let content: Content
     /// Whether the request changes nothing and can be resent if its response is lost.
     let isReadOnly: Bool
-    /// The shape of a read that may be slow or large, or nil for other requests. The pool stops such a read if it
-    /// delays others.
+    /// The shape of a read that may be slow or large, or nil for other requests. If it turns out to be, it fails with
+    /// ``PostgresError/detour``.
     let shape: ReadShape?
     /// Whether the request is a read that may take long.
     let isSearch: Bool
@@ -31,14 +31,14 @@ package final class Request: @unchecked Sendable {
     let sharesTransaction: Bool
     /// The requests of other callers that are grouped in this one (``init(together:)``).
     package let members: [Request]
-    /// The caller of a single-row change, or nil if unknown.
+    /// The caller of a single-row change, or nil if unknown or for other requests.
     let caller: ObjectIdentifier?
     package let promise = OneShotPromise<[PostgresResult]>()
 
     // MARK: Used only on the I/O thread
 
     package var attempts = 0
-    /// The number of lost responses.
+    /// The number of lost responses. One lost because the server stopped responding counts twice.
     var losses = 0
     /// The time at which the request fails if no connection is available.
     var deadline: MonotonicInstant?
@@ -51,14 +51,14 @@ package final class Request: @unchecked Sendable {
     package var undoings = 0
     /// Whether the latest attempt took more than 50 ms, the limit for reads of unknown cost.
     package var wasSlow = false
-    /// The number of times that the cancellation of another request stopped this one.
+    /// The number of times that the cancellation of another request may have stopped this one.
     package var strikes = 0
     /// Whether the request prepares its statements itself, because those of the connection were missing or outdated. A
     /// failure to prepare them is then reported for this request.
     package var preparesAnew = false
     /// Whether the request gets its own sync, for example because the server skipped it after another request's error.
     package var travelsAlone = false
-    /// Whether no time limit applies. Always true for scripts, whose number of statements is unknown.
+    /// Whether the wait for the response has no limit. Always true for scripts, whose number of statements is unknown.
     let isUnlimited: Bool
 
     package init(

@@ -20,7 +20,7 @@ public struct Statement: Sendable {
 }
 
 /// Identifies the row that a request changes or locks first. Requests with the same key wait for each other in the
-/// client, not in the database.
+/// client instead of holding several separate connections.
 ///
 /// The key is a hash of the name's bytes and the same in every process. Changes sorted by key therefore never deadlock.
 /// A hash collision only causes an unnecessary wait.

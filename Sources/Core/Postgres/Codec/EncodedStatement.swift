@@ -1,6 +1,6 @@
 import Encoding
 
-/// A statement with its parameters in PostgreSQL's binary format, in one buffer.
+/// A statement whose parameters are encoded in PostgreSQL's binary format, in one buffer.
 ///
 /// Callers encode their statements, so that the I/O thread only has to send them.
 package struct EncodedStatement: Sendable {
@@ -21,8 +21,8 @@ package struct EncodedStatement: Sendable {
     /// SQL texts and arrays above this size in bytes get their own plan.
     private static let longSize = 16 * 1024
 
-    /// Whether to plan the statement for its parameter values and not cache it. Texts this long rarely repeat, and if
-    /// PostgreSQL plans without knowing a long list, it compares each value with each row.
+    /// Whether to plan the statement for its parameter values instead of preparing it. Long texts rarely repeat, and a
+    /// plan made without knowing a long list compares each of its values with each row.
     var isOneOff: Bool {
         if sql.utf8.count > Self.longSize { return true }
         return bytes.count > Self.longSize
@@ -34,8 +34,8 @@ package struct EncodedStatement: Sendable {
 
     /// Encodes a statement.
     ///
-    /// - Throws: `PostgresError` 42601 for NUL in the SQL, 54023 for more than 65,535 parameters, 54000 for 1 GB or
-    ///   more.
+    /// - Throws: `PostgresError` 42601 for NUL in the SQL, 54023 for more than 65,535 parameters, 54000 for parameters
+    ///   of 1 GB or more.
     package init(_ statement: Statement) throws {
         let parameters = statement.parameters
         guard parameters.count <= UInt16.max else {

@@ -1,4 +1,4 @@
-/// A typed value for a `$n` parameter of a statement.
+/// A typed value for a `$n` parameter of a statement or a column of a COPY row.
 public enum PostgresParameter: Sendable {
     /// A NULL of the given type.
     case null(PostgresType)

@@ -1,7 +1,8 @@
 import CLibpq
 import DequeModule
 
-/// A connection in pipeline mode. It and its libpq objects are used only on the I/O thread.
+/// A connection in pipeline mode, which it leaves only for scripts. It and its libpq connection are used only on the
+/// I/O thread.
 package final class Connection {
     package enum State {
         /// Closed. ``open()`` connects again.
@@ -29,23 +30,23 @@ package final class Connection {
     var cache: StatementCache
     var sequence: UInt64 = 0
     var scriptPhase: ScriptPhase?
-    /// Whether libpq may hold unsent bytes.
+    /// Whether ``flush()`` is due: libpq may hold unsent bytes, or a batch of reads still needs its sync.
     var needsFlush = false
     /// Whether the socket's send buffer is full, so that the loop must poll for writing.
     var isBlocked = false
-    /// The memory use of the incoming result.
+    /// The estimated memory use of the incoming result.
     var watch = ResultWatch()
     var resultsTaken = 0
-    /// Whether the first request in flight is being stopped because its result is too large.
+    /// Whether the incoming result was reported to the pool as too large.
     var isOutgrown = false
-    /// Whether libpq has allocated a large buffer, which it keeps until the connection is closed.
+    /// Whether libpq may have allocated a large buffer, which it keeps until the connection is closed.
     var isSwollen = false
     /// Whether the connection was closed because the server stopped responding.
     private(set) var wasSilent = false
-    /// The time of the last cancel request, or nil if there was none. A cancel request can arrive late and hit a later
-    /// statement.
+    /// The time at which the last result or read was stopped here, or nil if none was. Its cancel request can arrive
+    /// late and hit a later statement.
     package var stoppedAt: MonotonicInstant?
-    /// Whether the connection was opened without the server options, because a pooler rejects or ignores them.
+    /// Whether the server options don't apply to the session, because a pooler rejects or ignores them.
     var isWithoutOptions = false
     /// Whether the transaction began with a statement that must come first. If so, the next request sets the search
     /// path.
@@ -74,13 +75,13 @@ package final class Connection {
     deinit { PQfinish(handle) }
 
     var isReady: Bool { if case .ready = state { failure == nil } else { false } }
-    /// Whether the server has become read-only, so that the connection must be reopened.
+    /// Whether a server became read-only after this connection was opened, so that it must be reopened.
     var isOutdated: Bool { context.renewal.concerns(openedAt: openedAt) }
     /// Whether the connection can take new requests.
     var takesRequests: Bool { isReady && !isOutdated }
-    /// Whether one more read can join the batch that was just sent.
+    /// Whether one more read can join the open batch.
     func takesRead(isSearch: Bool) -> Bool { failure == nil && inFlight.takesRead(isSearch: isSearch) }
-    /// The time at which the read in flight is stopped, or nil if it has no such limit.
+    /// The time at which the first request in flight is stopped, or nil if it has no such limit.
     var patienceEnd: MonotonicInstant? { inFlight.patienceEnd(stoppedAt: stoppedAt) }
     var socket: Int32 { handle == nil ? -1 : PQsocket(handle) }
 
@@ -120,7 +121,7 @@ package final class Connection {
         handle = parameters.start(
             withoutOptions: isWithoutOptions, avoiding: context.timelines.avoided(at: context.now))
         guard let handle, PQstatus(handle) != CONNECTION_BAD else {
-            // A broken connection goes through this state whenever it broke.
+            // Handled like a connection that breaks while connecting.
             state = .connecting(PGRES_POLLING_FAILED)
             return fail(.unavailable(libpqMessage))
         }
@@ -130,7 +131,7 @@ package final class Connection {
         state = .connecting(PGRES_POLLING_WRITING)
     }
 
-    /// Reads or writes, depending on what the socket is ready for.
+    /// Continues to connect, receives or schedules a flush, depending on the state and what the socket is ready for.
     func proceed(reading: Bool, writing: Bool) {
         switch state {
         case .closed: break
@@ -181,8 +182,8 @@ package final class Connection {
                 : PostgresError(.unavailable, "PostgreSQL did not respond in time"))
     }
 
-    /// Checks whether a request failed because the server is read-only. If so, the pools reopen their connections to
-    /// find a server that accepts writes.
+    /// Handles a request's error. If the server has become read-only, the pools reopen their connections to find a
+    /// server that accepts writes, unless they did so recently or the client only reads.
     func noteError(_ error: PostgresError) {
         guard error.isFromReadOnlyServer, !context.configuration.onlyReads,
             context.renewal.noteRefusal(openedAt: openedAt, at: context.now)
@@ -231,6 +232,7 @@ package final class Connection {
         stoppedAt = nil
     }
 
-    /// The size in bytes of a message after which an idle connection is reopened, to free libpq's buffer.
+    /// The message size in bytes above which libpq's buffer is worth freeing, by closing the connection once it is
+    /// idle. Larger writes use a separate connection.
     static let largeMessage = 1024 * 1024
 }

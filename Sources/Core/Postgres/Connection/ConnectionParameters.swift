@@ -25,7 +25,7 @@ package struct ConnectionParameters {
     package let address: String
     /// Whether servers on an old timeline are rejected.
     let checksTimeline: Bool
-    /// The server's statement timeout, or nil if unknown or unlimited.
+    /// The configured statement timeout, which limits the server's silence, or nil if the silence isn't limited.
     private var statementTimeout: Duration?
     /// Extra time for the server to report a timed-out statement.
     private static let grace = Duration.seconds(5)
@@ -33,26 +33,28 @@ package struct ConnectionParameters {
     private static let slowMembers = 3
     /// The server options, or nil behind a transaction pooler.
     private let options: String?
-    /// The search path in the connection string, or nil if it sets none.
+    /// The search path set by the connection string or `PGOPTIONS`, or nil if neither sets one.
     let path: SearchPath?
-    /// The statement that sets the search path for one transaction, or nil if the connection string sets none.
+    /// The statement that sets the search path for one transaction, or nil if there is none to set.
     let pathStatement: EncodedStatement?
     /// Whether the search path is set in each transaction, because the pooler keeps no session state.
     let isPathTransient: Bool
 
+    /// Behind a transaction pooler, all of these are ignored.
+    ///
     /// - Parameters:
-    ///   - lockTimeout: The maximum wait for a lock. Zero means no limit.
+    ///   - lockTimeout: The maximum wait for a lock. Zero leaves the server's setting.
     ///   - timeLimit: A statement timeout shorter than the configured one, or zero to use the configured one.
-    ///   - idleTimeout: How long the server tolerates an idle transaction before it closes the connection. Zero means
-    ///     no limit.
+    ///   - idleTimeout: How long the server tolerates an idle transaction before it closes the connection. Zero leaves
+    ///     the server's setting.
     ///   - isParallel: Whether one statement may use several CPUs of the server.
     package init(
         _ configuration: PostgresConfiguration, lockTimeout: Duration = .zero, timeLimit: Duration = .zero,
         idleTimeout: Duration = .zero, isParallel: Bool = true
     ) {
-        // Kerberos is off unless the connection string enables it: parameters before dbname have lower precedence.
-        // Looking for tickets slows down each connection, and the Kerberos library uses destroyed locks if the process
-        // exits while connecting.
+        // GSS encryption is off unless the connection string (parameters before dbname have lower precedence) or the
+        // environment enables it. Looking for Kerberos tickets slows down each connection, and the Kerberos library
+        // uses destroyed locks if the process exits while connecting.
         let encryption = getenv("PGGSSENCMODE").map { String(cString: $0) } ?? "disable"
         address = configuration.connectionString
         path = SearchPath(in: address)
@@ -109,7 +111,7 @@ package struct ConnectionParameters {
         return (count > 1 ? statementTimeout * count : statementTimeout) + Self.grace
     }
 
-    /// Starts to connect without blocking.
+    /// Starts to connect. Blocks only while host names are resolved.
     ///
     /// - Parameters:
     ///   - withoutOptions: Whether to omit the server options, for a pooler that rejects them.
@@ -186,8 +188,8 @@ package struct ServerAddress: Hashable {
         self.port = port
     }
 
-    /// Returns the parameters that leave out some servers of a connection string, or an empty list if none would
-    /// remain.
+    /// Returns the parameters that leave out some servers of a connection string, or an empty list if none is left out
+    /// or none would remain.
     ///
     /// - Parameter parts: The parameters of the connection string.
     package static func parameters(of parts: [(String, String)], avoiding avoided: Set<ServerAddress>) -> [(

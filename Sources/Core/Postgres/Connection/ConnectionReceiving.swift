@@ -19,7 +19,7 @@ extension Connection {
         if !isOpen || PQstatus(handle) == CONNECTION_BAD { failWithLibpqMessage() }
     }
 
-    /// Aborts a result before it uses up the memory of the process.
+    /// Reports an incoming result that exceeds a size limit to the pool, which stops it if that is safe.
     private func watchResult(hasCome: Bool) {
         guard !hasCome, let head = inFlight.first, failure == nil else {
             watch = ResultWatch()

@@ -1,10 +1,11 @@
 import CLibpq
 
 extension Connection {
-    /// Sends a read without a sync, which ``flush()`` adds for all reads sent until then. The batch takes one packet
-    /// and one transaction. If one read fails, the others are resent.
+    /// Sends a read without a sync, which ``flush()`` adds for all reads sent until then. The batch is one transaction
+    /// and usually one packet. If one read fails, those after it are resent.
     ///
-    /// - Returns: Whether the request was sent.
+    /// - Returns: Whether the request was sent. If sending fails or the connection breaks later, the pool gets it among
+    ///   the lost requests.
     func sendInBatch(_ request: Request) -> Bool {
         guard isReady, PQstatus(handle) == CONNECTION_OK, case .statements(let statements) = request.content else {
             return false
@@ -31,8 +32,8 @@ extension Connection {
     /// Sends a request, and prepares the statements that are new to this connection.
     ///
     /// - Parameter prelude: A statement to run first. Its result is dropped.
-    /// - Returns: Whether the request was sent. If the connection breaks later, the pool gets it among the lost
-    ///   requests.
+    /// - Returns: Whether the request was sent. If sending fails or the connection breaks later, the pool gets it among
+    ///   the lost requests.
     func send(_ request: Request, prelude: EncodedStatement? = nil) -> Bool {
         sync()
         guard isReady, PQstatus(handle) == CONNECTION_OK else { return false }

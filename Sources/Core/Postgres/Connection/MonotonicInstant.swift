@@ -49,7 +49,7 @@ struct EarliestInstant {
 }
 
 extension Duration {
-    /// The duration in nanoseconds, limited to 100 years.
+    /// The duration in nanoseconds. Durations above 100 years count as 100 years.
     var nanoseconds: Int64 {
         let (seconds, attoseconds) = components
         return min(max(seconds, 0), 3_153_600_000) * 1_000_000_000 + attoseconds / 1_000_000_000

@@ -9,7 +9,7 @@ package struct Pipeline {
     private(set) var unsynced = 0
     /// The number of requests in read batches.
     package private(set) var batched = 0
-    /// The number of requests that are single-row changes or groups of them, except changes that are resent alone.
+    /// The number of requests that are single-row changes or groups of them, except changes that are sent alone.
     package private(set) var changes = 0
     /// The number of reads that may take long.
     package private(set) var searches = 0
@@ -31,7 +31,7 @@ package struct Pipeline {
     package var count: Int { requests.count }
     var isEmpty: Bool { requests.isEmpty }
 
-    /// Whether a batch of this kind was just sent and has room for one more read.
+    /// Whether an open batch of this kind has room for one more read.
     package func takesRead(isSearch: Bool) -> Bool {
         unsynced > 0 && unsynced < Self.largestBatch && requests.last?.isSearch == isSearch
     }
@@ -40,10 +40,10 @@ package struct Pipeline {
         !isEmpty && headSince.isOlder(than: Self.stallThreshold, at: now)
     }
 
-    /// Whether changes are in flight that aren't slow, so that the next ones can wait for them.
+    /// Whether changes are in flight on a connection that isn't slow, so that the next ones can wait for them.
     package func isBusyWithChanges(at now: MonotonicInstant) -> Bool { changes > 0 && !isSlow(at: now) }
 
-    /// Returns the time at which requests stop waiting for the changes in flight. Returns nil if no change is in flight or
+    /// Returns the time at which later changes stop waiting for those in flight, or nil if no change is in flight or
     /// the connection is already slow.
     package func stallDeadline(at now: MonotonicInstant) -> MonotonicInstant? {
         isBusyWithChanges(at: now) ? headSince.after(.milliseconds(Self.stallThreshold)) : nil
@@ -56,7 +56,7 @@ package struct Pipeline {
 
     /// Returns the time at which the first request is stopped, or nil if it has no such limit.
     ///
-    /// - Parameter stoppedAt: The time of the last cancel request.
+    /// - Parameter stoppedAt: The time at which a read was last stopped here, from which the limit starts again.
     package func patienceEnd(stoppedAt: MonotonicInstant?) -> MonotonicInstant? {
         guard let first, first.isSearch else { return nil }
         let patience = Duration.milliseconds(first.isUnknown ? Self.patience : Self.patienceOfBatch)

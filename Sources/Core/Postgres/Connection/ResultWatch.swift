@@ -10,8 +10,8 @@
 ///
 /// libpq doesn't report its memory use, so this measures the process memory with every eighth receive of an incomplete
 /// result. Most results are complete before that. Because other work also makes the process grow, a result exceeds the
-/// limit only if at least an eighth of the limit was ready on its socket before the receives. The rest may have arrived
-/// during them, which isn't counted.
+/// limit only if more than an eighth of the limit was ready on its socket before the receives. The rest may have
+/// arrived during them, which isn't counted.
 struct ResultWatch {
     private static let interval = 8
     /// Bytes that libpq reads at a time if rows are small.
@@ -47,13 +47,13 @@ struct ResultWatch {
         return ioctl(socket, UInt(FIONREAD), &count) == 0 ? Int(count) : nil
     }
 
-    /// Returns whether a result exceeds an expected size. Large rows may exceed it several times before they are
+    /// Returns whether a result exceeds an expected size. Large rows may exceed it several times over before this is
     /// noticed.
     func isBeyond(expected: Int) -> Bool { taken > expected }
 
     /// Records that another part of an incomplete result arrived.
     ///
-    /// - Returns: Whether the result is known to take more than `limit` bytes.
+    /// - Returns: Whether the result is estimated to take more than `limit` bytes.
     mutating func isBeyond(_ limit: Int) -> Bool {
         receives += 1
         guard receives % Self.interval == 0, let now = ResidentMemory.bytes else { return false }

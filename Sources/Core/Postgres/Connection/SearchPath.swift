@@ -1,12 +1,12 @@
 import Encoding
 
-/// The search path of sessions, set by the server options in a connection string.
+/// The search path of sessions, set by the server options in a connection string or `PGOPTIONS`.
 struct SearchPath {
     /// The value of PostgreSQL's setting `search_path`.
     let text: String
 
-    /// Reads the search path of a connection string. Returns nil if the string sets none, so the role's default
-    /// applies.
+    /// Reads the search path that a connection string or `PGOPTIONS` sets. Returns nil if neither sets one, so the
+    /// role's default applies.
     init?(in connectionString: String) {
         let settings = SessionSettings(ConnectionParameters.options(in: connectionString))
         guard let setting = settings.values.first(where: { $0.name == "search_path" }) else { return nil }
@@ -27,7 +27,7 @@ struct SearchPath {
             }
             name = String(decoding: bytes, as: UTF8.self)
         } else {
-            // PostgreSQL recognizes only ASCII capitals and ASCII spaces.
+            // PostgreSQL lowercases and strips only ASCII characters.
             let bytes = text.utf8.prefix { $0 != UInt8(ascii: ",") }.filter { !SessionSettings.separators.contains($0) }
             name = String(decoding: bytes, as: UTF8.self).asciiLowercased
         }
@@ -54,14 +54,14 @@ struct SearchPath {
 }
 
 extension PostgresConfiguration {
-    /// The schema of all tables: the first in the connection string's search path, or nil if the role's default
-    /// applies.
+    /// The schema of all tables: the first in the search path that the connection string or `PGOPTIONS` sets, or nil if
+    /// neither sets one or it begins with `$user`.
     public var schema: String? { SearchPath(in: connectionString)?.schema }
 
     /// Returns a connection string whose sessions see the tables of only one schema.
     ///
     /// - Parameters:
-    ///   - text: A connection string. Returned unchanged if libpq can't parse it.
+    ///   - text: A connection string. Returned unchanged if libpq can't parse it or it already ends with this setting.
     ///   - schema: The schema, or nil to return `text` unchanged.
     public static func connectionString(_ text: String, schema: String?) -> String {
         guard let schema else { return text }

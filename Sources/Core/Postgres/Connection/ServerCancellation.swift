@@ -19,8 +19,8 @@ package final class ServerCancellations {
     private static let most = 8
     private var underWay: Set<Target> = []
 
-    /// Starts to send a cancel request, and notifies `commandQueue` when it was sent. Returns false if that isn't
-    /// possible now.
+    /// Starts to send a cancel request, and notifies `commandQueue` once it was sent or failed. Returns false if that
+    /// isn't possible now.
     func send(to connection: OpaquePointer, lease: Int, through commandQueue: CommandQueue) -> Bool {
         let target = Target(connection)
         guard underWay.count < Self.most, !underWay.contains(target), let pointer = PQgetCancel(connection) else {

@@ -1,9 +1,9 @@
-/// The settings in the connection parameter `options`, to be set by SQL if a pooler rejects the parameter.
+/// The settings in the connection parameter `options`, to be set by SQL if a pooler rejects or ignores the parameter.
 package struct SessionSettings {
     package private(set) var values: [(name: String, value: String)] = []
 
     /// Parses `-c name=value`, `-cname=value` and `--name=value`. A backslash escapes the next character. Other options
-    /// of the server program are ignored, because they don't apply to sessions.
+    /// of the server program are ignored.
     package init(_ options: String) {
         var words = Self.words(in: options)[...]
         while let word = words.popFirst() {

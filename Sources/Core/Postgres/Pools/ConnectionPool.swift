@@ -8,7 +8,7 @@ package protocol ConnectionPool: AnyObject {
     var waiting: Int { get }
     /// The number of open connections without a request.
     var idleConnections: Int { get }
-    /// The number of requests that timed out waiting for a connection.
+    /// The number of requests that timed out waiting for a connection. Counted only for exclusive connections.
     var timeouts: Int { get }
     /// The time by which ``tick()`` must be called, or nil if nothing is due.
     var nextDeadline: MonotonicInstant? { get }
@@ -21,7 +21,7 @@ package protocol ConnectionPool: AnyObject {
     func didBreak(_ connection: Connection, losing requests: [Request], because reason: PostgresError)
     /// Called when a notification arrives on a listening connection.
     func didNotify(_ connection: Connection, channel: String, payload: String)
-    /// Called when an incoming result uses too much memory. The pool stops the result and fails its request, unless the
+    /// Called when an incoming result exceeds a size limit. The pool stops the result and fails its request, unless the
     /// request may be a write that has already committed.
     func didOutgrow(_ connection: Connection, _ handle: OpaquePointer)
     /// Performs all due work.
@@ -46,13 +46,13 @@ package final class LoopContext {
     let rows: RowBudget
     /// The time at which the thread last read the clock.
     package var now = MonotonicInstant.now
-    /// Whether the client is shutting down. If so, no connection is opened and no request waits.
+    /// Whether the client is shutting down. If so, no connection is opened, and requests without a connection fail.
     package var isStopping = false
     /// Whether a broken connection has not been cleaned up yet.
     var hasBroken = false
     /// The number of connections that broke or could not be opened.
     var breaks = 0
-    /// The connection strings of poolers that reject the server options.
+    /// The connection strings of poolers that reject or ignore the server options.
     var refusingOptions: Set<String> = []
     /// Whether test notifications don't arrive, most likely because of a transaction pooler.
     var isWithoutNotifications = false
@@ -76,7 +76,7 @@ package final class LoopContext {
     }
 }
 
-/// The delays between connection attempts, doubling from 50 ms to 2 s.
+/// The delays between attempts to connect or to cancel a statement, doubling from 50 ms to 2 s.
 package struct BackOff {
     private var pause: Duration = .milliseconds(50)
 

@@ -2,7 +2,7 @@ import CLibpq
 import DequeModule
 import Tasks
 
-/// Connections that are opened on demand and lent to one caller at a time.
+/// Connections that are opened on demand, each lent to one caller at a time.
 package final class ExclusivePool: ConnectionPool {
     package let context: LoopContext
     package private(set) var connections: [Connection] = []

@@ -87,8 +87,8 @@ extension ExclusivePool {
         cancelHead(lease)
     }
 
-    /// Ends an overdue lease. The server cancels its statement and rolls back, pending requests fail, and the pool gets
-    /// the connection back.
+    /// Ends a lease that is overdue or must give way to other senders. The server cancels its statement and rolls back,
+    /// pending requests fail, and the pool gets the connection back.
     func expire(_ lease: Lease) {
         lease.isExpired = true
         for request in lease.pending { request.fail(.tookTooLong) }

@@ -3,7 +3,7 @@ import Tasks
 
 /// Single-row changes of many callers, waiting to be sent together.
 ///
-/// Each group is one transaction: one packet, one commit and one disk flush.
+/// Each group is one transaction, with one commit and one disk flush.
 package struct GroupCommitQueue {
     /// The maximum number of members in a group. Limited because the first ones wait for the last.
     private static let mostMembers = 32
@@ -22,7 +22,7 @@ package struct GroupCommitQueue {
 
     /// Dequeues the next group as one request, or returns nil if no caller waits for any member.
     ///
-    /// The members are sorted by conflict key, so that two processes never deadlock.
+    /// The members are sorted by conflict key, so that the groups of two processes never deadlock.
     package mutating func next() -> Request? {
         let members = requests.prefix(Self.mostMembers).filter { !$0.promise.isFulfilled }
         requests.removeFirst(min(requests.count, Self.mostMembers))

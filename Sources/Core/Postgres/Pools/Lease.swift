@@ -7,7 +7,7 @@ final class Lease {
     let connection: Connection
     let request: LeaseRequest
     let begin: MonotonicInstant
-    /// A statement to send before the caller's first one, or nil once it was sent.
+    /// A statement to send before the caller's first one, or nil if there is none or it was sent.
     var prelude: EncodedStatement?
     /// Requests that cannot be sent yet.
     var pending: Deque<Request> = []
@@ -16,13 +16,13 @@ final class Lease {
     /// The time of the next cancel request if the statement is still running.
     var cancelAgain: MonotonicInstant?
     var cancelPause = BackOff()
-    /// Whether the lease has timed out. Nothing more is sent on it.
+    /// Whether the pool ended the lease, because it timed out or other senders waited too long. Its requests then fail.
     var isExpired = false
-    /// Whether the pool got the connection back because the lease timed out.
+    /// Whether the pool got the connection back before the caller released it.
     var isBrokenOff = false
-    /// Whether the lease has timed out but its statement is still running.
+    /// Whether the pool ended the lease but doesn't have the connection back yet.
     var isBeingStopped: Bool { isExpired && !isBrokenOff && failure == nil }
-    /// The error that made the connection unusable.
+    /// The error that made the connection unusable, or nil if it works.
     var failure: PostgresError?
     var isReleased = false
     /// Whether a transaction that was left open is being rolled back.

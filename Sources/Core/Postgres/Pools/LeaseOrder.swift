@@ -1,19 +1,19 @@
 import Tasks
 
-/// Ranks senders by how long they have held connections. The sender with the least time gets the next one. If others
-/// wait too long, the sender with the most time loses one.
+/// Ranks senders by how long they have recently held connections. The sender with the least time gets the next one. If
+/// others wait too long, the sender with the most time loses one.
 struct LeaseOrder {
     private var spent = SpentTime()
     private(set) var nextLook = MonotonicInstant.now
 
-    /// The time that others wait before the heaviest sender's work is stopped.
+    /// The time that others wait before a lease of the sender with the most time is stopped.
     static let patience = Duration.seconds(1)
     /// The minimum time of a lease before it is stopped for others.
     static let shortestLease = Duration.milliseconds(250)
     private static let pause = Duration.milliseconds(50)
 
-    /// Returns how long a sender has held connections, including its current ones. Zero for the server itself, which
-    /// goes first.
+    /// Returns how long a sender has recently held connections, including its current ones. Zero for the server itself,
+    /// which goes first.
     func time(of sender: Sender, among leases: some Collection<Lease>, at now: MonotonicInstant) -> Duration {
         guard sender != .server else { return .zero }
         return leases.reduce(spent[sender]) { time, lease in
@@ -27,10 +27,11 @@ struct LeaseOrder {
         spent.add(lease.begin.duration(to: now), to: lease.request.sender)
     }
 
-    /// Returns the lease to stop now: one of the sender with the most time, if a sender with less has waited too long.
+    /// Returns the lease to stop now: the oldest of the sender with the most time, if a sender with less has waited too
+    /// long.
     ///
-    /// - Parameter waiting: The waiting requests, oldest first. Those without a ticket wait for a row, not for a
-    ///   connection.
+    /// - Parameter waiting: The requests in order of arrival. Those without a ticket already have a connection, or wait
+    ///   for a row.
     mutating func leaseToStop(
         among leases: some Collection<Lease>, for waiting: some Sequence<LeaseRequest>, at now: MonotonicInstant,
         mayLend: (Sender) -> Bool

@@ -57,7 +57,7 @@ struct LeaseQueue {
         guard let key, queuesByKey[key] != nil else { return }
         while let next = queuesByKey[key]?.popFirst() {
             guard !next.promise.isFulfilled else { continue }
-            // The request has already waited, so it goes to the front.
+            // The request has already waited, so it goes to the front of its sender's requests.
             next.ticket = waiters.prepend(next, of: next.sender)
             return
         }

@@ -22,7 +22,8 @@ final class ListenerPool: ConnectionPool {
     }
 
     private let context: LoopContext
-    /// Listeners behind a pooler or on a standby, which deliver no notifications. They get no connection.
+    /// Listeners that get no connection and no notifications: behind a transaction pooler without a direct address, or
+    /// of a client that only reads.
     private var unnotified: [Int: EventBuffer] = [:]
     private var listeners: [Listener] = [] {
         didSet { connections = listeners.map(\.connection) }
@@ -53,7 +54,7 @@ final class ListenerPool: ConnectionPool {
         listener.connection.inFlight.isEmpty ? heartbeat : heartbeatTimeout
     }
 
-    /// Opens a listening connection that lasts until the stream ends.
+    /// Opens a listening connection, if the server delivers notifications. It is reopened until the stream ends.
     func listen(id: Int, channels: [EncodedStatement], _ events: EventBuffer) {
         guard !context.isStopping else { return events.finish() }
         guard context.configuration.hasSessions, !context.configuration.onlyReads else {

@@ -9,7 +9,7 @@ struct NotificationCheck {
         case asked(Request)
         /// The server accepted the notification at this time.
         case announced(MonotonicInstant)
-        /// The notification did not arrive. The next check is due at this time.
+        /// The notification could not be sent or did not arrive. The next check is due at this time.
         case failed(due: MonotonicInstant)
     }
 

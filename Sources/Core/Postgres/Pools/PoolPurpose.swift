@@ -1,7 +1,7 @@
 /// The purposes for which connections are lent. Each has its own pool, so that slow reads and row locks don't take
 /// connections from transactions.
 package enum PoolPurpose: Int, CaseIterable, Sendable {
-    /// Class changes, the installation of Roost's tables, and scripts.
+    /// Class changes, the installation of Roost's tables, scripts, and other work that needs a server session.
     case administration
     case transactions
     case batches
@@ -10,14 +10,15 @@ package enum PoolPurpose: Int, CaseIterable, Sendable {
     case limitedReads
     /// Reads that keep one CPU of the database server busy.
     case heavyReads
-    /// Statements that hit the lock timeout on a shared connection.
+    /// Statements that timed out waiting for a lock on a shared connection, or would have.
     case lockWaits
     /// Writes that are large, change parts of large values, or were too slow for a shared connection.
     case slowWrites
     /// Reads that last as long as the client keeps reading.
     case exports
 
-    /// Whether writes in this pool commit on their own. False for pools that serve only transactions or reads.
+    /// Whether writes in this pool can commit without an explicit transaction. False for pools that serve only
+    /// transactions or reads.
     var keepsWrites: Bool {
         switch self {
         case .administration, .lockWaits, .slowWrites: true
@@ -25,8 +26,8 @@ package enum PoolPurpose: Int, CaseIterable, Sendable {
         }
     }
 
-    /// Whether the heaviest sender's work is stopped if others have waited too long. Lock waits take no CPU time from
-    /// others. Administration, heavy reads and exports are allowed to finish.
+    /// Whether a lease of the sender with the most time is stopped if others have waited too long. Lock waits take no
+    /// CPU time from others. Administration, heavy reads and exports are allowed to finish.
     package var stopsHeaviest: Bool {
         switch self {
         case .transactions, .batches, .slowReads, .limitedReads, .slowWrites: true
@@ -50,8 +51,8 @@ extension PostgresConfiguration {
         }
     }
 
-    /// Returns the maximum number of a pool's connections that one sender can hold. If each can be held for a whole
-    /// statement or transaction, a quarter is left to other senders.
+    /// Returns the maximum number of a pool's connections that one sender can hold. A quarter, rounded down, is left to
+    /// other senders, except for administration, heavy reads and exports.
     package func share(of purpose: PoolPurpose) -> Int {
         let limit = limit(of: purpose)
         return switch purpose {
@@ -72,10 +73,10 @@ extension PostgresConfiguration {
 
     package func parameters(of purpose: PoolPurpose) -> ConnectionParameters {
         switch purpose {
-        // Building an index concurrently waits for all statements that use the table. Session state, such as process
-        // locks, needs a direct connection.
+        // No lock timeout, because building an index concurrently waits for all transactions that use the table.
+        // Session state, such as process locks, needs a direct connection.
         case .administration, .exports: ConnectionParameters(direct)
-        // The client ends transactions that take too long. The server does so if the client can't.
+        // The client ends transactions that take too long. The server ends idle ones if the client can't.
         case .transactions, .batches:
             ConnectionParameters(self, lockTimeout: lockTimeout, idleTimeout: transactionTimeout)
         case .lockWaits, .slowWrites: ConnectionParameters(self, lockTimeout: lockTimeout)

@@ -3,13 +3,14 @@ import DequeModule
 
 /// The connections shared by all callers.
 ///
-/// Writes are sent immediately. Each is a transaction with its own sync, so that an error doesn't affect its neighbors.
-/// One connection carries no writes, so that reads don't wait for the disk flush of another request.
+/// Writes other than single-row changes are sent immediately. Each is a transaction with its own sync, so that an error
+/// doesn't affect its neighbors. If there are several connections, the first carries no writes, so that reads don't
+/// wait for the disk flush of another request.
 ///
 /// Single-row changes share transactions, so that the server commits and flushes once for several. One such transaction
-/// is in flight at a time, and the changes that arrive meanwhile form the next. If one change fails, the transaction is
-/// rolled back: the failed change is resent alone, the others together. Callers whose changes failed recently send
-/// theirs alone.
+/// is in flight at a time unless it is slow, and the changes that arrive meanwhile form the next. If one change fails,
+/// the transaction is rolled back: the failed change is resent alone, the others together. Callers whose changes failed
+/// recently send theirs alone.
 ///
 /// Lock waits and run times are limited here (``PostgresConfiguration/sharedLockTimeout``,
 /// ``PostgresConfiguration/sharedStatementTimeout``). The server stops statements that exceed the limits, and their
@@ -21,9 +22,9 @@ import DequeModule
 /// keeps a connection too long, it is stopped, and its caller repeats it on a separate connection. Of the reads with
 /// unknown cost, one at a time is tried on the last connection. The callers of the others use separate connections.
 ///
-/// Reads are sent in batches that share a sync, and thus a packet and a transaction. Each connection has one batch in
-/// flight, and the reads that arrive meanwhile form the next. So batches grow with the load, and without load no read
-/// waits. Reads that the server skips because of another's error are resent.
+/// Reads are sent in batches of up to 16 that share a sync and a transaction. Each connection has one batch in flight,
+/// and the reads that arrive meanwhile form the next. So batches grow with the load, and without load no read waits.
+/// Reads that the server skips because of another's error are resent.
 package final class SharedPool: ConnectionPool {
     let context: LoopContext
     package private(set) var connections: [Connection] = []
@@ -197,7 +198,8 @@ package final class SharedPool: ConnectionPool {
     package func didOutgrow(_ connection: Connection, _ handle: OpaquePointer) {
         // A write may have committed already, so it must not be reported as failed.
         guard let head = connection.inFlight.first, head.isReadOnly else { return }
-        // The server skips the requests that share its sync. They are resent.
+        // If writes are in flight, only the read is cancelled. The server skips the requests that share its sync, and
+        // they are resent. Otherwise ``renew()`` reopens the connection.
         guard
             connection.inFlight.writes == 0
                 || context.cancellations.send(to: handle, lease: 0, through: context.commandQueue)
@@ -209,8 +211,8 @@ package final class SharedPool: ConnectionPool {
         head.fail(head.sizeLimit < .max ? .detour : .tooLarge)
     }
 
-    /// Reopens idle connections with large libpq buffers or a read-only server, and connections receiving a result that
-    /// no caller wants, whose next row would be buffered whole.
+    /// Reopens idle connections with large libpq buffers or a read-only server, and connections that receive a result
+    /// that is too large, unless writes are in flight on them.
     private func renew() {
         for connection in connections {
             let isOutgrown = connection.isOutgrown && connection.inFlight.writes == 0
@@ -240,8 +242,8 @@ package final class SharedPool: ConnectionPool {
             backlog.removeAll()
         }
         for (index, request) in requests.enumerated() {
-            // A request that made the server unresponsive would block the next connection as well, so it isn't resent
-            // here.
+            // A request that made the server unresponsive may block the next connection as well, so a read of known
+            // shape uses a separate connection, and other reads are resent only once.
             let isCause = index == 0 && connection.wasSilent
             request.losses += isCause ? 2 : 1
             if isCause, let shape = request.shape {

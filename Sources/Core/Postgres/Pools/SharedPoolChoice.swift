@@ -3,16 +3,16 @@ extension SharedPool {
     /// Whether changes are in flight that the next ones wait for.
     var isBusyWithChanges: Bool { connections.contains { $0.inFlight.isBusyWithChanges(at: context.now) } }
 
-    /// Returns the connection for the next batch of reads, or nil if all have one in flight. Avoids connections with
-    /// writes if it can, because the reads would wait for their commit.
+    /// Returns the connection for the next batch of reads, or nil if all suitable ones have a batch in flight.
+    /// Connections with writes are suitable only if all have some, because the reads would wait for their commit.
     package func connectionForReads() -> Connection? {
         if let connection = connections.first(where: { $0.takesRead(isSearch: false) }) { return connection }
         let isAnyQuiet = connections.contains { $0.takesRequests && $0.inFlight.writes == 0 }
         return leastBusy(where: { $0.inFlight.batched == 0 && !(isAnyQuiet && $0.inFlight.writes > 0) })
     }
 
-    /// Returns the connection for the next reads that may take long. The first connection is reserved for other
-    /// requests if there are several.
+    /// Returns the connection for the next reads that may take long, or nil if all have a batch in flight. The first
+    /// connection is reserved for other requests if there are several.
     ///
     /// - Parameter isAlone: Whether the read has its own sync. No others follow until it is done, because each may use
     ///   its connection's full time limit.
@@ -21,7 +21,8 @@ extension SharedPool {
         return leastBusyForWrites(where: { $0.inFlight.batched == 0 && $0.inFlight.searches == 0 })
     }
 
-    /// The connection for the next read of unknown cost, or nil if reads that may take long are in flight on it.
+    /// The connection for the next read of unknown cost, or nil if none takes requests or reads that may take long are
+    /// in flight on it.
     package var connectionForUnknown: Connection? {
         connections.last(where: \.takesRequests).flatMap { $0.inFlight.searches == 0 ? $0 : nil }
     }
@@ -43,8 +44,8 @@ extension SharedPool {
         return best
     }
 
-    /// Sends waiting reads that may take long. Those that turned out slow or large before fail as detours, and so do
-    /// new ones if memory is full.
+    /// Sends waiting reads that may take long. Those that are known to be too slow or large for a shared connection
+    /// fail, so that their callers use separate ones, and so do reads of unknown size if memory is full.
     func sendSearches() {
         while let request = searches.first {
             if !request.promise.isFulfilled {

@@ -2,7 +2,7 @@ import Tasks
 
 /// Handles the server's response to a request: returns it to the caller, resends the request or redirects it.
 extension SharedPool {
-    /// The number of rollbacks caused by other changes after which a change is sent alone.
+    /// The number of rollbacks caused by other changes after which a change can still share a transaction.
     private static let mostUndoings = 3
 
     package func didFinish(_ request: Request, on connection: Connection) {
@@ -22,8 +22,7 @@ extension SharedPool {
     private func didFail(_ request: Request, _ error: PostgresError, on connection: Connection) {
         if error.isOverdue, request.isReadOnly {
             if mayBeStruck(request, on: connection) {
-                // The cancellation of another request stopped this one. It goes alone, because the rest of its batch
-                // was not stopped.
+                // A late cancellation of another request may have stopped this one, so it is resent alone.
                 request.strikes += 1
                 request.travelsAlone = true
                 return submit(request)
@@ -64,7 +63,7 @@ extension SharedPool {
         request.finish()
     }
 
-    /// Whether a late cancellation of an earlier request may have stopped this one.
+    /// Whether a late cancellation of an earlier request may have stopped this one, and it can be resent.
     private func mayBeStruck(_ request: Request, on connection: Connection) -> Bool {
         guard let asked = connection.stoppedAt, !asked.isOlder(than: Self.lateness, at: context.now) else {
             return false
@@ -73,11 +72,11 @@ extension SharedPool {
             && !request.hasEndedTransaction && request.strikes < 2 && !context.isStopping
     }
 
-    /// Milliseconds after which a cancellation has certainly arrived.
+    /// The milliseconds after which a cancel request is assumed to have arrived.
     private static let lateness: Int64 = 5000
 
-    /// Resends changes that were rolled back because one failed: the failed one alone, the others together. After three
-    /// rollbacks a change is sent alone. A lock or statement timeout fails the change.
+    /// Resends changes that were rolled back because one failed: the failed one alone, the others together. A change
+    /// that was rolled back more than three times is sent alone. A lock or statement timeout fails its change.
     private func sendAgain(_ members: [Request], besides failed: Int?, _ error: PostgresError) {
         var undone: [Request] = []
         for (index, member) in members.enumerated() {

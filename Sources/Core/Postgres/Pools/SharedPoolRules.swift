@@ -7,7 +7,7 @@ package enum SharedPoolRules {
             "DISCARD", "LISTEN", "UNLISTEN", "COPY",
         ].map { word($0) })
 
-    /// Throws `PostgresError` with SQLSTATE 0A000 if a statement would affect other callers.
+    /// Throws `PostgresError` with SQLSTATE 0A000 if a statement begins with a command that would affect other callers.
     package static func check(_ sql: String) throws {
         guard !refused.contains(word(sql)) else {
             throw PostgresError(

@@ -30,7 +30,8 @@ public final class PostgresResult: @unchecked Sendable {
         self.noteSize = noteSize
     }
 
-    /// Adds bytes that the caller has read for these rows, such as included objects, to the reserved memory.
+    /// Sets the reserved memory to the size of the result plus bytes that the caller has read for its rows, such as
+    /// included objects.
     public func hold(with more: Int) {
         guard more > 0 else { return }
         reservation?.resize(to: size + more)
@@ -42,7 +43,8 @@ public final class PostgresResult: @unchecked Sendable {
 
     @inlinable public var columnCount: Int { Int(PQnfields(result)) }
 
-    /// The number of rows that an INSERT, UPDATE, DELETE or SELECT affected.
+    /// The row count in the command tag, such as the number of rows inserted, selected or copied. Zero for statements
+    /// without one.
     public var affectedRows: Int { PQcmdTuples(result).flatMap { Int(String(cString: $0)) } ?? 0 }
 
     /// The server's command tag, such as `INSERT 0 1` or `COMMIT`.

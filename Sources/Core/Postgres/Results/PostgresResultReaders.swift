@@ -4,12 +4,12 @@ extension PostgresResult {
         isNull(row, column) ? nil : withBytes(row, column) { String(decoding: $0, as: UTF8.self) }
     }
 
-    /// Returns a 2-, 4- or 8-byte integer, or nil for NULL.
+    /// Returns a 2-, 4- or 8-byte integer, or nil for NULL and values of other sizes.
     public func int(_ row: Int, _ column: Int) -> Int64? {
         isNull(row, column) ? nil : withBytes(row, column) { BinaryValue($0).integer }
     }
 
-    /// Returns a floating-point number or an integer as `Double`, or nil for NULL.
+    /// Returns a floating-point number or an integer as `Double`, or nil for NULL and values of other sizes.
     public func double(_ row: Int, _ column: Int) -> Double? {
         isNull(row, column) ? nil : withBytes(row, column) { BinaryValue($0).double(type: columnType(column)) }
     }
@@ -18,8 +18,8 @@ extension PostgresResult {
         isNull(row, column) ? nil : withBytes(row, column) { $0.first == 1 }
     }
 
-    /// Returns a time in milliseconds since 1970, rounded down, or nil for NULL. PostgreSQL's `infinity` is later than
-    /// all other times.
+    /// Returns a time in milliseconds since 1970, rounded down, or nil for NULL and values of other sizes. PostgreSQL's
+    /// `infinity` is later than all other times.
     public func timestamp(_ row: Int, _ column: Int) -> Int64? {
         isNull(row, column) ? nil : withBytes(row, column) { BinaryValue($0).milliseconds }
     }
@@ -117,8 +117,8 @@ public struct TextList {
     }
 }
 
-/// A value in PostgreSQL's binary format, valid as long as its bytes. Each accessor returns nil if the bytes don't fit
-/// its type.
+/// A value in PostgreSQL's binary format, valid as long as its bytes. Each public accessor returns nil if the bytes
+/// don't fit its type.
 public struct BinaryValue {
     let bytes: UnsafeRawBufferPointer
 

@@ -1,7 +1,7 @@
 import Tasks
 
 extension PostgresClient {
-    /// Options of a read that returns as many rows as its caller requests.
+    /// Options of a read that can return many rows.
     public struct Search: Sendable {
         /// The class that is read, or nil for reads outside classes.
         public var className: String?
@@ -12,10 +12,11 @@ extension PostgresClient {
         public var leadsToMore: Bool
         /// Whether the read must not use a shared connection, even if it is fast.
         public var isApart: Bool
-        /// A time limit shorter than ``PostgresConfiguration/statementTimeout``, or nil to use that.
+        /// The time limit on a separate connection, instead of ``PostgresConfiguration/statementTimeout``, or nil to
+        /// use that.
         public var timeLimit: Duration?
-        /// Whether the caller sends a different query if the time limit expires. Such a read waits for a connection in
-        /// the same queue as reads without a time limit.
+        /// Whether the caller sends a different query if the time limit expires. Such a read uses the same connections
+        /// as reads without a time limit.
         public var isTrial: Bool
         /// The size of the rows in bytes if the caller knows it from an earlier read, or nil to estimate it from
         /// similar reads.
@@ -35,11 +36,12 @@ extension PostgresClient {
         }
     }
 
-    /// The maximum size of a result on a shared connection, in bytes.
+    /// The size in bytes above which a read of this file is stopped on a shared connection, to run again on a separate
+    /// one.
     public static let mostShared = 1024 * 1024
     /// The row size in bytes above which later reads by key look up their history.
     private static let largeRow = 256 * 1024
-    /// The number of detours after which a read reserves the whole memory budget.
+    /// The number of stopped or rejected attempts after which a read reserves all memory for large results.
     private static let mostDetours = 3
 
     /// Runs a read whose duration and result size are unknown in advance.
@@ -49,8 +51,8 @@ extension PostgresClient {
     /// turns out slow or large, it is stopped there and runs again on a separate one. After a slow read, similar reads
     /// and the caller's unknown reads of the class use separate connections for a minute.
     ///
-    /// Large results first wait for memory (``RowBudget``), which they hold until the result is freed. If the caller
-    /// leaves, the read is removed from the queue or stopped on the server.
+    /// Reads that may return much first wait for memory (``RowBudget``), which they hold until the result is released
+    /// or freed. If the caller leaves, the read is removed from the queue, or stopped on its separate connection.
     ///
     /// - Throws: `PostgresError`.
     public func search(_ statement: Statement, _ search: Search) async throws -> PostgresResult {
@@ -99,8 +101,8 @@ extension PostgresClient {
 
     /// Runs a statement that reads one row by its key.
     ///
-    /// The read goes ahead of those that can be slow, and doesn't wait for memory. If the row is known to be large, or
-    /// similar rows are large and memory is full, it runs as ``search(_:_:)`` instead.
+    /// The read doesn't wait behind reads that can be slow, or for memory. It runs as ``search(_:_:)`` instead if the
+    /// row is known to be slow or large or turns out to be, or if similar rows are large and memory is full.
     ///
     /// - Throws: `PostgresError`.
     public func row(_ statement: Statement) async throws -> PostgresResult {
@@ -129,8 +131,8 @@ extension PostgresClient {
         return try await search(statement, encoded, Search(mostRows: 1), shape ?? ReadShape(row: encoded))
     }
 
-    /// Reads more for rows that were already read, in one round trip. Chooses the connection like ``search(_:_:)``, but
-    /// doesn't wait for memory, because the rows already hold some.
+    /// Reads more for rows that were already read, in one round trip. Tries a shared connection unless such reads were
+    /// slow or large before, and doesn't wait for memory, because the rows already hold some.
     ///
     /// - Parameter mostRows: The maximum number of rows.
     /// - Returns: One result per statement.
@@ -190,9 +192,8 @@ extension PostgresClient {
         }
     }
 
-    /// Returns the size at which a result on a separate connection is stopped, so that it stays in its ``RowBudget``
-    /// lane. Twice the expected size, because the measured process memory grows by more than the rows
-    /// (``ResultWatch``).
+    /// Returns the number of received bytes above which a result on a separate connection is stopped: twice the
+    /// expected size but at least 4 MB, or no limit if the read reserved all memory for large results.
     private static func sizeLimit(_ expected: Int) -> Int {
         expected >= RowBudget.capacity ? .max : 2 * max(expected, RowBudget.mostSmall)
     }

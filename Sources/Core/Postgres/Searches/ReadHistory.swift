@@ -9,7 +9,7 @@ package final class ReadHistory: Sendable {
     package struct Expectation {
         /// The expected size of the rows in memory, in bytes.
         package var bytes: Int
-        /// Whether the read is too slow for a shared connection.
+        /// Whether the read is expected to be too slow for a shared connection.
         var isSlow = false
         /// Whether no read of the shape has finished yet, or the last one was slow.
         var isUnknown = false
@@ -18,7 +18,7 @@ package final class ReadHistory: Sendable {
     private struct Entry {
         /// The expected size in bytes, or nil if no read has finished.
         var bytes: Int?
-        /// The sender whose read had this size.
+        /// The sender of the read that set the size or last raised it.
         var sender = Sender.server
         var slowUntil: MonotonicInstant?
 
@@ -36,7 +36,7 @@ package final class ReadHistory: Sendable {
     private static let memory: Duration = .seconds(60)
     /// Assumed bytes per row of an unknown shape.
     private static let usualRow = 1024
-    /// Assumed bytes of included objects for unknown shapes.
+    /// The minimum assumed size of an unknown shape's rows with included objects, in bytes.
     private static let unknownIncludes = RowBudget.mostSmall
 
     /// Returns the expected size and speed of a read.
@@ -49,7 +49,7 @@ package final class ReadHistory: Sendable {
             isUnknown: entry?.bytes == nil || entry?.slowUntil != nil)
     }
 
-    /// Whether unknown reads of the caller and class are expected to be slow, because a recent one was.
+    /// Whether unknown reads of the caller and class are expected to be slow, because a recent read was.
     private func isSlow(_ origin: ReadOrigin?) -> Bool {
         guard let origin else { return false }
         return slowOrigins.withLock { $0.peek(origin).map { $0 > .now } ?? false }
@@ -65,7 +65,7 @@ package final class ReadHistory: Sendable {
     /// - Parameters:
     ///   - isSearch: Whether the read can return any number of rows. Reads by key count as small unless known to be
     ///     large.
-    ///   - memoryIsFull: Whether memory is left only for small results.
+    ///   - memoryIsFull: Whether memory is left only for results of up to 64 KB.
     package func isBarred(_ shape: ReadShape, isSearch: Bool, memoryIsFull: Bool) -> Bool {
         let (entry, kind) = entries.withLock { ($0.peek(shape), shape.isRow ? $0.peek(shape.kind) : nil) }
         if entry?.isSlow == true { return true }
@@ -78,7 +78,8 @@ package final class ReadHistory: Sendable {
     }
 
     /// Records the size of a read's rows in bytes. Smaller sizes lower the expectation only gradually, because one
-    /// small result among large ones doesn't predict the next. A single row gets its own entry only if it is large.
+    /// small result among large ones doesn't predict the next. A row read by its key gets its own entry only if it is
+    /// larger than 1 MB or was slow.
     package func note(bytes: Int, of shape: ReadShape) {
         // Anything beyond the capacity is read alone, so its exact size doesn't matter.
         let (bytes, sender) = (min(bytes, RowBudget.capacity), Sender.current)
@@ -101,14 +102,14 @@ package final class ReadHistory: Sendable {
         }
     }
 
-    /// Records that a result exceeded its expected size. The first time it counts as the largest small result, after
-    /// that as the largest possible one.
+    /// Records that a result exceeded its expected size. The next one is expected to have 2 MB, the largest small
+    /// result, or if that was already expected, the largest possible size.
     func noteOutgrown(_ shape: ReadShape) {
         let known = entries.withLock { $0.peek(shape)?.bytes } ?? 0
         note(bytes: known < RowBudget.mostSmall ? RowBudget.mostSmall : RowBudget.capacity, of: shape)
     }
 
-    /// Whether any read by key has returned a large row.
+    /// Whether any read by key returned a large row, or was stopped or rejected on a shared connection.
     package var knowsLargeRows: Bool { hasLargeRows.load(ordering: .relaxed) }
 
     func noteLargeRow() { hasLargeRows.store(true, ordering: .relaxed) }
@@ -143,7 +144,7 @@ package struct ReadShape: Hashable, Sendable {
     private let leadsToMore: Bool
     /// The hash of the key values of a single-row read, or nil.
     private var row: Int?
-    /// The class and the caller, or nil for reads outside classes. Not part of the shape's identity.
+    /// The class and the caller of a search in a class, or nil for other reads. Not part of the shape's identity.
     let origin: ReadOrigin?
 
     package init(_ key: StatementKey, mostRows: Int, leadsToMore: Bool, origin: ReadOrigin? = nil) {

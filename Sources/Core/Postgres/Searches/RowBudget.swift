@@ -1,17 +1,17 @@
 import Synchronization
 import Tasks
 
-/// The memory budget for rows from before they are read until they are written into a response.
+/// The memory budget for rows from before they are read until their result is released or freed.
 ///
 /// Reads that may return many bytes wait for room before they are sent. Small results have a separate lane, so they
 /// never wait for large ones. In each lane, the sender that has used the least time goes first. Results of up to 64 KB
-/// neither wait nor count.
+/// don't wait, and count only if more was expected or more is read for their rows.
 package final class RowBudget: Sendable {
     /// The maximum total size of the large results held at a time, in bytes. A larger result is read alone.
     package static let capacity = 32 * 1024 * 1024
     /// The maximum size of a result in the small lane, in bytes.
     package static let mostSmall = 2 * 1024 * 1024
-    /// The size up to which a result doesn't count, in bytes.
+    /// The size in bytes up to which a result is read without waiting for memory.
     static let free = 64 * 1024
 
     private static let smallCapacity = 8 * 1024 * 1024
@@ -34,7 +34,7 @@ package final class RowBudget: Sendable {
         self.patience = patience
     }
 
-    /// Whether small results turned out larger than the capacity of their lane.
+    /// Whether the small results exceed the capacity of their lane, because some turned out larger than expected.
     package var isOverfull: Bool { small.isOverfull }
     package var used: Int { small.used + large.used }
 
@@ -59,7 +59,7 @@ package final class RowBudget: Sendable {
     /// Returns a reservation for rows that have already arrived. It starts at 0 bytes, to be resized without waiting.
     func reservation() -> RowReservation { RowReservation(of: 0, in: self, for: .current) }
 
-    /// Runs a read, and stops it if others have waited too long for its memory.
+    /// Runs a read, and stops it if others have waited too long for memory.
     ///
     /// - Throws: The error of `read`, or `PostgresError` with SQLSTATE 57014 if the read was stopped.
     package func reading<Value: Sendable>(
@@ -76,8 +76,8 @@ package final class RowBudget: Sendable {
         }
     }
 
-    /// Repeatedly stops the longest-running read of another sender, until the task is cancelled. Does nothing while the
-    /// sender waits for its own reads.
+    /// Repeatedly stops the longest-running read of another sender, if it is old enough, until the task is cancelled.
+    /// Does nothing while the sender waits for its own reads.
     private func stopOthers(_ sender: Sender, _ weight: Int) async throws {
         while true {
             try await Task.sleep(for: patience)
