@@ -18,7 +18,7 @@ public struct Configuration: Sendable {
     public var allowRegexBackReferences = false
     /// The time limit in milliseconds of waiting for an object that another request is changing.
     public var lockTimeout = 5000
-    /// The time limit in milliseconds of a batch that is a transaction.
+    /// The time limit in milliseconds of a transaction, with retries, and of a class change that waits for requests.
     public var transactionTimeout = 10_000
     /// The time limit in milliseconds of waiting for a free database connection.
     public var connectionTimeout = 3000
@@ -44,7 +44,7 @@ public struct Configuration: Sendable {
     public var maintenanceKeyIps = Configuration.thisMachine
     public var readOnlyMasterKeyIps = Configuration.everywhere
 
-    /// The URL of the API, without a trailing slash.
+    /// The URL of the API.
     public var serverURL = ""
     public var publicServerURL: String?
     public var databaseURI: String?
@@ -69,7 +69,7 @@ public struct Configuration: Sendable {
     /// The path of the API without a trailing slash, or an empty string for the root.
     public var mount: String { mountPath.split(separator: "/").map { "/" + $0 }.joined() }
     public var trustProxy = TrustProxy.noProxy
-    /// The maximum size of a request body, in bytes.
+    /// The maximum size of a request body, in bytes. The master key may exceed it in file uploads.
     public var maxUploadSize = 20 * 1024 * 1024
     /// The maximum number of client connections.
     public var maximumConnections = 10_000
@@ -228,7 +228,7 @@ public struct Configuration: Sendable {
         public var ttl = 300.0
     }
 
-    /// Limits on requests, each nil for no limit.
+    /// Limits on requests. Nil numbers mean no limit.
     public struct RequestComplexity: Sendable {
         public var includeDepth: Int?
         public var includeCount: Int?
@@ -253,7 +253,7 @@ public struct Configuration: Sendable {
     static let thisMachine = ["127.0.0.1", "::1"]
     static let everywhere = ["0.0.0.0/0", "::0"]
 
-    /// Resolves the relative paths of certificates, pages, mail templates, cloud code, backups and SQL files.
+    /// Resolves relative paths, such as those of certificates, pages, mail templates, cloud code and SQL files.
     ///
     /// - Parameter folder: The folder of the configuration file.
     public mutating func resolvePaths(in folder: String) {

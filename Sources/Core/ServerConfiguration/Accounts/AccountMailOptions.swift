@@ -50,22 +50,24 @@ extension OptionTable {
 }
 
 extension Configuration {
-    /// Settings of mails about accounts: address verification and password resets.
+    /// Settings of mails about accounts, such as address verification and password resets.
     public struct AccountMail: Sendable {
         public var appName: String?
         /// The mail transport and templates, or nil if the server sends no mails.
         public var delivery: MailDelivery?
         /// Whether users must verify their addresses.
         public var verifyUserEmails = false
-        /// Whether users can log in only with a verified address.
+        /// Whether users can log in only with a verified address. Has an effect only with ``verifyUserEmails``.
         public var preventLoginWithUnverifiedEmail = false
-        /// Whether sign-ups fail with 205 until the address is verified.
+        /// Whether a sign-up responds with error 205 if the new user can't log in before verifying the address. The
+        /// user is created.
         public var preventSignupWithUnverifiedEmail = false
         /// The lifetime of a verification link in seconds, or nil if links don't expire.
         public var emailVerifyTokenValidityDuration: Double?
         /// Whether another request sends the same verification link while it is valid.
         public var emailVerifyTokenReuseIfValid = false
-        /// Whether a request for a verification link succeeds even if no account has the address.
+        /// Whether a request for a verification link succeeds even if no account has the address or it is already
+        /// verified.
         public var emailVerifySuccessOnInvalidEmail = true
         /// Whether the server sends verification links. If false, it only creates them.
         public var sendUserEmailVerification = true
@@ -75,7 +77,7 @@ extension Configuration {
         public var resetTokenReuseIfValid = false
         /// Whether a request for a password reset succeeds even if no account has the address.
         public var resetPasswordSuccessOnInvalidEmail = true
-        /// The base of links in mails that are printed on the terminal, used if `publicServerURL` is not set.
+        /// The base of links in mails that are printed on the terminal, used if `publicServerURL` is not set, or nil.
         var terminalURL: String?
         var warnings: [String] = []
 
@@ -87,7 +89,8 @@ extension Configuration {
     /// The base URL of links in mails and of their pages, or nil if it is unknown.
     public var linkURL: String? { publicServerURL ?? accountMail.terminalURL }
 
-    /// Prints mails on the terminal, with links to this machine, if no mail transport is configured.
+    /// Prints mails on the terminal, with links to `serverURL` if `publicServerURL` is not set, if no mail transport is
+    /// configured.
     ///
     /// - Returns: False if a transport is configured.
     public mutating func showMailsOnTerminal() -> Bool {

@@ -52,7 +52,7 @@ extension Configuration {
         public var localizationFallbackLocale = "en"
         /// Values available to all pages.
         public var placeholders: JSONObject = [:]
-        /// Whether every response redirects to a page.
+        /// Whether the server redirects to its pages instead of returning them.
         public var forceRedirect = false
         /// URLs that replace pages, by page name.
         public var customUrls: [Name: String] = [:]
@@ -78,7 +78,7 @@ extension Configuration {
     /// The option `customPages`: URLs that replace the pages of the older redirects.
     public struct CustomPages: Sendable {
         public var urls: [CustomPage: String] = [:]
-        /// The page that opens links of mails in a frame, or nil to open them directly.
+        /// The page that mails link to instead, with the actual link as a parameter, or nil to link directly.
         public var parseFrameURL: String?
 
         init() {}

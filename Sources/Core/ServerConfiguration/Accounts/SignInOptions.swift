@@ -43,7 +43,7 @@ extension Configuration {
 
             /// Reads the option `httpsProxy`.
             ///
-            /// - Throws: `ConfigurationError` if the text is not a URL of a host and a port.
+            /// - Throws: `ConfigurationError` if the text is not a host and a port, with or without `http://`.
             init(_ text: String) throws(ConfigurationError) {
                 var rest = text[...]
                 if rest.hasPrefix("http://") { rest = rest.dropFirst("http://".count) }

@@ -83,15 +83,16 @@ extension OptionTable {
 
 extension Configuration {
     public struct PasswordPolicy: Sendable {
-        /// The regular expression that passwords must match.
+        /// The regular expression that passwords must match, or nil for no such rule.
         public var validatorPattern: String?
-        /// The error message for a password that breaks a rule.
+        /// The error message for a password that doesn't match the pattern or contains the user name, or nil for the
+        /// default.
         public var validationError: String?
         /// Whether passwords must not contain the user name.
         public var doNotAllowUsername = false
         /// The age in days after which a password must be changed, or nil if passwords don't expire.
         public var maxPasswordAge: Double?
-        /// The number of previous passwords that can't be reused, 0 to 20.
+        /// The number of last passwords, including the current one, that can't be used again, 0 to 20.
         public var maxPasswordHistory = 0
     }
 

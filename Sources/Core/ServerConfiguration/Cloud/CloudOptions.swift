@@ -80,7 +80,7 @@ extension Configuration {
         public var httpRequest = false
         /// Whether changed files are reloaded.
         public var isWatching = false
-        /// The app's own index.js that creates the server, or nil if ``main`` is a `cloud/main.js`.
+        /// The app's own index.js that creates the server, or nil if there is none.
         package var app: App?
         /// The folder that module names of adapters are resolved in.
         package var folder = "/"
@@ -89,7 +89,7 @@ extension Configuration {
 
         init() {}
 
-        /// Whether the Node.js processes serve HTTP routes.
+        /// Whether the Node.js processes serve HTTP routes or static files.
         package var servesRoutes: Bool { app?.listens == true || routesFile != nil || publicFolder != nil }
 
         /// An app's own index.js that creates the server.

@@ -62,10 +62,11 @@ extension Configuration {
         public var allowPublicExplain = false
         /// The number of connections for short statements, or nil for the number of processors, within 4 to 16.
         public var sharedConnections: Int?
-        /// The number of connections shared by transactions, slow reads and lock waits.
+        /// The base size of the pools for transactions, slow reads, lock waits and similar work. Most have half as many
+        /// connections.
         public var poolSize = 8
-        /// The maximum number of concurrent aggregations and distinct queries, or nil for half the number of
-        /// processors.
+        /// The maximum number of concurrent aggregations and distinct queries per process, or nil for half the number
+        /// of processors.
         public var heavyStatements: Int?
         /// The interval in milliseconds for reloading class definitions. Changes are also announced immediately.
         public var schemaCacheTtl = 5000
@@ -100,13 +101,13 @@ extension Configuration {
     public struct DeclaredSchemas: Sendable {
         /// The classes in the format of the schemas API, each with a different name.
         public var definitions: [JSONObject] = []
-        /// Whether the server refuses to start if a declared class can't be created.
+        /// Whether the server refuses to start if a declared class can't be created or changed, or an SQL file fails.
         public var strict = false
         /// Whether undeclared fields are deleted.
         public var deleteExtraFields = false
         /// Whether fields whose type differs from the declared one are deleted and created again.
         public var recreateModifiedFields = false
-        /// Whether the schemas API rejects changes.
+        /// Whether the schemas API rejects creating and changing classes. Deleting them remains possible.
         public var lockSchemas = false
         /// Whether undeclared indexes are retained.
         public var keepUnknownIndexes = false
@@ -115,7 +116,7 @@ extension Configuration {
         public var afterMigration: [String] = []
     }
 
-    /// The declared classes, or none. Setting one of the options creates them.
+    /// The declared classes, or empty settings. Setting one of the options stores them.
     var declaredSchemas: DeclaredSchemas {
         get { schema ?? DeclaredSchemas() }
         set { schema = newValue }
@@ -125,8 +126,7 @@ extension Configuration {
 extension Configuration {
     /// Sets the app's database schema. `public` and an empty string are ignored.
     ///
-    /// - Throws: `ConfigurationError` if the name is invalid or reserved, or if another option names a different
-    ///   schema.
+    /// - Throws: `ConfigurationError` if the value isn't a valid name, or if another option names a different schema.
     mutating func takeSchema(_ value: JSONValue, _ name: String) throws(ConfigurationError) {
         guard let schema = value.stringValue else {
             throw ConfigurationError("\(name) must be the name of one schema")

@@ -170,8 +170,8 @@ extension Configuration.S3.Endpoint {
     /// Reads an address. The default scheme is `https`.
     ///
     /// - Parameter allowsPlain: Whether plain HTTP is allowed outside the private network.
-    /// - Throws: `ConfigurationError` for an invalid address, and for link-local addresses, which serve the metadata of
-    ///   cloud machines.
+    /// - Throws: `ConfigurationError` for an invalid address, for plain HTTP that isn't allowed, and for link-local
+    ///   addresses, which serve the metadata of cloud machines.
     init(_ text: String, allowsPlain: Bool) throws(ConfigurationError) {
         var rest = text[...]
         isSecure = !rest.hasPrefix("http://")

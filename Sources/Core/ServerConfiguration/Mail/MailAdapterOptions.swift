@@ -17,7 +17,7 @@ extension AdapterOptions {
         return found.text
     }
 
-    /// Returns a list of user fields for mails.
+    /// Returns a list of user fields for mails, which is empty if the option is missing.
     mutating func columns(_ key: Name) throws(ConfigurationError) -> [Name] {
         guard let value = value(key) else { return [] }
         guard let list = value.arrayValue, list.count <= 50, list.allSatisfy({ $0.stringValue != nil }) else {

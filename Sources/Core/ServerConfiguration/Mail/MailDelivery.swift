@@ -52,7 +52,8 @@ extension Configuration {
         /// The host name or IP address.
         public var host: String
         public var port: Int
-        /// Whether TLS starts with the connection. Otherwise it starts when the server offers it (STARTTLS).
+        /// Whether TLS starts with the connection. Otherwise STARTTLS is used if the server offers it, and required for
+        /// a log-in.
         public var isSecure: Bool
         /// The credentials, or nil to connect without log-in.
         public var login: SMTPLogin?

@@ -17,7 +17,7 @@ extension Configuration.MailDelivery {
             warnings.append("option emailAdapter.\(key) has no effect")
         }
         if module == Self.ofApp || ["./", "../", "/"].contains(where: module.hasPrefix) {
-            // The adapter itself has the sender's address.
+            // The adapter itself knows the sender's address.
             self.init(sender: "", transport: .node(module == Self.ofApp ? true : adapter))
             return
         }

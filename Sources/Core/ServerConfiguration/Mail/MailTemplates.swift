@@ -66,7 +66,7 @@ extension Configuration {
             case inline(String)
             /// A file. Translations have the same file name, in subfolders named after languages: `de/reset.html`.
             case file(String)
-            /// A file without translations, which need not exist.
+            /// A file like ``file(_:)`` that need not exist.
             case optionalFile(String)
         }
 
@@ -157,7 +157,8 @@ extension Configuration.MailTemplate {
 }
 
 extension Configuration.MailText {
-    /// Reads a part from an inline value (`subject`, a text or texts by language) or a file (`subjectPath`).
+    /// Reads a part from an inline value (`subject`, a text or texts by language) or a file (`subjectPath`), or returns
+    /// nil if both are missing.
     init?(_ object: JSONObject, _ part: String, _ path: String) throws(ConfigurationError) {
         if let value = object[Name(part)], !value.isNull {
             guard object[Name(part + "Path")]?.isNull ?? true else {

@@ -66,7 +66,7 @@ extension OptionTable {
 }
 
 extension Configuration {
-    /// The log levels of cloud-code events.
+    /// The log levels of events in cloud code and sign-up.
     public struct EventLevels: Sendable {
         /// A level, by parse-server's name.
         public enum Level: String, CaseIterable, Sendable {

@@ -22,8 +22,8 @@ struct AdapterOptions {
 
     /// Returns a text, or nil if it is missing or null.
     ///
-    /// - Throws: `ConfigurationError` for an empty text, and for control characters, which could break protocol lines
-    ///   and URLs.
+    /// - Throws: `ConfigurationError` for other values, an empty text, and control characters, which could break
+    ///   protocol lines and URLs.
     mutating func text(_ key: Name) throws(ConfigurationError) -> String? {
         guard let value = value(key) else { return nil }
         guard let text = value.stringValue, !text.isEmpty, text.utf8.allSatisfy({ $0 >= 0x20 && $0 != 0x7F }) else {
@@ -32,7 +32,7 @@ struct AdapterOptions {
         return text
     }
 
-    /// Returns a text that may have several lines, or nil if it is missing or empty.
+    /// Returns a text that may have several lines, or nil if it is missing, null or empty.
     mutating func lines(_ key: Name) throws(ConfigurationError) -> String? {
         guard let value = value(key) else { return nil }
         guard let text = value.stringValue else { throw ConfigurationError("option \(path).\(key) must be a string") }

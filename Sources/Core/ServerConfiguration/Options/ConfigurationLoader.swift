@@ -1,16 +1,18 @@
 import JSON
 
 extension Configuration {
-    /// Reads the options. Precedence: flags, environment variables, file, preset defaults.
+    /// Reads the options. Precedence: flags, environment variables, file, `fallbacks`, preset defaults.
     ///
     /// - Parameters:
     ///   - file: The bytes of the JSON file, or nil without one.
     ///   - fileName: The name of the file, for messages.
     ///   - environment: The environment variables.
-    ///   - flags: The arguments of the command: `--name value`, `--name=value`, or `--name` alone for true.
+    ///   - flags: The arguments of the command: `--name value`, `--name=value`, or `--name` alone for a Boolean that is
+    ///     true.
     ///   - fallbacks: Defaults that take precedence over the preset's.
-    /// - Returns: The configuration, and warnings about options without effect.
-    /// - Throws: `ConfigurationError` for options that are malformed, not supported or, from preset 9 on, unknown.
+    /// - Returns: The configuration, and warnings about options that have no effect or are unsafe.
+    /// - Throws: `ConfigurationError` with all mistakes, such as missing, malformed or unsupported options. An unknown
+    ///   flag is always a mistake; an unknown key of the file is one from preset 9 on.
     public static func load(
         file: [UInt8]?, fileName: String? = nil, environment: [String: String], flags: [String],
         fallbacks: [String: JSONValue] = [:]
@@ -134,7 +136,7 @@ private struct ConfigurationLoader {
         var last: String?
         while let flag = rest.popFirst() {
             guard flag.hasPrefix("--") else {
-                // The text may be part of a key, so the error doesn't quote it.
+                // After a flag, the text may be part of a key, so the error doesn't quote it.
                 mistakes.add(
                     ConfigurationError(
                         last.map {
@@ -192,7 +194,7 @@ private struct ConfigurationLoader {
         let preset = mistakes.collect("preset") { () throws(ConfigurationError) in
             try line?.whole(in: 4...9, "preset") ?? 9
         }
-        // parse-server ignores unknown options. From preset 9 on, they prevent the start instead.
+        // parse-server ignores unknown options. Roost does so up to preset 8, and otherwise refuses to start.
         if preset ?? 9 >= 9 {
             for key in unknown { mistakes.add(.unknown(key.name, among: key.known), key.option) }
         } else {
@@ -220,8 +222,8 @@ private struct ConfigurationLoader {
         }
     }
 
-    /// Returns the value with numbers and Booleans parsed from texts, or nil if its type is wrong. Records unknown
-    /// members.
+    /// Returns the value with numbers and Booleans parsed from texts, or nil if its type is wrong. Records that mistake
+    /// and unknown members.
     private mutating func normalized(
         _ definition: OptionDefinition, _ name: String, _ value: JSONValue, of option: String
     ) -> JSONValue? {

@@ -1,7 +1,7 @@
 import JSON
 
 extension Configuration {
-    /// Reads the values of options by their types.
+    /// Applies the values of options to the defaults, and checks the options together.
     ///
     /// - Parameter mistakes: The mistakes found so far.
     /// - Throws: `ConfigurationError` with all mistakes.

@@ -29,8 +29,8 @@ package struct MemberVariables: Sendable {
         ] + inner
     }
 
-    /// Unsupported members that Roost rejects. parse-server reads no variables for them, so setting one must not
-    /// prevent the start.
+    /// Members without variables. Roost rejects or ignores most of their values, and parse-server reads no variables
+    /// for them, so setting one must not prevent the start.
     private static let unbuilt: Set<String> = ["checkGroups", "initOptions", "pubSubAdapter", "redisUrl", "wssAdapter"]
 
     package var names: [String] { members.keys.map { variable(of: $0) } }

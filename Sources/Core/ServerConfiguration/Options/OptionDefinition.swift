@@ -47,7 +47,7 @@ public struct OptionDefinition: Sendable {
     public let environment: String
     public let kind: Kind
     public let support: Support
-    /// The meaning of the option in one line, without the default.
+    /// The meaning of the option in one line. Names the default only if ``word`` can't describe it.
     public let summary: String
     public let members: [OptionDefinition]
     /// Whether an object may have members that are not listed.

@@ -185,7 +185,7 @@ extension JSONValue {
     /// The text, or nil if the value is not a text or is empty.
     var nonEmptyText: String? { stringValue.flatMap { $0.isEmpty ? nil : $0 } }
 
-    /// Returns an integer without the decimal places.
+    /// Returns the number without its decimal places.
     ///
     /// - Throws: `ConfigurationError` if the value is not a number or is out of range.
     func whole(in range: ClosedRange<Int>, _ name: String) throws(ConfigurationError) -> Int {
@@ -194,7 +194,7 @@ extension JSONValue {
         return whole
     }
 
-    /// Returns a positive duration, usually in seconds. Longer ones are reduced to a thousand years, so that their end
+    /// Returns a positive duration, usually in seconds, but at most a thousand years in seconds, so that its end
     /// remains a date that every client can parse.
     ///
     /// - Parameter refusal: The error text for other values.

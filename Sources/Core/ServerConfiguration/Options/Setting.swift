@@ -9,7 +9,7 @@ public struct Setting: Sendable {
 
     /// The name of the option, and the title of its section.
     public let name: String, group: String
-    /// The current value, or nil if it is secret or not set.
+    /// The explicitly set value, or nil if it is secret or not set.
     public let value: JSONValue?
     /// The default in words, or nil if it isn't shown.
     public let defaultWords: String?
@@ -18,7 +18,7 @@ public struct Setting: Sendable {
     /// Whether the option is set but its value is secret.
     public let isSecret: Bool
     public let source: Source
-    /// The flag or the environment variables that set the option.
+    /// The flag or the environment variables that set the option, or an empty list.
     public let from: [String]
     /// The meaning of the option in one line.
     public let meaning: String
@@ -132,7 +132,7 @@ public struct Setting: Sendable {
     /// The replacement for a secret.
     package static let mask = "•••"
 
-    /// Returns the URL with its credentials masked and its query and fragment removed.
+    /// Returns a URL with its credentials masked and its query and fragment removed. Returns other text unchanged.
     package static func withoutUser(_ text: String) -> String {
         guard let scheme = text.firstRange(of: "://") else { return text }
         let rest = text[scheme.upperBound...].prefix { $0 != "?" && $0 != "#" }

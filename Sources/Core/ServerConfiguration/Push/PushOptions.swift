@@ -39,7 +39,7 @@ extension Configuration {
         public internal(set) var batchSize = 500
         /// Whether this process sends pushes. Otherwise it only enqueues them.
         public internal(set) var isSent = true
-        /// Whether notifications that a crashed process may already have sent are abandoned instead of sent again.
+        /// Whether notifications that may already have been sent are abandoned instead of sent again.
         public internal(set) var isAtMostOnce = false
         /// Whether device tokens that the service reports as invalid are removed.
         public internal(set) var cleansTokens = true

@@ -2,7 +2,7 @@ import JSON
 
 /// Credentials and settings for Apple's push service (APNs).
 public struct ApplePush: Sendable {
-    /// The credentials. Keys and certificates are paths, PEM texts or Base64-encoded PEM texts.
+    /// The credentials. Keys and certificates are paths, PEM texts, or the bytes of the file in Base64.
     public enum Identity: Sendable {
         /// A signing key with its id and the id of its team.
         case token(key: String, keyId: String, teamId: String)
@@ -148,7 +148,7 @@ enum PushServiceReader {
             urgency: text(entry, "urgency"), allowedHosts: entry["allowHosts"]?.names.map(\.text) ?? [])
     }
 
-    /// Returns the base URL of a service. Deployments override it for tests.
+    /// Returns the base URL of a service. Tests override it.
     static func endpoint(_ entry: JSONObject, _ fallback: String, _ option: String) throws(ConfigurationError)
         -> String
     {

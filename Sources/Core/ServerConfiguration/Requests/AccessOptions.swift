@@ -131,7 +131,7 @@ extension Configuration {
             case deviceToken, installationId
         }
 
-        /// Whether only rows that the caller may change are deleted or updated.
+        /// Whether the caller needs permission to delete or update the other rows. Rows without it remain unchanged.
         public var enforcesCaller = false
         public var action = Action.delete
         public var kept = KeptRow.deviceToken

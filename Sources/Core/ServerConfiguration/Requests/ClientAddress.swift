@@ -11,7 +11,7 @@ public struct ClientAddress: Sendable, Equatable {
     /// forge all others. A loopback address in that header doesn't make a client local, so it becomes ``unknown``.
     public let vouched: String
 
-    /// The address of a client that no proxy vouches for. Only lists of all IPv4 addresses match it.
+    /// The address of a client that no proxy vouches for. Lists of all IPv4 addresses match it.
     static let unknown = "0.0.0.0"
 
     /// Creates the address of a client that connects without a proxy.
@@ -38,7 +38,7 @@ public struct ClientAddress: Sendable, Equatable {
         vouched = IPAddress(nearest)?.isLoopback == true ? Self.unknown : nearest
     }
 
-    /// Returns the nearest address that is not a trusted proxy, or the farthest if all are trusted.
+    /// Returns the nearest address that is not a trusted proxy, or the farthest valid one if all are trusted.
     private static func client(_ peer: String, _ hops: [String], _ trust: Configuration.TrustProxy) -> String {
         var client = peer
         for (index, hop) in hops.enumerated() {

@@ -3,7 +3,7 @@ import JSON
 /// Rules for keys and values that written data must not contain.
 public struct KeywordRules: Sendable {
     private let rules: [KeywordRule]
-    /// The shortest key, in bytes, that any rule can match. Most keys are shorter and need no check.
+    /// A lower bound of the length, in bytes, of keys that any rule can match. Most keys are shorter and need no check.
     private let shortestKey: Int
 
     init(_ forms: [JSONValue]) {

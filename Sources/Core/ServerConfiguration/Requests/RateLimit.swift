@@ -100,7 +100,7 @@ public struct RateLimit: Sendable {
     private static let loopback4 = IPAddress("127.0.0.1")
     private static let loopback6 = IPAddress("::1")
 
-    /// The private, shared and link-local networks of RFC 1918, RFC 4193 and RFC 6598, and loopback addresses.
+    /// The private and shared networks of RFC 1918, RFC 4193 and RFC 6598, and link-local and loopback addresses.
     private static let privateNetworks = try? AddressList([
         "127.0.0.0/8", "10.0.0.0/8", "172.16.0.0/12", "192.168.0.0/16", "100.64.0.0/10", "169.254.0.0/16", "::1",
         "fc00::/7",
@@ -132,7 +132,7 @@ public struct DeclaredRateLimit: Sendable, Equatable {
     ///
     /// - Parameters:
     ///   - count: The maximum number of requests per window.
-    ///   - time: The length of the window, at most thirty years.
+    ///   - time: The length of the window, limited to about 28 years.
     ///   - message: The error message for requests beyond the limit, or nil for the default.
     public init(
         count: Int, time: Duration, zone: RateLimit.Zone = .ip, message: String? = nil, countsMaster: Bool = false,
