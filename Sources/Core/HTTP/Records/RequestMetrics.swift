@@ -22,9 +22,11 @@ final class RequestMetrics: Sendable {
         active.increment()
     }
 
-    /// Records an answered request.
+    /// Records the end of a request.
     ///
-    /// - Parameter method: A method known to SwiftNIO's parser. Others would let clients create any number of metrics.
+    /// - Parameters:
+    ///   - method: A method known to SwiftNIO's parser. Others would let clients create any number of metrics.
+    ///   - status: The response status, or 0 if the client left or the response could not be sent.
     func end(method: HTTPMethod, status: Int, duration: Duration) {
         active.decrement()
         let key = Key(method: method.rawValue, status: status)

@@ -64,7 +64,7 @@ package final class RequestRecord: Sendable {
 
     /// Counts a request that has ended.
     ///
-    /// - Parameter status: The response status, or 0 if the client left before the response.
+    /// - Parameter status: The response status, or 0 if the client left or the response could not be sent.
     func end(status: Int, duration: Duration, received: Int, sent: Int) {
         meters?.end(
             row: row.load(ordering: .relaxed), status: status, duration: duration, received: received, sent: sent)

@@ -96,7 +96,8 @@ struct ConnectionHandler: Sendable {
                         isResting = try await rests
                     }
                 } catch {
-                    // The client has left, so no response can reach it.
+                    // The client has left, memory is full, or a WebSocket handler failed. The connection ends without a
+                    // response.
                     logger.trace("connection ended", metadata: ["error": "\(error)"])
                 }
                 connection.close()
@@ -109,7 +110,7 @@ struct ConnectionHandler: Sendable {
         var turn = AnswerTurn(at: .now)
         do {
             while let part = try await connection.nextPart(mayRest: true) {
-                // Ends of requests arrive here if the handler did not read their bodies.
+                // The end of a request also arrives here, unless its body was read until that end.
                 guard case .head(let head) = part else { continue }
                 let memory = try transferTimeout.hold(head, on: connection)
                 defer { if let memory { transferTimeout.end(memory) } }
@@ -205,8 +206,8 @@ final class ConnectionReader: ChannelDuplexHandler {
         switch event {
         case ReadPacer.Event.inputEnds: connection.caller.leave()
         case ChannelEvent.inputClosed:
-            // A client that closes its sending side counts as disconnected. That only stops slow reads in the database.
-            // If there is a response anyway, it is sent.
+            // A client that closes its sending side counts as disconnected, so work that waits or can be stopped for it
+            // ends. If there is a response anyway, it is sent.
             connection.caller.leave()
             connection.parts.finish(.success(()))
         default: break

@@ -54,7 +54,8 @@ package final class HTTPConnection: Sendable {
         return part
     }
 
-    /// Whether more may be read from the client now. If not, reading resumes after some input was consumed.
+    /// Whether more may be read from the client now. If not, reading resumes after some input was consumed or memory
+    /// became free.
     func mayRead() -> Bool {
         guard isFull else { return true }
         holdsReads.store(true, ordering: .sequentiallyConsistent)
@@ -146,7 +147,7 @@ package final class HTTPConnection: Sendable {
         }
     }
 
-    /// Closes the connection after sending the buffered responses.
+    /// Closes the connection. Buffered responses are sent only as far as the system accepts them immediately.
     package func close() {
         channel.flush()
         channel.close(promise: nil)
@@ -179,7 +180,7 @@ package struct ConnectionActivity {
         return isQuiescing && requests == 0
     }
 
-    /// Records that the last response was sent, regardless of further input.
+    /// Records that no more requests are answered. From now on the connection counts as idle, whatever arrives.
     package mutating func end(at now: ContinuousClock.Instant) {
         hasEnded = true
         idleSince = now

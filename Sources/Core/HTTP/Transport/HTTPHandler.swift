@@ -13,7 +13,7 @@ package protocol HTTPHandler: Sendable {
     /// The reply if memory is full.
     var overloaded: Reply { get }
 
-    /// Whether the peer is a trusted proxy, whose request ids are used.
+    /// Whether the peer is a trusted proxy, whose request ids and trace contexts may be used.
     func believes(peer: String) -> Bool
 
     /// Returns the route template of a metrics row, or nil for unrouted paths.

@@ -19,7 +19,7 @@ public struct HTTPServer: Service {
         public var stall: Duration = .seconds(20)
         /// The minimum time that a slow transfer gets if others need its memory.
         public var grace: Duration = .seconds(2)
-        /// The time limit for a body or a response held in memory. Unusually large ones get more time.
+        /// The time limit for a body or a response held in memory, extended by one second per 64 KB transferred.
         public var transfer: Duration = .seconds(300)
         /// The time limit for the TLS handshake.
         public var handshake: Duration = .seconds(10)
@@ -31,11 +31,12 @@ public struct HTTPServer: Service {
         public var firstRequest: Duration = .seconds(2)
         /// The maximum total size of a request's header fields, in bytes.
         public var headers: Int = 64 * 1024
-        /// The maximum size of a body that isn't a file, in bytes.
+        /// The usual maximum size of a body, in bytes. An unread body of up to about twice this size is discarded to
+        /// keep the connection.
         public var body: Int = 20 * 1024 * 1024
         /// The maximum number of open connections. At most half of them can be WebSocket connections.
         public var connections: Int = 10_000
-        /// The maximum total size of bodies and unread responses in memory, in bytes.
+        /// The maximum total size, in bytes, of bodies, unread responses and other unprocessed input in memory.
         public var transferMemory: Int = 256 * 1024 * 1024
 
         public init() {}
@@ -118,7 +119,7 @@ public struct HTTPServer: Service {
         public var idle = 0, active = 0, webSockets = 0
         /// The maximum number of connections.
         public var mostConnections = 0
-        /// The bytes of bodies and unread responses in memory, and their limit.
+        /// The bytes of bodies, unread responses and other unprocessed input in memory, and their limit.
         public var heldBytes = 0, mostHeldBytes = 0
     }
 

@@ -79,8 +79,8 @@ package final class IncomingBody: AsyncSequence {
         { [connection] in connection.parts.wake() }
     }
 
-    /// Starts to watch the body. Returns a function that requires the usual pace for the rest, safe to call from any
-    /// task.
+    /// Starts to watch the body. Returns a function that requires a pace of 64 KB per second for the rest, safe to call
+    /// from any task.
     func watchForAnswer() -> @Sendable () -> Void {
         let ticket = watch()
         return { [transferTimeout] in transferTimeout.hurry(ticket) }
@@ -99,11 +99,12 @@ package final class IncomingBody: AsyncSequence {
 
     /// Reads the whole body.
     ///
-    /// Unless the body is small, its memory counts until the request is answered. A large body waits for its turn, and
-    /// nothing more is read meanwhile.
+    /// Unless the body is small, its memory counts until the request is answered. A body with a declared length above 1
+    /// MB waits for its turn, and nothing more is read meanwhile.
+    ///
     /// - Parameter limit: The maximum size in bytes.
     /// - Throws: ``HTTPError/bodyTooLarge`` if the declared or received size exceeds the limit,
-    ///   ``HTTPError/overloaded`` if memory is full, or ``HTTPError/aborted``.
+    ///   ``HTTPError/overloaded`` if memory is full or too many bodies wait, or ``HTTPError/aborted``.
     package func collect(upTo limit: Int) async throws -> [UInt8] {
         if let declaredLength, declaredLength > limit { throw HTTPError.bodyTooLarge }
         var bytes: [UInt8] = []
@@ -124,12 +125,12 @@ package final class IncomingBody: AsyncSequence {
         return bytes
     }
 
-    /// Counts the memory of a body that is passed on in parts, until the request is answered. If memory is full, waits
-    /// for its turn, and nothing more is read meanwhile.
+    /// Counts the memory of a body that is passed on in parts, until the request is answered. Does nothing until more
+    /// than 64 KB have arrived. If memory is full, waits for its turn, and nothing more is read meanwhile.
     ///
     /// - Parameter most: The maximum number of bytes held at a time.
-    /// - Throws: ``HTTPError/aborted`` if the connection is closed meanwhile, or ``HTTPError/overloaded`` if too many
-    ///   bodies wait.
+    /// - Throws: ``HTTPError/aborted`` if the connection ends or the task is cancelled meanwhile, or
+    ///   ``HTTPError/overloaded`` if too many bodies wait.
     package func reserve(_ most: Int) async throws(HTTPError) {
         guard most > 0, receivedLength > Self.smallFile, !isCounted else { return }
         try await reserve(Swift.min(declaredLength ?? most, most), in: .files)
@@ -159,7 +160,7 @@ package final class IncomingBody: AsyncSequence {
         isCounted = true
     }
 
-    /// Stops counting the memory of the body, because the request no longer needs it.
+    /// Stops counting the memory of the body once it is complete, because the request no longer needs it.
     package func release() {
         if isComplete { endTicket() }
     }

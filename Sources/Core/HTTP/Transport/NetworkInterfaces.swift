@@ -1,10 +1,10 @@
 import NIOCore
 
 package enum NetworkInterfaces {
-    /// Prefixes of the names of virtual interfaces, which other machines can't reach.
+    /// Prefixes of the names of virtual interfaces, which most other machines can't reach.
     private static let virtual = ["docker", "br-", "veth", "virbr", "vmnet", "vnet", "tun", "utun", "tailscale", "wg"]
 
-    /// Returns the IPv4 address at which other machines in the network reach this one, or nil if it has none.
+    /// Returns the IPv4 address at which other machines in the network probably reach this one, or nil if it has none.
     package static func address() -> String? {
         let devices = (try? System.enumerateDevices()) ?? []
         let candidates = devices.compactMap { device -> (name: String, address: String)? in

@@ -2,12 +2,12 @@ import Encoding
 import Logging
 import Logs
 
-/// The log fields of an answered request.
+/// The log fields of a request that has ended.
 package struct RequestFields: Sendable {
     let id: RequestID
     let method: String
     let path: String
-    /// The response status, or nil if the client left before the response.
+    /// The response status, or nil if the client left or the response could not be sent.
     let status: Int?
     let duration: Duration
     /// The template of the path, or nil for unrouted paths.

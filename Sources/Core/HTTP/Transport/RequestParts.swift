@@ -30,7 +30,7 @@ package final class RequestParts: Sendable {
 
     private struct State {
         private var entries = Deque<Entry>()
-        /// Wire size of the parts in bytes.
+        /// The size of the parts in bytes, as counted by ``HeldInput``.
         private(set) var bytes = 0
         private(set) var heads = 0
         /// The result with which the connection ended, or nil if it is open.

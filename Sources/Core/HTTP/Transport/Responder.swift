@@ -12,7 +12,7 @@ import Telemetry
 struct Responder: Sendable {
     let handler: any HTTPHandler
     private let crossOrigin: CrossOrigin
-    /// The number of bytes of an unwanted body that are read to keep the connection.
+    /// The number of bytes of an unread body that are discarded to keep the connection.
     private let drainLimit: Int
     private let transferTimeout: TransferTimeout
     private let webSockets: WebSocketSlots
@@ -47,7 +47,7 @@ struct Responder: Sendable {
     ///   - head: The request line and the header fields.
     ///   - connection: Provides the body and receives the response.
     /// - Returns: Whether the connection can carry another request.
-    /// - Throws: ``MalformedRequest``, or the connection's error if the response can't be sent.
+    /// - Throws: ``MalformedRequest``, or the error that prevented the response from being sent.
     func respond(to head: HTTPRequestHead, on connection: HTTPConnection) async throws -> Bool {
         let headers = RequestHeaders(head.headers)
         if let malformed = MalformedRequest(headers, version: head.version) { throw malformed }
@@ -61,7 +61,7 @@ struct Responder: Sendable {
         metrics?.begin()
         record.begin(method: head.method.rawValue)
         var (status, sent, received) = (0, 0, 0)
-        // Status 0 means that the client left before the response.
+        // Status 0 means that the client left or the response could not be sent.
         defer {
             let duration = ContinuousClock.now - start
             metrics?.end(method: head.method, status: status, duration: duration)
@@ -215,8 +215,8 @@ struct Responder: Sendable {
         if stream.sendsHeadFirst { _ = connection.write(head) } else { connection.hold(head) }
     }
 
-    /// Sends content of unknown length in chunks (RFC 9112, 7.1). If that fails, the client notices that the last chunk
-    /// is missing.
+    /// Sends content of unknown length in chunks (RFC 9112, 7.1), or to HTTP/1.0 clients until the connection ends. If
+    /// that fails, the client of a chunked response notices that the last chunk is missing.
     private func sendUnmeasured(
         _ stream: Reply.ByteStream, on connection: HTTPConnection, _ ticket: TransferTimeout.Ticket?, isChunked: Bool
     ) async throws -> Int {
@@ -265,7 +265,7 @@ struct Responder: Sendable {
     private static let pieceSize = 128 * 1024
     private static let streamedPiece = 64 * 1024
 
-    /// - Parameter status: The response status, or nil if the client left before the response.
+    /// - Parameter status: The response status, or nil if the client left or the response could not be sent.
     @inline(never)
     private func log(
         _ request: IncomingRequest, status: Int?, code: Int? = nil, bytes: Int? = nil, duration: Duration

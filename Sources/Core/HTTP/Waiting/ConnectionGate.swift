@@ -9,7 +9,7 @@ import Telemetry
     import Darwin
 #endif
 
-/// Accepts connections up to a limit. Pauses at the limit, or if the system has no more descriptors. Belongs to one
+/// Accepts connections up to a limit. Pauses at the limit, or if the system lacks descriptors or memory. Belongs to one
 /// listening socket and runs on its event loop.
 ///
 /// If accepting fails, SwiftNIO keeps polling the socket, which reports it again immediately, so the loop would spin.
@@ -121,7 +121,8 @@ public enum DescriptorLimit {
         private static let most = rlim_t(OPEN_MAX)
     #endif
 
-    /// Raises the soft limit to the hard limit. Shells start with 1,024, for programs that use `select`.
+    /// Raises the soft limit to the hard limit, as far as the system or the program can use it. Shells start with
+    /// 1,024, for programs that use `select`.
     public static func raise() {
         var limit = rlimit()
         guard getrlimit(resource, &limit) == 0 else { return }
@@ -138,6 +139,7 @@ public enum DescriptorLimit {
     }
 
     /// Returns the number of client connections for which descriptors are left, assuming that each also reads a file.
+    /// At least 16.
     ///
     /// - Parameters:
     ///   - wanted: The configured maximum.

@@ -4,7 +4,7 @@ import Tasks
 
 /// Input of a connection that no request has consumed yet: unparsed bytes, heads and pieces of bodies.
 ///
-/// The first 4 KB per connection are free. Everything above counts as transfer memory.
+/// Up to 4 KB per connection are free. If there is more, all of it counts as transfer memory.
 package final class HeldInput: Sendable {
     private struct State {
         var bytes = 0
@@ -18,7 +18,7 @@ package final class HeldInput: Sendable {
         var ticket: TransferTimeout.Ticket?
     }
 
-    /// The bytes per connection that don't count.
+    /// The number of bytes per connection up to which none count.
     package static let uncounted = 4096
     /// The estimated bytes that a parsed line of a head takes beyond its text.
     package static let line = 128
@@ -51,7 +51,7 @@ package final class HeldInput: Sendable {
         }
     }
 
-    /// Exempts the input from the memory limit while the client waits for memory.
+    /// Starts or stops exempting the input from the memory limit, which it is while the client waits for memory.
     @inline(never)
     package func excuse(_ isExcused: Bool) {
         state.withLock { state in

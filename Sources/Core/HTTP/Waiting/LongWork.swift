@@ -98,7 +98,7 @@ package final class LongWork: TaskExecutor {
     }
 }
 
-/// Threads that queue one sender's work in turn with others.
+/// An executor that queues one sender's work in turn with that of others.
 private final class SenderExecutor: TaskExecutor {
     private let threads: LongWork
     private let sender: Sender

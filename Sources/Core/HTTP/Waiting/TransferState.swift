@@ -173,7 +173,7 @@ package struct TransferState {
         withdrawn.append(waiter.continuation)
     }
 
-    /// Dequeues the bodies that get memory now, and those whose transfers have ended.
+    /// Dequeues the bodies that get memory now, and those that no longer wait.
     mutating func takeReady(_ memory: Int) -> [(continuation: CheckedContinuation<Bool, Never>, hasRoom: Bool)] {
         var ready = withdrawn.map { (continuation: $0, hasRoom: false) }
         withdrawn = []

@@ -3,12 +3,12 @@ import Synchronization
 import Tasks
 import Telemetry
 
-/// Watches transfers: request bodies that arrive, and responses that leave.
+/// Watches transfers: request bodies and other input that arrive, and responses that leave.
 ///
 /// It closes connections whose transfers make no progress, because the client sends a body byte by byte or doesn't read
 /// its response. It also counts the memory that transfers hold. If memory is full, slow transfers are closed, and
-/// requests that still get no memory are rejected. Bodies that are passed on in parts reserve memory and wait for it,
-/// round robin by sender, while the server reads nothing more of them.
+/// requests that still get no memory are rejected. Large bodies and files reserve memory and wait for it, round robin
+/// by sender, while the server reads nothing more of them.
 ///
 /// Functions that begin or end a transfer are never inlined: in an async function that does both, Swift 6.3 caches the
 /// id of the first thread, and a lock taken on another thread would then be taken in the wrong thread's name.
@@ -82,7 +82,8 @@ package final class TransferTimeout: Sendable {
         }
     }
 
-    /// Counts additional memory of a transfer. Returns false, and counts nothing, if memory is full.
+    /// Counts additional memory of a transfer. Returns false, and counts nothing, if memory is full or the network
+    /// holds too much of incomplete messages.
     package func hold(_ ticket: Ticket, bytes: Int) -> Bool {
         let now = ContinuousClock.now
         let (hasRoom, victims) = change { state in
@@ -116,7 +117,7 @@ package final class TransferTimeout: Sendable {
         return bytes <= held || hold(ticket, bytes: bytes - held)
     }
 
-    /// Raises a transfer's counted memory to a total, even if memory is full: the client has done its part.
+    /// Raises a transfer's counted memory to a total, even if memory is full, because the client waits for the server.
     @inline(never)
     func excuse(_ ticket: Ticket, atLeast bytes: Int) {
         state.withLock { state in

@@ -57,7 +57,7 @@ public struct WebSocketConnection: Sendable {
     /// The time for a slow client to receive the close reason.
     private static let timeToClose = Duration.seconds(2)
 
-    /// Sends the reason for closing, unless the client doesn't read. Nothing can be sent afterwards.
+    /// Sends the reason for closing, unless the client doesn't read. Nothing may be sent afterwards.
     func close(_ code: WebSocketErrorCode) async {
         await withTaskGroup(of: Void.self) { group in
             group.addTask { try? await Self.close(code, writer) }
@@ -87,7 +87,7 @@ public struct WebSocketConnection: Sendable {
             fileprivate var frames: NIOAsyncChannelInboundStream<WebSocketFrame>.AsyncIterator
             fileprivate let writer: NIOAsyncChannelOutboundWriter<WebSocketFrame>
 
-            /// Returns the next text, or nil if the client closed the connection or violated the protocol.
+            /// Returns the next text, or nil if the client closed the connection or sent anything but valid text.
             ///
             /// - Throws: The error that ended the connection.
             public mutating func next() async throws -> String? {

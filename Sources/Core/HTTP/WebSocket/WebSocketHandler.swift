@@ -9,7 +9,7 @@ public protocol WebSocketHandler: Sendable {
     /// the handler calls ``WebSocketConnection/noteKnown()``. If not, all clients count as authenticated.
     var knowsClientsLater: Bool { get }
 
-    /// Returns the sender to whose share of the slots a connection counts. No network gets most of them.
+    /// Returns the sender to whose share of the slots a connection counts. No sender gets more than half of them.
     func sender(of request: WebSocketRequest) -> Sender
 
     /// Serves a connection, which is closed when this returns. The connection also ends if the client closes it or the
@@ -28,7 +28,7 @@ extension WebSocketHandler {
 public struct WebSocketRequest: Sendable {
     /// The path as sent, without the query string.
     public let path: String
-    /// The origin of the web page, or nil if the client isn't a browser.
+    /// The origin of the web page, or nil if the client sends none.
     public let origin: String?
     /// The IP address of the other end of the connection.
     public let peer: String

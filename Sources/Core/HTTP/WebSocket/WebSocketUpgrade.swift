@@ -42,7 +42,7 @@ struct WebSocketUpgrade {
     ///
     /// - Parameters:
     ///   - slots: Provides the connection's slot. If none is available, the client gets 503.
-    ///   - transferTimeout: Watches the messages sent to the client.
+    ///   - transferTimeout: Watches the messages in both directions.
     ///   - drain: Determines when the open connection is closed on shutdown.
     /// - Returns: The response status.
     /// - Throws: The error of the connection or the handler.

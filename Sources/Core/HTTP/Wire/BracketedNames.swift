@@ -13,7 +13,7 @@ final class BracketedNames {
     private var values: [JSONValue] = []
     private var members: OrderedDictionary<Name, BracketedNames> = [:]
 
-    /// Returns the path to a value, or nil for a name without brackets.
+    /// Returns the path to a value, or nil for a name without a pair of brackets or without text before it.
     static func place(_ name: String) -> [String]? {
         let bytes = name.utf8
         guard let start = bytes.firstIndex(of: UInt8(ascii: "[")), start > bytes.startIndex else { return nil }

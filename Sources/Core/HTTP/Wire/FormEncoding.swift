@@ -9,8 +9,8 @@ package enum FormEncoding {
         read(pairs(text)) { .string($0) }
     }
 
-    /// Returns values that are valid JSON as JSON, others as strings. A repeated name becomes an array, a name with
-    /// brackets a member: `where[score][$gt]=3`.
+    /// Returns values that are valid JSON as JSON, others as strings. A repeated name becomes an array. A name with
+    /// brackets becomes a member, whose value remains a string: `where[score][$gt]=3`.
     package static func values(_ text: some StringProtocol) -> JSONObject {
         let pairs = pairs(text)
         guard pairs.contains(where: { BracketedNames.place($0.name) != nil }) else { return read(pairs, value) }

@@ -1,4 +1,4 @@
-/// The header fields that Roost reads or writes. Their names are case-insensitive.
+/// The header fields that Roost looks up in requests, and some that it writes. Their names are case-insensitive.
 package enum HeaderName: UInt8, CaseIterable, Sendable {
     case acceptLanguage
     case authorization, contentEncoding, contentLength, contentType, entityTag, expect, host, ifModifiedSince

@@ -59,7 +59,7 @@ public struct Reply: Sendable {
     /// Whether the response has no CORS fields, so that only pages of the server's own origin can read it.
     package var isForOwnOrigin = false
 
-    /// Whether another server created the response, whose header fields are passed on unchanged.
+    /// Whether another server created the response, so that its header fields are passed on and few are added.
     package var isRelayed = false
 
     public init(status: Int = 200, headers: [(String, String)] = [], body: Body) {

@@ -5,8 +5,8 @@ import NIOHTTP1
 /// which a request has only a few.
 package struct RequestHeaders: Sendable {
     private let fields: HTTPHeaders
-    /// For each known name, the one-based position of its first field, or zero. There are at most 64 names, and at most
-    /// 256 fields per request (`ConnectionHandler.mostHeaderFields`).
+    /// For each known name, the one-based position of its first field, or zero. Holds up to 64 names. A request by HTTP
+    /// has at most 256 fields (`ConnectionHandler.mostHeaderFields`).
     private var positions = SIMD64<UInt16>()
     private var hasRepetitions = false
 

@@ -19,8 +19,8 @@ struct ResponseHead {
     /// The CORS fields in wire format.
     private let crossOrigin: [UInt8]
 
-    /// Adds the fields of every response: CORS, length, date, `Cache-Control` and a tag for JSON. Omits the content if
-    /// HTTP requires that: after `HEAD`, and if nothing changed.
+    /// Adds the fields that most responses have: CORS, length, date, request id, `Cache-Control` and an entity tag.
+    /// Omits the content if HTTP requires that: after `HEAD`, and if nothing changed.
     ///
     /// - Parameter tag: The entity tag of the content, or nil to compute it.
     init(reply: Reply, request: IncomingRequest, tag: String? = nil, crossOrigin: CrossOrigin) {
