@@ -75,7 +75,7 @@ public struct Configuration: Sendable {
     public var maximumConnections = 10_000
     /// The time in seconds that the server keeps serving requests after SIGTERM.
     public var drainTime = 0
-    /// The memory limit, in bytes, for large bodies and for responses that clients haven't read.
+    /// The memory limit, in bytes, for bodies, other unprocessed input and unread responses.
     public var transferMemory = 256 * 1024 * 1024
     public var allowHeaders: [String] = []
     public var allowOrigin = ["*"]
@@ -131,7 +131,7 @@ public struct Configuration: Sendable {
     public var pages = Pages()
     public var customPages = CustomPages()
 
-    /// The log levels of cloud-code events.
+    /// The log levels of events in cloud code and sign-up.
     public var eventLevels = EventLevels()
 
     /// The store of uploaded files.

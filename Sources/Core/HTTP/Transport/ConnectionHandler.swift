@@ -77,7 +77,7 @@ struct ConnectionHandler: Sendable {
         return connection
     }
 
-    /// The maximum number of header fields. The parser keeps room for the connection's largest head.
+    /// The maximum number of header fields. Limited, because the parser keeps memory for the connection's largest head.
     private static let mostHeaderFields = 256
 
     /// The limit of unparsed input, as a multiple of the largest request head.

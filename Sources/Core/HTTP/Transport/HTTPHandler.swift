@@ -49,7 +49,7 @@ package struct IncomingRequest {
     package var isConditional: Bool { method == "GET" || method == "HEAD" }
 }
 
-/// A short request id for the log. Its text is created only when it is logged.
+/// A request id, for the log and the header `X-Request-Id`.
 public struct RequestID: Sendable, CustomStringConvertible {
     private let number: UInt64
     private let given: String?

@@ -18,7 +18,7 @@ final class OpenConnections: Sendable {
 
     /// - Parameters:
     ///   - transferTimeout: Finds the connections with the slowest transfers.
-    ///   - webSockets: Finds the WebSocket connections of unknown clients.
+    ///   - webSockets: Finds the WebSocket connections of unauthenticated clients.
     init(transferTimeout: TransferTimeout, webSockets: WebSocketSlots) {
         self.transferTimeout = transferTimeout
         self.webSockets = webSockets
@@ -92,7 +92,7 @@ final class OpenConnections: Sendable {
     }
 
     /// Closes connections to make room for others: first the longest idle ones. If these are fewer than `count`, also
-    /// those with the slowest transfers and the WebSocket connections of unknown clients.
+    /// those with the slowest transfers and the WebSocket connections of unauthenticated clients.
     func closeUnused(_ count: Int) {
         let idle = list.compactMap { connection in
             connection.activity.withLock { $0.idleTime }.map { (since: $0, connection: connection) }

@@ -51,7 +51,7 @@ package final class HeldInput: Sendable {
         }
     }
 
-    /// Starts or stops exempting the input from the memory limit, which it is while the client waits for memory.
+    /// Starts or ends an exemption of the input from the memory limit, for the time that the client waits for memory.
     @inline(never)
     package func excuse(_ isExcused: Bool) {
         state.withLock { state in

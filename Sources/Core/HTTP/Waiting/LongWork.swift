@@ -9,13 +9,13 @@ import Tasks
 /// the body, and building statements from it. The server's own work runs first, then that of the sender that has used
 /// the least time.
 package final class LongWork: TaskExecutor {
-    /// The threads for bodies of ordinary size, and for work of similar cost.
+    /// The threads for bodies of up to 128 KB, and for work of similar cost.
     package static let medium = LongWork(threads: max(1, System.coreCount / 2))
-    /// The thread for bodies that occupy it briefly.
+    /// The thread for bodies of 128 KB to 1 MB.
     package static let large = LongWork(threads: 1)
-    /// The thread for bodies that occupy it for long.
+    /// The thread for bodies of 1 to 4 MB.
     package static let huge = LongWork(threads: 1)
-    /// The thread for bodies that occupy it for seconds.
+    /// The thread for bodies of 4 MB and more.
     package static let giant = LongWork(threads: 1)
 
     /// The thread for backups, which read and write for minutes.

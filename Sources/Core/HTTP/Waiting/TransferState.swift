@@ -20,7 +20,8 @@ package struct TransferState {
         var held = 0
         /// Whether the transfer is complete and only its memory still counts.
         var isResting = false
-        /// Whether the client waits for memory. Such a transfer is closed only for networks that hold far less.
+        /// Whether the client waits for memory or a response. Such a transfer is closed only for networks that hold far
+        /// less.
         var isExcused = false
         /// The sender and lane that the memory is reserved for, or nil without a reservation.
         var reserver: (sender: Sender, lane: Lane)?

@@ -110,7 +110,7 @@ package final class TransferTimeout: Sendable {
         return kind == .message && sum > 0 && sum + bytes > limits.transferMemory / Self.share
     }
 
-    /// Raises a transfer's counted memory to a total. Returns false if memory is full.
+    /// Raises a transfer's counted memory to a total. Returns false if ``hold(_:bytes:)`` does.
     @inline(never)
     func hold(_ ticket: Ticket, atLeast bytes: Int) -> Bool {
         let held = state.withLock { $0.transfers[ticket.number]?.held ?? 0 }
@@ -180,7 +180,8 @@ package final class TransferTimeout: Sendable {
         return result
     }
 
-    /// Ends the slowest transfers first, then those of a network that holds far more. Returns the connections to close.
+    /// Makes room if memory is full: ends the slowest transfers, then those of the networks that hold at least twice as
+    /// much as this one would. Returns the connections to close.
     private func makeRoom(
         for bytes: Int, of number: UInt64, in state: inout TransferState, at now: ContinuousClock.Instant
     ) -> [any Channel] {

@@ -16,9 +16,9 @@ package final class WebSocketClient: Sendable {
 
     package func becomeKnown() { known.store(true, ordering: .relaxed) }
 
-    /// Records received input.
+    /// Records a received frame.
     func hear() { heard.store(true, ordering: .relaxed) }
 
-    /// Whether input arrived since the last call.
+    /// Whether a frame was received since the last call. True for the first call.
     package func wasHeard() -> Bool { heard.exchange(false, ordering: .relaxed) }
 }

@@ -153,7 +153,7 @@ package enum EntityTag {
         return await LongWork.medium.run { weak(bytes) }
     }
 
-    /// The number of bytes that can be hashed within 0.1 ms.
+    /// The size in bytes up to which a response is hashed on the event loop.
     private static let quicklyHashed = 1024 * 1024
 
     /// Whether a tag matches `If-None-Match`. `*` matches any tag, and a weak tag equals a strong one.

@@ -72,7 +72,7 @@ package final class CommandQueue: Sendable {
         }
     }
 
-    /// Waits until the I/O thread has ended.
+    /// Waits until the I/O thread has ended. Returns immediately if the queue is closed already.
     func waitForEnd() async {
         await withUnsafeContinuation { continuation in
             let isClosed = state.withLock { state in

@@ -85,8 +85,8 @@ public final class PostgresClient: Sendable {
 
     /// Runs one statement in its own transaction, and returns after the commit.
     ///
-    /// A statement that takes too long or waits for a lock is stopped and runs again on a separate connection.
-    /// Functions with effects outside their transaction must therefore be called with ``exclusively(_:)``.
+    /// A statement that takes too long, or waits too long for a lock, is stopped and runs again on a separate
+    /// connection. Functions with effects outside their transaction must therefore be called with ``exclusively(_:)``.
     ///
     /// - Parameters:
     ///   - sql: The statement, with `$1`, `$2`… for the parameters.

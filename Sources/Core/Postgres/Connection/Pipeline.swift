@@ -22,7 +22,7 @@ package struct Pipeline {
     static let largestBatch = 16
     /// A request that takes longer, in milliseconds, marks its connection as stalled. Others then avoid it.
     private static let stallThreshold: Int64 = 20
-    /// The maximum time of a read of unknown cost, in milliseconds.
+    /// The maximum time in milliseconds of a read of unknown cost on a shared connection.
     static let patience: Int64 = 50
     /// Milliseconds allowed for a batch of usually fast reads. Generous, for busy machines.
     private static let patienceOfBatch: Int64 = 200

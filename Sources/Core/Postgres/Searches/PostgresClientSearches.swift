@@ -36,8 +36,8 @@ extension PostgresClient {
         }
     }
 
-    /// The size in bytes above which a read of this file is stopped on a shared connection, to run again on a separate
-    /// one.
+    /// The size in bytes above which searches and reads by key are stopped on a shared connection, to run again on a
+    /// separate one.
     public static let mostShared = 1024 * 1024
     /// The row size in bytes above which later reads by key look up their history.
     private static let largeRow = 256 * 1024

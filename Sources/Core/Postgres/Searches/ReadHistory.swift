@@ -102,8 +102,8 @@ package final class ReadHistory: Sendable {
         }
     }
 
-    /// Records that a result exceeded its expected size. The next one is expected to have 2 MB, the largest small
-    /// result, or if that was already expected, the largest possible size.
+    /// Records that a result exceeded its expected size. From now on 2 MB are expected, or 32 MB if at least 2 MB were
+    /// expected before.
     func noteOutgrown(_ shape: ReadShape) {
         let known = entries.withLock { $0.peek(shape)?.bytes } ?? 0
         note(bytes: known < RowBudget.mostSmall ? RowBudget.mostSmall : RowBudget.capacity, of: shape)

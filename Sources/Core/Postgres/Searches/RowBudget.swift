@@ -4,14 +4,14 @@ import Tasks
 /// The memory budget for rows from before they are read until their result is released or freed.
 ///
 /// Reads that may return many bytes wait for room before they are sent. Small results have a separate lane, so they
-/// never wait for large ones. In each lane, the sender that has used the least time goes first. Results of up to 64 KB
-/// don't wait, and count only if more was expected or more is read for their rows.
+/// never wait for large ones. In each lane, the sender that has used the least time goes first. Reads that are expected
+/// to return at most 64 KB don't wait. Their results count only if they turn out larger or more is read for their rows.
 package final class RowBudget: Sendable {
     /// The maximum total size of the large results held at a time, in bytes. A larger result is read alone.
     package static let capacity = 32 * 1024 * 1024
     /// The maximum size of a result in the small lane, in bytes.
     package static let mostSmall = 2 * 1024 * 1024
-    /// The size in bytes up to which a result is read without waiting for memory.
+    /// The expected size in bytes up to which a read never waits for memory.
     static let free = 64 * 1024
 
     private static let smallCapacity = 8 * 1024 * 1024

@@ -120,7 +120,7 @@ extension Configuration {
     package enum OptionFunction: String, Sendable, CaseIterable {
         case verifyUserEmails, preventLoginWithUnverifiedEmail, sendUserEmailVerification
         case validatorCallback = "passwordPolicy.validatorCallback"
-        /// Called again only when the key is older than `masterKeyTtl`.
+        /// Called in the background whenever the key is older than `masterKeyTtl`.
         case masterKey
     }
 

@@ -30,7 +30,7 @@ extension Configuration {
         /// Creates settings with metrics disabled.
         init() {}
 
-        /// Whether metrics are collected.
+        /// Whether metrics are served.
         public var isOn: Bool { port != nil || onMainPort }
 
         /// Whether the metrics port is reachable only from this machine.

@@ -167,7 +167,8 @@ extension Configuration {
         /// Whether tracing is off even if an endpoint is set.
         public var isDisabled = false
         public var trust = Trust.proxy
-        /// Whether failed and slow requests are traced even if they are not sampled.
+        /// Whether failed and slow requests are traced even if they are not sampled. Doesn't apply to requests for
+        /// which the caller's trace decides.
         public var keepsSlow = false
     }
 }

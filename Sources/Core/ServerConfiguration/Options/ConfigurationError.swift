@@ -24,8 +24,8 @@ public struct ConfigurationError: Error, Sendable, Equatable {
         ConfigurationError("error: unknown option \(name)" + (hint(name, among: names).map { ". \($0)" } ?? ""))
     }
 
-    /// Returns a suggestion for an unknown option: its usual spelling, the option that it is a member of, or a similar
-    /// name.
+    /// Returns a suggestion for an unknown option, such as its usual spelling, the option that it belongs to or a
+    /// similar name, or nil if there is none.
     static func hint(_ name: String, among names: [String]) -> String? {
         let key = name.split(separator: ".").last.map(String.init) ?? name
         let lowercased = key.lowercased()
