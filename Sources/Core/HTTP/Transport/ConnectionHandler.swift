@@ -206,8 +206,8 @@ final class ConnectionReader: ChannelDuplexHandler {
         switch event {
         case ReadPacer.Event.inputEnds: connection.caller.leave()
         case ChannelEvent.inputClosed:
-            // A client that closes its sending side counts as disconnected, so work that waits or can be stopped for it
-            // ends. If there is a response anyway, it is sent.
+            // A client that closes its sending side counts as disconnected, which stops slow reads and ends waits for
+            // slots and memory. If there is a response anyway, it is sent.
             connection.caller.leave()
             connection.parts.finish(.success(()))
         default: break

@@ -5,8 +5,9 @@ public struct PostgresConfiguration: Sendable {
     /// The number of connections shared by the short statements of all callers.
     public var sharedConnections = 4
     /// The base size of the other pools: half of it each for transactions, batches, slow reads, slow writes and lock
-    /// waits, a quarter for time-limited reads, a quarter but at least two for administration, and two for exports. No
-    /// pool is larger than the base size. Connections are opened on demand and closed after a minute without use.
+    /// waits, a quarter for time-limited reads, a quarter but at least two for administration, and two for exports.
+    /// None of these is larger than the base size. Connections are opened on demand and closed after a minute without
+    /// use.
     public var exclusiveConnections = 8
     /// The maximum number of concurrent calls of ``PostgresClient/heavyQuery(_:)``, each on an additional connection.
     public var heavyConnections = 1

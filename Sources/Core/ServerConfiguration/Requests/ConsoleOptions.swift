@@ -51,8 +51,8 @@ extension Configuration {
         public enum SignIn: String, Sendable, CaseIterable {
             /// With an operator's name, the master key or a ticket.
             case operators
-            /// The same, for development. Sessions opened by a ticket don't confirm actions that can't be undone, and
-            /// requests are counted for charts.
+            /// The same, for development. In sessions opened by a ticket, actions that can't be undone need no
+            /// confirmation, and requests are counted for charts.
             case thisMachine
         }
 
