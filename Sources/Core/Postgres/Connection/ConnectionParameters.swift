@@ -40,7 +40,7 @@ package struct ConnectionParameters {
     /// Whether the search path is set in each transaction, because the pooler keeps no session state.
     let isPathTransient: Bool
 
-    /// Behind a transaction pooler, all of these are ignored.
+    /// Creates the parameters of a pool's connections. Behind a transaction pooler, the limits are ignored.
     ///
     /// - Parameters:
     ///   - lockTimeout: The maximum wait for a lock. Zero leaves the server's setting.

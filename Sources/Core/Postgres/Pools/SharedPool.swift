@@ -243,7 +243,7 @@ package final class SharedPool: ConnectionPool {
         }
         for (index, request) in requests.enumerated() {
             // A request that made the server unresponsive may block the next connection as well, so a read of known
-            // shape uses a separate connection, and other reads are resent only once.
+            // shape uses a separate connection, and other reads are resent at most once.
             let isCause = index == 0 && connection.wasSilent
             request.losses += isCause ? 2 : 1
             if isCause, let shape = request.shape {

@@ -3,8 +3,9 @@ extension SharedPool {
     /// Whether changes are in flight that the next ones wait for.
     var isBusyWithChanges: Bool { connections.contains { $0.inFlight.isBusyWithChanges(at: context.now) } }
 
-    /// Returns the connection for the next batch of reads, or nil if all suitable ones have a batch in flight.
-    /// Connections with writes are suitable only if all have some, because the reads would wait for their commit.
+    /// Returns the connection for the next read: one whose batch is still open, or the least busy one without a batch,
+    /// or nil if there is none. If any connection carries no writes, those with writes are left out, because the read
+    /// would wait for their commit.
     package func connectionForReads() -> Connection? {
         if let connection = connections.first(where: { $0.takesRead(isSearch: false) }) { return connection }
         let isAnyQuiet = connections.contains { $0.takesRequests && $0.inFlight.writes == 0 }

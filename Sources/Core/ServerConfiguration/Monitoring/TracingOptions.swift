@@ -138,7 +138,8 @@ extension Configuration {
             case parentOff = "parentbased_always_off"
             case parentRatio = "parentbased_traceidratio"
 
-            /// Whether a request that belongs to a caller's trace is sampled exactly if the caller samples the trace.
+            /// Whether a request that belongs to a caller's trace is sampled if and only if the caller samples the
+            /// trace.
             public var followsParent: Bool { rawValue.hasPrefix("parentbased_") }
         }
 

@@ -194,7 +194,8 @@ private struct ConfigurationLoader {
         let preset = mistakes.collect("preset") { () throws(ConfigurationError) in
             try line?.whole(in: 4...9, "preset") ?? 9
         }
-        // parse-server ignores unknown options. Roost does so up to preset 8, and otherwise refuses to start.
+        // parse-server ignores unknown options. Roost ignores them with a warning up to preset 8, and refuses to start
+        // from preset 9 on.
         if preset ?? 9 >= 9 {
             for key in unknown { mistakes.add(.unknown(key.name, among: key.known), key.option) }
         } else {
