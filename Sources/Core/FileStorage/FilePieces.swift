@@ -1,6 +1,6 @@
 public import NIOCore
 
-/// The content of a stored file as a sequence of pieces of 4 MB.
+/// The content of a stored file as a sequence of pieces of up to 4 MB.
 public struct FilePieces: AsyncSequence, Sendable {
     let file: any StoredFile
 

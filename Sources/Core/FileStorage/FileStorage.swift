@@ -4,7 +4,7 @@ public import OrderedCollections
 
 /// Stores uploaded files. To add a storage, implement this protocol and add the type where the server is assembled.
 public protocol FileStorage: Sendable {
-    /// Whether opening a file loads all of it into memory.
+    /// Whether files are stored from memory as a whole, and opening one usually loads all of it.
     var holdsWholeFiles: Bool { get }
 
     /// Maximum memory in bytes that a file occupies while it is stored, or 0 if its bytes are forwarded immediately.
@@ -14,13 +14,13 @@ public protocol FileStorage: Sendable {
     /// clients must use the server. Called while rows are encoded, so it must not block.
     var location: (@Sendable (_ name: String) -> String?)? { get }
 
-    /// Prepares the storage before the first request. An unreachable remote storage is only logged and doesn't prevent
-    /// the server from starting.
+    /// Prepares the storage before the first request. A storage may leave checks that need a remote server to
+    /// ``tend()``.
     ///
-    /// - Throws: The storage's error if files can't be stored.
+    /// - Throws: The storage's error if the server must not start.
     func prepare() async throws
 
-    /// Removes the remains of interrupted uploads until the task is cancelled.
+    /// Checks a remote storage and removes the remains of interrupted uploads until the task is cancelled.
     func tend() async
 
     /// Closes the storage, which can't be used afterwards.
@@ -58,7 +58,7 @@ public protocol FileStorage: Sendable {
     /// - Throws: The storage's error.
     func exists(name: String) async throws -> Bool
 
-    /// Returns the details stored with a file, which are empty if the client sent none.
+    /// Returns the details stored with a file, which are empty if the client sent none or the file doesn't exist.
     func details(name: String) async throws -> FileDetails
 
     /// Deletes a file and its details.
@@ -97,13 +97,13 @@ extension FileStorage {
 /// The reason why a file storage can't perform an operation.
 public enum FileStorageError: Error, Sendable, Equatable {
     case notFound
-    /// The storage doesn't allow the name: it is empty, begins with a dot, or is too long.
+    /// The storage doesn't allow the name, for example because it is empty, too long, or begins with a dot.
     case unusableName
     /// The file can't be decrypted: it was encrypted with another key, isn't encrypted, or was changed.
     case notReadable
     /// The storage is unreachable or overloaded. Retry after this number of seconds.
     case unavailable(retryAfter: Int)
-    /// The storage rejected the request. The log contains the reason.
+    /// The storage rejected the request. Remote storages log the reason.
     case refused
     /// The storage can't store the details. The value is the reason, for the client.
     case detailsNotKept(String)
@@ -180,7 +180,7 @@ public struct FileDetails: Sendable, Equatable {
     public var metadata: JSONObject
     /// Key-value pairs for finding the file.
     public var tags: JSONObject
-    /// The MIME type, or nil if the file's extension implies it.
+    /// The MIME type, or nil if the file's extension implies it or it is unknown.
     public var contentType: String?
 
     public init(metadata: JSONObject = [:], tags: JSONObject = [:], contentType: String? = nil) {

@@ -33,7 +33,7 @@ extension StoredFile {
     public var entityTag: String { modified.entityTag(size: size) }
 }
 
-/// A file-system timestamp.
+/// The time of a file's last write.
 public struct FileTime: Sendable, Equatable {
     /// Whole seconds since 1970.
     public var seconds: Int

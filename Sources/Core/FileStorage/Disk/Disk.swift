@@ -15,8 +15,8 @@ import NIOPosix
     import Glibc
 #endif
 
-/// File-system calls, made on threads that may block. They throw `IOError`, or Foundation's error if a folder can't be
-/// created.
+/// File-system calls. The asynchronous ones run on threads that may block. They throw `IOError`, or Foundation's error
+/// for some calls on folders.
 enum Disk {
     /// The size and modification time of a regular file.
     struct Status: Sendable {
@@ -117,8 +117,8 @@ enum Disk {
         }
     }
 
-    /// Visits the regular files of a folder in no particular order, without loading all names. A missing folder counts
-    /// as empty.
+    /// Visits the regular files of a folder in no particular order, on Linux without loading all names. A missing
+    /// folder counts as empty.
     static func visit(_ folder: String, _ use: (_ name: String, Status) async throws -> Void) async throws {
         guard let entries = try await FolderEntries.open(folder) else { return }
         while let names = try await entries.next() {

@@ -82,9 +82,9 @@ final class DiskFile: StoredFile {
     /// Number of pieces sent before the event loop can serve other clients.
     private static let piecesOfTurn = 4
 
-    /// Reads from the page cache on any thread. Returns nil if reading would block.
+    /// Reads from the page cache on any thread. Returns nil if the bytes aren't cached or can't be read.
     ///
-    /// - Parameter isKnown: Set to false if the file system doesn't support such reads.
+    /// - Parameter isKnown: Set to false if such reads fail, for example because the file system doesn't support them.
     private func readCached(_ range: Range<Int64>, _ isKnown: inout Bool) -> ByteBuffer? {
         let piece = fill(range) { address in
             let read = roost_read_cached(descriptor, address, range.count, off_t(range.lowerBound))

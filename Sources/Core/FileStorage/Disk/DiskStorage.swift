@@ -28,7 +28,7 @@ public struct DiskStorage: FileStorage {
     /// The limit of common file systems for file names, in bytes.
     private static let maximumEntryLength = 255
 
-    /// Creates a storage. The folder is created when it is first used.
+    /// Creates a storage. The folder is created when the storage is prepared or first written to.
     public init(directory: String) {
         self.directory = directory
     }
@@ -40,7 +40,7 @@ public struct DiskStorage: FileStorage {
         try await Disk.makeFolder(metadataFolder)
     }
 
-    /// Stores a file, replacing any file of the same name. Readers see it only after all of it is on disk.
+    /// Stores a file, replacing any file of the same name. Readers see the new file only after all of it is on disk.
     ///
     /// - Parameters:
     ///   - name: The unique name of the file.
@@ -75,7 +75,7 @@ public struct DiskStorage: FileStorage {
         return try await DiskFile.open(path)
     }
 
-    /// Returns the details stored with a file, which are empty if the client sent none.
+    /// Returns the details stored with a file, which are empty if the client sent none or the name is unusable.
     ///
     /// - Throws: The file system's error.
     public func details(name: String) async throws -> FileDetails {
@@ -125,7 +125,7 @@ public struct DiskStorage: FileStorage {
     }
 
     private static let unfinished = ".upload-"
-    /// The prefix of temporary files on file systems without unnamed files.
+    /// The prefix of temporary files that earlier versions created on some file systems.
     private static let nameless = ".tmp-"
 
     private func remove(_ unfinished: String) async {
@@ -187,14 +187,16 @@ extension DiskStorage {
 }
 
 extension DiskStorage {
-    /// Returns the random id that is stored in the folder and shared by all processes that use the folder.
+    /// Returns the random id that is stored in the folder and shared by all processes that use the folder. Creates it
+    /// if it doesn't exist.
     ///
     /// - Throws: The file system's error.
     public func mark() async throws -> String {
         let path = directory + "/.roost-folder"
         if let mark = try await mark(at: path) { return mark }
         let mark = String(UInt64.random(in: 0...(.max)), radix: 16)
-        // The file gets its name only when complete. If several processes write it, the first one wins.
+        // The file gets its name only when complete. If several processes write it, the first one wins, provided that
+        // the file system supports hard links.
         let unfinished = try await writeUnfinished(OneBuffer(bytes: Array(mark.utf8)), in: directory)
         try await Disk.renameIfFree(unfinished, to: path)
         guard let mark = try await self.mark(at: path) else { throw IOError(errnoCode: ENOENT, reason: "mark") }

@@ -1,8 +1,9 @@
 import Synchronization
 import Tasks
 
-/// A cache of decrypted files. Concurrent requests for a file share one decryption, and decryptions wait for memory in
-/// a queue that is fair to senders. Clients that read a file in parts cause only one decryption.
+/// A cache of decrypted files of up to 32 MB together. Concurrent requests for a file share one decryption, and
+/// decryptions wait for memory in a queue that is fair to senders. Clients that read a cached file in parts cause only
+/// one decryption.
 package final class DecryptedFiles: Sendable {
     /// Identifies a file's content.
     package struct Key: Hashable {
@@ -27,7 +28,7 @@ package final class DecryptedFiles: Sendable {
     }
 
     private let state = Mutex(State())
-    /// The gate that limits concurrent decryptions to 48 MB. A larger file is decrypted alone.
+    /// The gate that limits the memory of concurrent decryptions to 48 MB. A file that needs more is decrypted alone.
     package let budget = Gate(capacity: 48 * 1024 * 1024)
 
     package init() {}

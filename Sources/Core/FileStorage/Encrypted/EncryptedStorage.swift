@@ -19,7 +19,7 @@ public struct EncryptedStorage: FileStorage {
     private let older: FileCipher?
     private let writesSegments: Bool
     private let decrypted = DecryptedFiles()
-    /// The gate that limits concurrent encryptions to 48 MB, in addition to the files themselves.
+    /// The gate that limits the additional memory of concurrent encryptions to 48 MB.
     private let encryptions = Gate(capacity: 48 * 1024 * 1024)
 
     /// Creates a storage that encrypts the files of another storage.
@@ -36,7 +36,7 @@ public struct EncryptedStorage: FileStorage {
         self.writesSegments = writesSegments
     }
 
-    /// Size limits for reading, whole and in segments. Other programs may have stored files of any size.
+    /// Size limits of encrypted files, whole and in segments. Other programs may have stored files of any size.
     private static let (mostBytes, mostInSegments): (Int64, Int64) = (1 << 32, 1 << 50)
 
     public var holdsWholeFiles: Bool { !writesSegments || storage.holdsWholeFiles }
@@ -78,8 +78,8 @@ public struct EncryptedStorage: FileStorage {
 
     /// Encrypts a whole file and drops the plaintext, so that slow storages hold one copy in memory.
     ///
-    /// - Throws: `CancellationError` if cancelled while waiting, or ``FileStorageError/refused`` if the file is too
-    ///   large to be read again.
+    /// - Throws: The error of `contents`, `CancellationError` if cancelled while waiting, or
+    ///   ``FileStorageError/refused`` if the file is too large to be read again.
     private func encrypted<Contents: AsyncSequence>(_ contents: Contents) async throws -> ByteBuffer
     where Contents.Element == ByteBuffer {
         var plain = ByteBuffer()
@@ -96,7 +96,7 @@ public struct EncryptedStorage: FileStorage {
 
     /// Opens a file. Decrypts it at once if it is in parse-server's format.
     ///
-    /// - Throws: ``FileStorageError/notReadable`` if the file isn't authentic.
+    /// - Throws: ``FileStorageError/notReadable`` if the file can't be decrypted, or the storage's error.
     public func open(name: String, for wish: FileWish) async throws -> (any StoredFile)? {
         // The first bytes reveal the format, which determines the other bytes to read.
         let isWhole = wish.range == nil && wish.knownVersions == nil && !wish.isHeadOnly
@@ -114,7 +114,7 @@ public struct EncryptedStorage: FileStorage {
     /// only when complete.
     ///
     /// - Returns: The plaintext size in bytes, or nil if the file is up to date or doesn't exist.
-    /// - Throws: ``FileStorageError/notReadable``, ``Replaced``, or the storage's error.
+    /// - Throws: ``FileStorageError/notReadable``, ``Replaced``, or an error of the storage.
     public func encryptAnew(name: String, isDryRun: Bool) async throws -> Int64? {
         guard let file = try await storage.open(name: name) else { return nil }
         let head = try await Self.head(of: file)
@@ -225,7 +225,8 @@ public struct FileCipher: Sendable {
 
     func segments() throws -> FileSegments { try FileSegments(secret: secret) }
 
-    /// Returns the cipher of a file in segments, or nil if the file was encrypted with another key.
+    /// Returns the cipher of a file in segments, or nil if the header isn't of this format or was made with another
+    /// key.
     func segments(header: [UInt8]) -> FileSegments? { FileSegments(secret: secret, header: header) }
 
     /// Encrypts bytes.

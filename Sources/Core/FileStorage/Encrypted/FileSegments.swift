@@ -30,7 +30,7 @@ struct FileSegments: Sendable {
         header = Self.mark + salt + Array(box.tag)
     }
 
-    /// Derives the key from a file's header. Returns nil if the secret is wrong.
+    /// Derives the key from a file's header. Returns nil if the header isn't of this format or the secret is wrong.
     init?(secret: SymmetricKey, header: [UInt8]) {
         guard Self.isHeader(header) else { return nil }
         key = Self.key(secret, Array(header[Self.mark.count...].prefix(Self.saltSize)))
