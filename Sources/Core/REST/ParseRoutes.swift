@@ -69,9 +69,11 @@ public struct ParseRoutes: RequestHandler {
         return try await perform(route, envelope, context)
     }
 
-    /// Applies rate limits: those per address before the caller is resolved, those per user afterwards.
+    /// Counts a request against the rate limits. Limits per address and global limits count before the caller is
+    /// resolved, those per user and session afterwards.
     ///
-    /// - Throws: ``RateLimitExceeded``, or the error of `find`.
+    /// - Throws: ``RateLimitExceeded``, `ParseError` if the counts are stored in the database and it fails, or the
+    ///   error of `find`.
     func counted(
         _ envelope: Envelope, _ limits: RateLimiter?, _ declared: RateLimiter?,
         _ find: () async throws -> RequestContext
@@ -100,7 +102,8 @@ public struct ParseRoutes: RequestHandler {
 
     /// Resolves the caller.
     ///
-    /// - Throws: 209 for an invalid or expired session token, or ``ConsoleRequest/viewsOnly``.
+    /// - Throws: 209 for an invalid or expired session token, ``ConsoleRequest/viewsOnly``, 101 if the user to view as
+    ///   doesn't exist, or the database's error.
     func context(of envelope: Envelope, _ traits: Route.Traits = []) async throws -> RequestContext {
         var caller = Caller(power: envelope.power, installationId: envelope.credentials.installationID)
         let now = backend.clock.now
@@ -126,7 +129,8 @@ public struct ParseRoutes: RequestHandler {
 
     /// Runs the route of a method and path.
     ///
-    /// - Throws: ``HTTPError`` 404 if the route doesn't exist, or the route's error.
+    /// - Throws: ``HTTPError`` 404 if the route doesn't exist, the error if the caller may not use it, or the route's
+    ///   error.
     func route(_ envelope: Envelope, _ context: RequestContext) async throws -> Reply {
         guard let route = RouteTable.match(envelope.method, envelope.path) else { throw Self.noRoute(envelope) }
         return try await perform(route, envelope, context)
@@ -138,7 +142,7 @@ public struct ParseRoutes: RequestHandler {
         if configuration.readOnly, !route.onlyReads { throw ParseError.serverOnlyReads }
         if route.traits.contains(.idempotent) { try await claim(envelope, context) }
         let call = RouteCall(envelope: envelope, context: context, arguments: route.arguments(of: envelope.path))
-        // Values created for cloud code stay in memory until the response is complete.
+        // The memory of values created for cloud code counts until the handler returns.
         let reply =
             backend.triggers.callsTriggers
             ? try await HeldMemory.run(in: .values, depth: envelope.origin.memoryDepth) {
@@ -148,7 +152,7 @@ public struct ParseRoutes: RequestHandler {
         return reply
     }
 
-    /// A request id is served only once. Throws 159 if it was used before.
+    /// With idempotency enabled for the path, a request id is served only once. Throws 159 if it was used before.
     private func claim(_ envelope: Envelope, _ context: RequestContext) async throws {
         guard !envelope.isBatchElement, let id = envelope.credentials.requestID, !id.isEmpty else { return }
         // The Objective-C SDKs send the same id for the whole lifetime of a process, so it doesn't identify a request.

@@ -20,7 +20,7 @@ package enum RouteTable {
         candidates(components).first { $0.method == method && $0.fits(components) }
     }
 
-    /// Returns the route that handles a request before its body is read, or nil if none matches.
+    /// Returns the route whose handler is called before the body is read, or nil if none matches.
     ///
     /// - Parameter components: The raw path below the mount, without empty components.
     package static func unread(_ method: String, _ components: [Substring]) -> Route? {
@@ -29,7 +29,8 @@ package enum RouteTable {
         return routes.first { ($0.method == method || $0.traits.contains(.anyMethod)) && $0.fits(components) }
     }
 
-    /// Returns a path with its route names in parse-server's spelling, so other spellings can't evade a list.
+    /// Returns a path with its route names in parse-server's letter case, so that another case can't evade a list. If
+    /// no route fits, only the first name changes. Routes called before the body is read are ignored.
     package static func canonical(_ components: [String]) -> [String] {
         let candidates = candidates(components)
         if let route = candidates.first(where: { $0.fits(components) }) {
@@ -71,7 +72,7 @@ public enum MeasuredRoutes {
 
 /// A route of the REST interface: its method and path, its access rules and its handler.
 package struct Route: Sendable {
-    /// Properties that dispatch, batches, request ids and the allow list use.
+    /// Properties that the server checks before it calls the route.
     package struct Traits: OptionSet, Sendable {
         package let rawValue: Int
 
@@ -85,9 +86,9 @@ package struct Route: Sendable {
         package static let transactional = Traits(rawValue: 1 << 2)
         /// A route that serves each request id only once.
         package static let idempotent = Traits(rawValue: 1 << 3)
-        /// A route that ignores the session token, so an invalid token isn't rejected.
+        /// A route called without resolving the session token first, so an invalid token isn't rejected there.
         static let withoutSession = Traits(rawValue: 1 << 4)
-        /// A route for which the session is resolved even if the request has a key.
+        /// A route for which the session is resolved even if the caller has a server key, such as the master key.
         static let aboutSession = Traits(rawValue: 1 << 6)
         /// A route that accepts forms with files.
         static let form = Traits(rawValue: 1 << 5)
@@ -105,8 +106,8 @@ package struct Route: Sendable {
     }
 
     typealias Handler = @Sendable (ParseRoutes, RouteCall) async throws -> Reply
-    /// A handler that responds before the body is read, which may be long. Returns nil to continue as if the route
-    /// didn't exist.
+    /// A handler that is called before the body is read, because the body may be long or isn't needed. Returns nil to
+    /// continue as if the route didn't exist.
     typealias UnreadHandler = @Sendable (UnreadRequest) async throws -> Reply?
 
     private enum Answer: Sendable {
@@ -139,17 +140,17 @@ package struct Route: Sendable {
         self.answer = answer
     }
 
-    /// Creates a route that responds before the body is read.
+    /// Creates a route whose handler is called before the body is read.
     static func unread(
         _ method: Method, _ path: String, _ traits: Traits = [], _ handler: @escaping UnreadHandler
     ) -> Route {
         Route(method, path, traits, .unread(handler))
     }
 
-    /// The handler that needs the body, or nil if the route responds before it is read.
+    /// The handler to call after the body is read, or nil if the route is called before that.
     var handler: Handler? { if case .read(let handler) = answer { handler } else { nil } }
 
-    /// The handler that responds before the body is read, or nil if the route needs the body.
+    /// The handler to call before the body is read, or nil if the route needs the body.
     var unread: UnreadHandler? {
         if case .unread(let handler) = answer { handler } else { nil }
     }
@@ -158,7 +159,8 @@ package struct Route: Sendable {
         if case .rest? = path.last { true } else { false }
     }
 
-    /// Returns the same route with its replies changed by a closure.
+    /// Returns the same route with its replies changed by a closure. Routes called before the body is read stay
+    /// unchanged.
     func changing(_ change: @escaping @Sendable (Reply) -> Reply) -> Route {
         guard let handler else { return self }
         var route = self
@@ -172,7 +174,7 @@ package struct Route: Sendable {
         return route
     }
 
-    /// Whether the route itself writes nothing. Functions and batches count as reads, because their operations are
+    /// Whether the route counts as a read: a GET that isn't a login, or a function or batch, whose operations are
     /// checked separately.
     package var onlyReads: Bool {
         let isLogIn = path == [.literal("login")]

@@ -21,7 +21,7 @@ extension ParseRoutes {
     ///
     /// - Parameter relation: The relation to add the rows to, or nil to create objects of the class.
     /// - Returns: `{"response":[…]}` with one result per row, in order.
-    /// - Throws: 107 if the file isn't valid JSON or the request has no rows.
+    /// - Throws: 107 if the file isn't valid JSON or the request has no list of rows, or the error of the import.
     func importRows(_ className: String, relation: String?, _ envelope: Envelope, _ context: RequestContext)
         async throws -> Reply
     {

@@ -16,16 +16,16 @@ final class AppExchange: Sendable {
         var consumer: CheckedContinuation<HTTPClientResponsePart, any Error>?
         var channel: (any Channel)?
         var isClosed = false
-        /// Set when the latest part is written, or to stop waiting for it.
+        /// Resolved when the latest part of the request is written or can't be written, or to stop waiting for it.
         var taken: OneTime<Bool>?
         var sentBytes = 0
         /// Whether the response is complete or the exchange has ended.
         var isAnswered = false
     }
 
-    /// The error if the app closes the connection or sends invalid HTTP.
+    /// The error if the connection ends before the response is complete, or the app sends invalid HTTP.
     struct Broken: Error {}
-    /// The error if the app sends nothing within the time limit.
+    /// The error if the app sends or reads nothing within the time limit.
     struct Silent: Error {}
 
     private let state = Mutex(State())
@@ -37,7 +37,8 @@ final class AppExchange: Sendable {
 
     /// Connects to an app's Unix socket.
     ///
-    /// - Parameter release: Called once when the response is complete or the exchange ends.
+    /// - Parameter release: Called once when the response is complete or the exchange ends. Not called if connecting
+    ///   fails.
     /// - Throws: The connection error.
     static func open(_ socket: String, release: @escaping @Sendable () -> Void) async throws -> AppExchange {
         let exchange = AppExchange(release: release)
@@ -73,8 +74,8 @@ final class AppExchange: Sendable {
         endAnswer()
     }
 
-    /// Marks the response as complete and releases the exchange's slot. The app may still read the body, with a limit
-    /// of one second per part.
+    /// Marks the response as complete and releases the exchange's slot. The app may still read the request body, with a
+    /// limit of one second per part.
     func endAnswer() {
         let (wasAnswered, taken) = state.withLock { state in
             defer { state.isAnswered = true }
@@ -114,19 +115,19 @@ final class AppExchange: Sendable {
         return await isTaken.wait(isAnswered ? min(limit, Self.readOn) : limit) ?? false
     }
 
-    /// The time limit for writing a part after the app has responded, when the rest of the body hardly matters.
+    /// The time limit for writing a part after the response is complete, when the rest of the body hardly matters.
     private static let readOn = Duration.seconds(1)
 
     /// Ends a wait in ``send(_:within:unless:)``.
     func wake() { state.withLock { $0.taken }?.set(true) }
 
-    /// The number of body bytes sent so far.
+    /// The number of body bytes passed to ``send(_:within:unless:)`` so far.
     var sentBytes: Int { state.withLock { $0.sentBytes } }
 
     /// Waits for the next part of the response.
     ///
     /// - Parameter limit: The maximum wait, or nil for no limit.
-    /// - Throws: ``Silent`` after the limit, or ``Broken`` if the app closed the connection.
+    /// - Throws: ``Silent`` after the limit, or ``Broken`` if the exchange has ended.
     func next(within limit: Duration?) async throws -> HTTPClientResponsePart {
         if let part = state.withLock({ $0.parts.popFirst() }) { return part }
         guard let channel = state.withLock({ $0.channel }) else { throw Broken() }

@@ -26,8 +26,8 @@ struct AppFields: Sendable {
     private static let notForApp = ofConnection.union(ofClient)
     private static let notForClient = ofConnection.union(["date", "x-request-id"])
 
-    /// Returns the target for the app. Percent-encodes characters that some clients send raw, such as `|` and `{`: RFC 9112
-    /// (3.2) doesn't allow them, and SwiftNIO refuses to send them.
+    /// Returns the target for the app, without its fragment. Percent-encodes characters that some clients send raw,
+    /// such as `|` and `{`: RFC 9112 (3.2) doesn't allow them, and SwiftNIO refuses to send them.
     static func target(_ target: String) -> String {
         PercentEncoding.encode(String(target.prefix { $0 != "#" }), keepingOnly: "-._~:/?[]@!$&'()*+,;=%")
     }
@@ -69,7 +69,8 @@ struct AppFields: Sendable {
         return fields
     }
 
-    /// Returns the response's header fields for the client, and its length if the app sent one.
+    /// Returns the response's header fields for the client, and the body's length, or nil if the app didn't send it or
+    /// used a transfer encoding.
     static func answer(_ headers: HTTPHeaders) -> (fields: [(String, String)], length: Int?) {
         let named = named(by: headers.map { (name: $0.name, value: $0.value) })
         let fields = headers.filter { field in

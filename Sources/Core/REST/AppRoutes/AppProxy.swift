@@ -21,13 +21,13 @@ package struct AppProxy: Sendable {
 
     /// Time and concurrency limits for requests to an app.
     package struct Limits: Sendable {
-        /// The time limit for the start of the app's response.
+        /// The time limit for the start of the app's response, counted from the end of the request.
         package var head = Duration.seconds(60)
         /// The time limit for the app to send the next part of its response or to read the next part of a body.
         package var silence = Duration.seconds(60)
         /// The time limit for a starting app to listen.
         package var start = Duration.seconds(5)
-        /// The maximum number of concurrent requests per worker.
+        /// The maximum number of concurrent requests, multiplied by the number of workers.
         package var open = 256
 
         package init() {}
@@ -191,8 +191,8 @@ package struct AppProxy: Sendable {
         return reply
     }
 
-    /// Releases the slot of a complete response. If the app may still be reading the body, the exchange closes with its
-    /// last reference.
+    /// Closes the exchange, which releases its slot. If the app may still be reading the request body, only releases
+    /// the slot. The exchange then closes with its last reference.
     private func end(_ exchange: AppExchange, isUploaded: Bool) {
         if isUploaded { exchange.close() } else { exchange.endAnswer() }
     }

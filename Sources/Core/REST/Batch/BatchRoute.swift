@@ -67,7 +67,8 @@ extension ParseRoutes {
 
     /// Returns the calls of a batch, with the credentials of the whole request.
     ///
-    /// - Throws: 107 if a path is unknown, or 119 if the caller may not use a route. Either rejects the whole batch.
+    /// - Throws: 107 if a call is invalid or not allowed in a batch, or 119 if `routeAllowList` doesn't contain its
+    ///   route. Either rejects the whole batch.
     func elements(_ requests: [JSONValue], of envelope: Envelope) throws(ParseError) -> [Envelope] {
         var elements: [Envelope] = []
         let prefixes = prefixes
@@ -115,7 +116,7 @@ extension ParseRoutes {
         return element
     }
 
-    /// Credentials that old clients repeat in each call of a batch.
+    /// Reserved keys, mostly credentials, that old clients repeat in each call of a batch.
     private static let credentialKeys = [
         "_method", "_ApplicationId", "_ClientVersion", "_InstallationId", "_SessionToken", "_JavaScriptKey",
     ]
@@ -161,10 +162,11 @@ extension ParseRoutes {
         _ elements: [Envelope], _ context: RequestContext, _ memory: HeldMemory
     ) async throws -> [[UInt8]] {
         if elements.count > 1, !configuration.readOnly, elements.allSatisfy(Self.isPlainCreation),
-            // Save triggers would run for all objects at once instead of one after the other.
+            // Save triggers would run before the first and after the last object is stored, instead of around each
+            // object.
             !elements.contains(where: { backend.triggers.callsSaveTriggers($0.path[1]) })
         {
-            // "Save all" of new objects takes one round trip and one commit.
+            // "Save all" of new objects usually takes one round trip and one commit.
             let outcomes = try await backend.saving.createAll(elements.map { ($0.path[1], $0.body) }, context)
             return try outcomes.map { outcome in
                 switch outcome {
@@ -204,7 +206,7 @@ extension ParseRoutes {
         }
     }
 
-    /// Whether a call creates or updates something with its body.
+    /// Whether a call is a POST or PUT, whose body may set a password.
     static func writes(_ element: Envelope) -> Bool { element.method == .post || element.method == .put }
 
     /// Returns the batch response element of a successful call.

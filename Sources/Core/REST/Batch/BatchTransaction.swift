@@ -12,8 +12,8 @@ extension ParseRoutes {
 
     /// Runs all calls in order in one transaction.
     ///
-    /// - Throws: 107 for too many calls or one that can't be part of a transaction; the error of a failed call, after
-    ///   rolling back; or the first error of the follow-up work after the commit, which leaves the changes stored.
+    /// - Throws: The first error. An error before the commit rolls everything back. An error of the follow-up work
+    ///   after the commit leaves the changes stored.
     func together(_ elements: [Envelope], _ context: RequestContext) async throws -> [[UInt8]] {
         guard elements.count <= Self.mostCalls || context.caller.readsEverything else {
             throw ParseError(

@@ -15,7 +15,7 @@ import Tasks
 extension RouteTable {
     static let functions = [
         Route(.post, "functions/:name", [.batchable, .idempotent, .form]) { routes, call in
-            // The caller's record stays in memory until the response is complete.
+            // The memory of the caller's record counts until the function returns.
             try await HeldMemory.run(in: .values, depth: call.envelope.origin.memoryDepth) {
                 try await routes.callFunction(call)
             }
@@ -60,7 +60,7 @@ extension ParseRoutes {
         return reply
     }
 
-    /// Whether cloud code may set a header field: the name is valid and doesn't affect message framing.
+    /// Whether cloud code may set a header field: the name is valid, and the server doesn't set the field itself.
     private static func isOfCode(_ name: String) -> Bool {
         let name = name.asciiLowercased
         return !name.isEmpty && name.utf8.allSatisfy(MediaType.isTokenByte) && !ofServer.contains(Name(name))

@@ -6,7 +6,7 @@ import Rules
 public import ServerConfiguration
 import Tasks
 
-/// Serves the requests of cloud code hosted in this process, without HTTP.
+/// Serves the requests that cloud code in Swift and Node.js makes to its own server, without HTTP.
 ///
 /// Keys are optional, rate limits and `routeAllowList` don't apply, and the master key is accepted from any address.
 public struct InternalDispatcher: InternalRequests {

@@ -10,7 +10,7 @@ struct FileDownload {
     let file: any StoredFile
     let headers: RequestHeaders
 
-    /// Returns the file, a range of it, 304 if it is unchanged, or 416 for an invalid range.
+    /// Returns the file, a range of it, 304 if it is unchanged, or 416 for a range outside the file.
     ///
     /// - Throws: The error of the file store.
     func reply() async throws -> Reply {

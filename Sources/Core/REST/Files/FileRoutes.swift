@@ -25,7 +25,7 @@ public final class FileRoutes: Sendable {
     /// Returns nil if the server has no file store.
     ///
     /// - Parameters:
-    ///   - routes: The object routes, which share their backend, caller resolution and rate limits.
+    ///   - routes: The API routes, which share their backend, caller resolution and rate limits.
     ///   - audit: Audits changes made with server keys, or nil if audits are off.
     public init?(beside routes: ParseRoutes, audit: KeyAudit? = nil) {
         guard let files = routes.backend.files else { return nil }
@@ -90,7 +90,7 @@ public final class FileRoutes: Sendable {
                 storage: files.storage, name: name, file: file, headers: request.request.headers
             ).reply()
         } catch FileStorageError.notReadable {
-            // The file name isn't logged, because anyone who knows it can fetch the file.
+            // The file name isn't logged, because anyone who knows it may be able to fetch the file.
             routes.logger.error(
                 "file not readable with this encryption key", metadata: ["id": "\(request.request.id)"])
             return Self.notFound
@@ -115,7 +115,7 @@ public final class FileRoutes: Sendable {
         return try await routes.counted(known, nil, declared) { try await routes.context(of: known) }
     }
 
-    /// Conditional requests need the file's head before its bytes.
+    /// Requests with `If-Range` or `If-Modified-Since` need the file's properties before its bytes.
     private func wish(_ request: IncomingRequest) -> FileWish {
         let headers = request.headers
         let isConditional = headers[.ifRange] != nil || headers[.ifModifiedSince] != nil && headers[.ifNoneMatch] == nil

@@ -71,7 +71,8 @@ final class RateLimiter: Sendable {
         try await take(demands)
     }
 
-    /// Counts a request against the limits per user and session. Requests without a user count by network.
+    /// Counts a request against the limits per user and session, unless it is a login. Requests without a user count by
+    /// network.
     ///
     /// - Throws: ``RateLimitExceeded``, or `ParseError` if the counts are stored in the database and it fails.
     func countByUser(_ envelope: Envelope, _ user: SessionUser?) async throws {
@@ -157,8 +158,9 @@ final class RateLimiter: Sendable {
         return false
     }
 
-    /// Whether a limit applies to the request's method. A POST that overrides its method counts as both, so an override
-    /// can't evade a limit. A read by an SDK that sends all requests as POST counts only as GET.
+    /// Whether a limit applies to the request's method. For limits of the options, a POST that overrides its method
+    /// counts as both, so an override can't evade them. A read by an SDK that sends all requests as POST counts only as
+    /// GET.
     private static func uses(_ envelope: Envelope, _ limit: RateLimit) -> Bool {
         guard let methods = limit.methods else { return true }
         if methods.contains(envelope.method.rawValue) { return true }
@@ -166,7 +168,7 @@ final class RateLimiter: Sendable {
             && !isReadOfSDK(envelope)
     }
 
-    /// Whether an SDK sent a read as POST. Excludes logins, which do the same by GET and POST.
+    /// Whether an SDK sent a read as POST. Excludes logins and password checks, which do the same by GET and POST.
     private static func isReadOfSDK(_ envelope: Envelope) -> Bool {
         guard envelope.method == .get, let first = envelope.path.first else { return false }
         return ClientVersion.sendsReadsAsPost(envelope.credentials.clientVersion)
@@ -253,7 +255,7 @@ struct PathAliases {
         return Self.firstName(of: Name(first.asciiLowercased), path)
     }
 
-    /// Whether a path is the form that resends a verification mail, which is also an API route.
+    /// Whether a path is the form that resends a verification mail, which an API route does, too.
     private func isResendForm(_ path: [String]) -> Bool {
         path.count == pages.count + 2 && path.last?.hasSameBytes(as: "resend_verification_email") == true
             && zip(path, pages).allSatisfy { $0.hasSameBytes(as: $1) }

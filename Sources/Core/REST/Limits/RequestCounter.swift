@@ -36,8 +36,8 @@ protocol RequestCounter: Sendable {
 /// Counts requests in the memory of this process.
 ///
 /// Limits the number of counts, because a client with many addresses could create any number of them. At capacity, it
-/// drops the smallest counts until half of the capacity is free: senders of few requests lose nothing, and senders of
-/// many can't hide behind many new addresses.
+/// drops expired counts and then the smallest ones until half of the capacity is free, so a sender of many requests
+/// can't reset its count by using many new addresses.
 package final class MemoryCounter: RequestCounter {
     private struct Key: Hashable {
         let limit: Int
@@ -101,7 +101,7 @@ package final class MemoryCounter: RequestCounter {
 /// Counts requests in PostgreSQL for all processes of the database.
 ///
 /// Once a sender exceeds its limit, it is rejected without further queries until the window ends, so a flood of
-/// requests doesn't reach the database.
+/// requests doesn't reach the database. Remembers up to 10,000 such senders.
 final class DatabaseCounter: RequestCounter {
     private let store: ObjectStore
     private let limits: [RateLimit]
@@ -137,7 +137,8 @@ final class DatabaseCounter: RequestCounter {
         return counts.map { RequestCount(requests: $0.requests, remaining: $0.remaining) }
     }
 
-    /// Returns counts without a query if one of the keys is known to be over its limit.
+    /// If one of the keys is known to be over its limit, returns a count just above the limit for it and zero for the
+    /// others, without a query. Otherwise returns nil.
     private func refusals(of keys: [String], _ demands: [RequestDemand]) -> [RequestCount]? {
         let now = ContinuousClock.now
         let ends = exhausted.withLock { exhausted in keys.map { exhausted.value(of: $0) } }

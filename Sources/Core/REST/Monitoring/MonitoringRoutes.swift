@@ -35,7 +35,7 @@ package final class MonitoringRoutes: Sendable {
     ///   - page: Renders the metrics.
     ///   - isLive: Whether all event loops respond.
     ///   - beginProbing: Starts the readiness probes and waits for their first results.
-    ///   - key: The key for reading metrics, if required.
+    ///   - key: The key for reading metrics, or nil if none is configured.
     ///   - isOnMainPort: Whether the main port serves `/metrics`.
     package init(
         readiness: Readiness, page: @escaping @Sendable (Exposition.Format) -> Exposition,
@@ -50,7 +50,7 @@ package final class MonitoringRoutes: Sendable {
         self.isOnMainPort = isOnMainPort
     }
 
-    /// Returns the metrics. Concurrent requests get 503.
+    /// Returns the metrics, 401 if the key is missing or wrong, or 503 while another request reads them.
     ///
     /// - Parameter needsKey: Whether the request must contain the metrics key.
     package func metrics(_ request: IncomingRequest, needsKey: Bool) -> Reply {
@@ -88,7 +88,7 @@ package final class MonitoringRoutes: Sendable {
         return values.isEmpty ? nil : values.joined(separator: ",")
     }
 
-    /// Reports whether the process works. Ignores the database, because a restart wouldn't repair it.
+    /// Reports whether the event loops respond. Ignores the database, because a restart wouldn't repair it.
     package func live(_ request: IncomingRequest) -> Reply {
         request.record.keepQuiet()
         let seconds = (Double((ContinuousClock.now - start).wholeNanoseconds) / 1e8).rounded() / 10

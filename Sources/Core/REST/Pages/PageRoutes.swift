@@ -31,8 +31,8 @@ public final class PageRoutes: Sendable {
 
     private static let largestForm = 16 * 1024
 
-    /// Whether mail links point to these pages, which requires a configured address. If not, only the target pages of
-    /// parse-server's redirects are served.
+    /// Whether the links in mails work, which requires a configured address and, with `pages.enableRouter`, an app
+    /// name. Otherwise they get 404.
     var hasLinks: Bool {
         configuration.linkURL != nil && (!configuration.pages.enableRouter || configuration.accountMail.appName != nil)
     }
@@ -139,7 +139,7 @@ public final class PageRoutes: Sendable {
     }
 }
 
-/// A request below the pages folder. Needs no keys and has a form as its body.
+/// A request below the pages folder, with its query and form.
 struct PageRequest {
     let method: String
     /// The decoded path below the pages folder.

@@ -54,7 +54,7 @@ package struct ConsoleDispatcher: Sendable {
 
     /// Returns the calls of a batch, or the request itself if it isn't a batch.
     ///
-    /// - Throws: `ParseError` if a path is unknown.
+    /// - Throws: `ParseError` if a call is invalid or not allowed in a batch.
     package func calls(of envelope: Envelope) throws -> [Envelope] {
         guard envelope.path.count == 1, envelope.path[0].asciiLowercased == "batch" else { return [envelope] }
         return try routes.elements(envelope.body["requests"]?.arrayValue ?? [], of: envelope)
@@ -62,17 +62,17 @@ package struct ConsoleDispatcher: Sendable {
 
     /// Reads the body of a request to the console's own routes.
     ///
-    /// - Throws: ``HTTPError`` if the body isn't a JSON object or is larger than `limit` bytes.
+    /// - Throws: ``HTTPError`` if the body isn't JSON, is compressed or incomplete, or is larger than `limit` bytes.
     package func body(of request: IncomingRequest, upTo limit: Int) async throws -> JSONObject {
         let bytes = try await bytes(of: request, upTo: limit)
         return try await HeavyWork.makeValues(of: bytes.count) { try Self.parse(bytes) }
     }
 
-    /// Handles a request to the console's own routes whose body may be large. Like REST requests, it waits for free
-    /// memory and runs off the event loop.
+    /// Handles a request to the console's own routes whose body may be large. As with REST requests, large bodies wait
+    /// for a slot and are handled off the event loop.
     ///
-    /// - Throws: The errors of `work`, or ``HTTPError`` if the body isn't a JSON object or is larger than `limit`
-    ///   bytes.
+    /// - Throws: The errors of `work`, or ``HTTPError`` if the body isn't JSON, is compressed or incomplete, or is
+    ///   larger than `limit` bytes.
     package func carryOut<R: Sendable>(
         _ request: IncomingRequest, upTo limit: Int, _ work: (JSONObject) async throws -> R
     ) async throws -> R {
@@ -117,8 +117,8 @@ package struct ConsoleDispatcher: Sendable {
     /// Returns the client's address, as reported by trusted proxies.
     package func address(of request: IncomingRequest) -> ClientAddress { opener.address(of: request) }
 
-    /// Returns the rights of a key used from an address, or nil unless it is a valid master or read-only master key.
-    /// The administrator's name is nil unless the key is an administrator's.
+    /// Returns the rights of a key used from an address, or nil unless it is a master or read-only master key that may
+    /// be used from there. The administrator's name is nil unless the key is an administrator's.
     package func power(ofKey key: String, from client: ClientAddress) -> (power: Caller.Power, administrator: String?)?
     {
         var credentials = Credentials()

@@ -6,7 +6,7 @@ public import Rules
 /// The console's additions to a REST request. Only the console's dispatcher creates them; client headers can't set
 /// them.
 public final class ConsoleRequest: Sendable {
-    /// The caller whose view a read shows.
+    /// A caller other than the operator, as whom reads and cloud functions can run.
     public enum ViewAs: Sendable, Hashable {
         /// A user, who doesn't have to be signed in.
         case user(id: String)
@@ -18,7 +18,7 @@ public final class ConsoleRequest: Sendable {
     public let viewAs: ViewAs?
     /// The object's update time as last seen by the operator, or nil to write without this check.
     public let ifUpdatedAt: ParseDate?
-    /// The size in bytes from which values are shortened, or nil to return them whole.
+    /// The length in bytes above which values are truncated, or nil to return them whole.
     public let shorten: Int?
     /// The operator's name, stored with objects moved to the trash, or nil if deletions are final.
     public let operatorName: String?
@@ -36,7 +36,7 @@ public final class ConsoleRequest: Sendable {
         self.hiddenSecrets = hiddenSecrets
     }
 
-    /// The error for writes while viewing as another user.
+    /// The error for writes while viewing as another caller.
     static let viewsOnly = HTTPError(status: 400, message: "Read-only while viewing as a user.")
 
     /// Whether a path calls a cloud function. Functions may run as another user, because their code decides what to

@@ -38,7 +38,7 @@ struct CredentialReader: Sendable {
     }
 
     /// Completes the credentials from a JSON body if the headers don't name this application, and removes them from the
-    /// body. If the headers name it, only removes reserved keys, which can't be fields of a class.
+    /// body. If the headers name it, only removes a few reserved keys, which can't be fields of a class.
     ///
     /// - Returns: Other request properties found in the body.
     /// - Throws: ``HTTPError/unauthorized`` if the body doesn't name the application either, the header's master key is
@@ -72,7 +72,7 @@ struct CredentialReader: Sendable {
         return BodyFindings(contentType: try Self.take("_ContentType", from: &body))
     }
 
-    /// Removes a credential from a body. Ignores and keeps values that are falsy in JavaScript.
+    /// Removes a credential from a body and returns it. Ignores and keeps values that are falsy in JavaScript.
     private static func take(_ key: String, from body: inout JSONObject) throws -> String? {
         guard let value = body[key], !value.isFalsy else { return nil }
         guard case .string(let text) = value else { throw HTTPError.unauthorized }
@@ -140,7 +140,7 @@ extension JSONValue {
 public struct Credentials: Sendable, Equatable {
     public var applicationID: String?
     public var sessionToken: String?
-    /// The master key or the read-only master key, which share a header field.
+    /// The master key, the read-only master key or an administrator's key, which share a header field.
     public var masterKey: String?
     public var maintenanceKey: String?
     /// The id of the caller's installation (device).
@@ -151,7 +151,7 @@ public struct Credentials: Sendable, Equatable {
     public var restAPIKey: String?
     /// The SDK and its version, for example `i1.19.2`.
     public var clientVersion: String?
-    /// The context that the caller passes to triggers.
+    /// The context that the caller passes to cloud code.
     public var context: JSONObject?
     /// The caller's own id for the request (`X-Parse-Request-Id`).
     public var requestID: String?

@@ -161,7 +161,7 @@ public protocol RequestHandler: Sendable {
     /// Returns the response to a request.
     ///
     /// - Parameter envelope: The request, whose keys have been checked.
-    /// - Throws: `ParseError` or ``HTTPError``, which become error responses of the REST interface. Other errors become
-    ///   an internal error, with details only in the log.
+    /// - Throws: An error that ``ErrorReply`` converts to a response. Errors of unknown types become an internal error,
+    ///   with details only in the log.
     func respond(to envelope: Envelope) async throws -> Reply
 }

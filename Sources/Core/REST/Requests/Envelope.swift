@@ -21,8 +21,8 @@ public struct Envelope: Sendable {
     public var query: JSONObject
     /// The raw query string, or empty if the request has none.
     public var queryString: String
-    /// The JSON body without credentials. An array becomes an object with the keys `0`, `1`, …; a missing body becomes
-    /// an empty object.
+    /// The JSON body without the credentials read from it. An array becomes an object with the keys `0`, `1`, …; a
+    /// missing body becomes an empty object.
     public var body: JSONObject
     /// The files of a form (`multipart/form-data`), by part name. The other parts are in the body.
     public var uploads: [Name: FormFile]
@@ -51,11 +51,12 @@ public struct Envelope: Sendable {
 
     /// The short request id used in the log.
     public var id: RequestID { origin.requestID }
-    /// The caller's credentials, not yet verified.
+    /// The caller's credentials as sent. ``power`` is the result of checking the keys; the session token isn't checked
+    /// yet.
     public var credentials: Credentials { origin.credentials }
     /// The rights that the caller's keys grant.
     public var power: Caller.Power { origin.power }
-    /// `scheme://host/mount`, for links to this server, or `publicServerURL` if configured.
+    /// The URL of the mount path as the client sees it, for links to this server.
     public var mountURL: String { origin.mountURL }
 
     /// The body and the query string merged. The query string takes precedence.

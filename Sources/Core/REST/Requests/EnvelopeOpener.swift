@@ -33,8 +33,8 @@ struct EnvelopeOpener: Sendable {
 
     /// Parses the body, extracts the method override and the credentials from it, and checks the keys.
     ///
-    /// - Throws: ``HTTPError`` if the body, the keys or the method are invalid, or `ParseError` if the context or a
-    ///   form is malformed.
+    /// - Throws: ``HTTPError`` if the body, the keys, the path or the method are invalid, or `ParseError` if the
+    ///   context, the session token or a form is malformed.
     @inline(never)  // Inlined, it adds 20 KB to the memory of every request that is being answered.
     func open(_ request: IncomingRequest, body bytes: [UInt8], target: RequestTarget) throws -> Envelope {
         var (body, uploads) = try Self.parse(bytes, of: request, target: target)

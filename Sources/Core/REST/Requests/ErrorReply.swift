@@ -8,7 +8,7 @@ import Postgres
 
 /// Converts errors to REST error responses.
 package struct ErrorReply: Sendable {
-    /// Whether permission errors get a generic text.
+    /// Whether errors with a public text show callers only that text.
     let sanitizes: Bool
     let logger: Logger
 

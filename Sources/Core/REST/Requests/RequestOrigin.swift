@@ -10,7 +10,8 @@ public import Telemetry
 public final class RequestOrigin: Sendable {
     /// The short request id used in the log.
     public let requestID: RequestID
-    /// The caller's credentials, not yet verified.
+    /// The caller's credentials as sent. ``power`` is the result of checking the keys; the session token isn't checked
+    /// yet.
     public let credentials: Credentials
     /// The rights that the caller's keys grant.
     public let power: Caller.Power
@@ -18,10 +19,10 @@ public final class RequestOrigin: Sendable {
     public let address: String
     /// The client address that is compared with address lists and local exemptions.
     let vouchedAddress: String
-    /// `scheme://host/mount`, for links to this server, or `publicServerURL` if configured.
+    /// The URL of the mount path as the client sees it, for links to this server.
     public let mountURL: String
     private let headers: RequestHeaders?
-    /// The data collected for logs and metrics, or nil for a request that didn't come by HTTP.
+    /// The data collected for logs and metrics, or nil if none is collected.
     let record: RequestRecord?
     /// The span of the request, or nil if it isn't recorded.
     public let span: RequestSpan?
@@ -63,7 +64,7 @@ public final class RequestOrigin: Sendable {
 
 /// The request facts that cloud code can read.
 extension RequestOrigin: RequestFacts {
-    /// Header fields withheld from cloud code: keys and passwords, which it doesn't need.
+    /// Header fields withheld from cloud code: keys, passwords and cookies, which it doesn't need.
     private static let kept: Set<Name> = [
         "x-parse-master-key", "x-parse-maintenance-key", "authorization", "cookie", "proxy-authorization",
         "x-roost-console",
@@ -98,8 +99,8 @@ extension RequestOrigin: RequestFacts {
         return min(max(depth, 0), 1_000)
     }
 
-    /// Whether cloud code may have made the request. Webhook servers are recognized by a key. Their requests don't wait
-    /// for slots that other requests hold.
+    /// Whether cloud code may have made the request. Webhook servers are recognized by a server key. Such requests
+    /// don't wait for slots that other requests hold.
     public var isOfCloudCode: Bool { parent != nil || power != .client }
 
     /// The trusted nesting depth in cloud-code calls, which is 0 for clients.
@@ -116,8 +117,8 @@ package enum ClientVersion {
         }
     }
 
-    /// Whether a client understands `{"__op":"Delete"}` as the value of a deleted field in a response: clients without
-    /// an SDK, and the JavaScript SDK since 1.9. Others would store the operation as the field's value.
+    /// Whether a client understands `{"__op":"Delete"}` as the value of a deleted field in a response: clients that
+    /// name no SDK, and the JavaScript SDK since 1.9. Others would store the operation as the field's value.
     package static func takesDeletions(_ text: String?) -> Bool {
         guard let text = text?.asciiLowercased else { return true }
         let isOfName = { (character: Character) in character.isASCII && character.isLetter || character == "-" }
