@@ -13,8 +13,8 @@ import UnixSignals
     import Foundation
 #endif
 
-/// Runs cloud code in JavaScript: Node processes that load an app's `cloud/main.js`. Restarts processes that die, and
-/// reloads the file on request.
+/// Runs cloud code in JavaScript: Node processes that load an app's `cloud/main.js` or `index.js`. Restarts processes
+/// that die, and reloads the file on request.
 package final class NodeHost: CloudHost {
     /// A function that sends a mail for `Parse.Cloud.sendEmail`, and throws if the mail can't be sent.
     package typealias SendMail = @Sendable (JSONObject) async throws -> Void
@@ -44,10 +44,10 @@ package final class NodeHost: CloudHost {
     private let state = Mutex(State())
     private let reloading = Mutex(Reloading.none)
 
-    /// Creates a host for the file that the configuration names, or returns nil if it needs no Node process. Starts no
-    /// process yet.
+    /// Creates a host for the file that the configuration names, or returns nil if nothing in the configuration needs
+    /// Node. Starts no process yet.
     ///
-    /// - Throws: `ConfigurationError` if the file or Node can't be found.
+    /// - Throws: `ConfigurationError` if the file or Node can't be found, or an option is invalid.
     package convenience init?(
         _ configuration: Configuration, sendMail: SendMail?, noteRestart: @escaping @Sendable () -> Void, logger: Logger
     ) throws(ConfigurationError) {
@@ -174,8 +174,8 @@ package final class NodeHost: CloudHost {
         for worker in pool.workers { worker.serve(at: url) }
     }
 
-    /// Calls the app's `masterKey` function whenever the key has expired. While the function fails, requests with a
-    /// master key are rejected.
+    /// Calls the app's `masterKey` function whenever the key has expired. While the function fails, no request gets the
+    /// rights of the master key.
     private func renew(_ key: RenewedKey) async {
         let life = Duration.seconds(settings.masterKeyTtl)
         var pause = life
@@ -223,8 +223,8 @@ package final class NodeHost: CloudHost {
     }
 
     /// Starts processes that load the file again. They replace the old processes, which finish their calls. If the file
-    /// can't be loaded, the old processes stay. A reload requested in the meantime runs afterwards, because the file
-    /// may have changed after it was read.
+    /// can't be loaded, the remaining old processes stay. A reload requested in the meantime runs afterwards, because
+    /// the file may have changed after it was read.
     package func reload() async {
         guard beginReload() else { return }
         repeat { await loadAnew() } while continueReload()

@@ -2,16 +2,16 @@ import JSON
 import ServerConfiguration
 
 package struct NodeSettings: Sendable {
-    /// The path of the app's file.
+    /// The path of the app's file, or a placeholder if ``hasMain`` is false.
     package var main: String
     package var node: String
     /// The properties of an app's own index.js, or nil for `cloud/main.js`.
     package var app: Configuration.CloudMain.App?
     /// Whether there is a file to load. Otherwise the processes only run adapters and routes.
     package var hasMain = true
-    /// The sign-in adapters by provider. The value is null for those that an app's own index.js provides.
+    /// The sign-in adapters' options by provider, or null for those that an app's own index.js provides.
     package var providers: JSONObject = [:]
-    /// The mail adapter, `true` if an app's own index.js provides it, or nil if there is none.
+    /// The mail adapter's module and options, `true` if an app's own index.js provides it, or nil if there is none.
     package var mail: JSONValue?
     /// The options `cloudApp` and `publicFolder`, if set.
     package var routes: JSONObject = [:]
@@ -19,7 +19,7 @@ package struct NodeSettings: Sendable {
     package var folder = "/"
     /// The number of processes.
     package var workers = 1
-    /// Whether the file is reloaded if it or another file in its folder changes.
+    /// Whether the file is reloaded if it or another file in its folder or a subfolder changes.
     package var isWatching = false
     /// Whether handlers with two parameters use the second as a callback.
     package var legacyCallbacks = false
@@ -40,7 +40,7 @@ package struct NodeSettings: Sendable {
     package var backOff: [Duration] = [.milliseconds(200), .seconds(1), .seconds(5), .seconds(15), .seconds(30)]
     /// The maximum time that calls wait for a process if none is running.
     package var startWait = Duration.seconds(5)
-    /// The maximum number of open calls per process.
+    /// The maximum number of open calls per process and nesting depth, on average over the processes.
     package var openCalls = 256
     package var waitingCalls = 1000
     /// The maximum bytes of a message from a process.
@@ -65,7 +65,7 @@ package struct NodeSettings: Sendable {
 
     /// Reads the settings from the configuration. Returns nil if nothing in it requires Node.
     ///
-    /// - Throws: `ConfigurationError` if the file or Node can't be found.
+    /// - Throws: `ConfigurationError` if the file or Node can't be found, or an option is invalid.
     package init?(_ configuration: Configuration, environment: [String: String]) throws(ConfigurationError) {
         let providers = configuration.nodeProviders
         let mail = configuration.nodeMail

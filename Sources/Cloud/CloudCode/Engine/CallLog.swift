@@ -4,12 +4,12 @@ import Logs
 import ParseModel
 import ServerConfiguration
 
-/// Logs the result of each cloud-code call, without values sent by clients.
+/// Logs the results of functions and triggers, without their parameters and objects.
 struct CallLog: Sendable {
     let levels: Configuration.EventLevels
     let logger: Logger
 
-    /// Logs the end of a call.
+    /// Logs the end of a function or trigger. Does nothing for jobs and failed afterSave triggers.
     ///
     /// - Parameter error: The error, or nil if the call succeeded.
     func note(_ call: CloudCall, _ duration: Duration, _ error: (any Error)?) {
@@ -48,7 +48,7 @@ struct CallLog: Sendable {
         guard let error else { return fields }
         let failure = (error as? CloudFailure)?.parseError(for: call) ?? error as? ParseError
         if let failure { fields["code"] = "\(failure.code)" }
-        // Error texts of cloud code may quote values sent by clients.
+        // Error texts of cloud code may quote values sent by clients, which can be long.
         fields["error"] = "\((failure?.message ?? "\(error)").prefix(1000))"
         return fields
     }

@@ -134,7 +134,7 @@ public final class CloudEngine: Sendable {
     /// Calls cloud code after its validator passes, with the host's time limit.
     ///
     /// - Returns: The result, or nil if no host has code for the target.
-    /// - Throws: `ParseError` if the call is rejected or fails.
+    /// - Throws: `ParseError` if the call is rejected or fails, or `CancellationError` if the caller has disconnected.
     public func call(_ call: CloudCall) async throws -> CloudResult? {
         guard let entry = entry(call.target) else { return nil }
         return try await self.call(call, entry.host, entry.validator)
@@ -164,8 +164,8 @@ public final class CloudEngine: Sendable {
         place?.goOutside()
         let result: Result<CloudResult, any Error>
         do { result = .success(try await body()) } catch { result = .failure(error) }
-        // The slot is acquired before the memory. It is released first and reacquired only without memory, so a request
-        // never holds one while it waits for the other.
+        // A request may wait for memory while it holds its slot, so it must not wait for the slot while it holds
+        // memory. Otherwise requests could wait for each other.
         if isAlone || !Self.isFollowedByAnswer(call) { memory.leave() }
         await place?.comeBack(takingPlace: Self.isFollowedByWrite(call, result))
         return try result.get()

@@ -17,7 +17,7 @@ struct CloudRegistry: Sendable {
 
     /// Replaces all registrations of a host.
     ///
-    /// - Returns: Log messages for targets that are now registered by several hosts.
+    /// - Returns: Log messages for targets that several hosts register, unless they did so before.
     mutating func register(_ registrations: [CloudRegistration], of kind: CloudHostKind) -> [String] {
         let before = duplicates
         offers[kind] = registrations

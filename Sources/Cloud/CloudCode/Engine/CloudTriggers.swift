@@ -96,7 +96,7 @@ extension CloudCaller {
 }
 
 extension CloudCall {
-    /// Creates a call within a request. Requires the record of the request's user if cloud code is to see it.
+    /// Creates a call within a request, which must contain its user's record if cloud code is to see the user.
     ///
     /// - Parameter context: The context for triggers, or nil for the request's own.
     public init(_ target: CloudTarget, _ request: RequestContext, context: JSONObject? = nil) {
@@ -172,7 +172,7 @@ extension CloudResult.Write {
             fields["objectId"] = trigger.original == nil ? trigger.changes["objectId"] : nil
             var body: JSONObject = [:]
             for (name, value) in fields {
-                // Unchanged fields are sent but not written, because another request may have changed them meanwhile.
+                // Unchanged fields aren't written, because another request may have changed them meanwhile.
                 if trigger.changes[name] == nil, trigger.original?[name] == value {
                     if value["__type"] != "Pointer" && value["__type"] != "Relation" {
                         answer.responseFields[name] = value

@@ -5,10 +5,10 @@ import Tasks
 package enum TimeLimit {
     static let exceeded = ParseError(ParseError.timeout, "Cloud code timed out.")
 
-    /// Runs `work`. On timeout it cancels the work and returns immediately, without waiting for the work to stop.
+    /// Runs `work`. On timeout or cancellation, cancels the work and throws without waiting for it to stop.
     ///
-    /// - Parameter limit: The time limit, or nil for none.
-    /// - Throws: 124 on timeout, and the errors of `work`.
+    /// - Parameter limit: The time limit, or nil to wait until the work ends.
+    /// - Throws: 124 on timeout, `CancellationError`, and the errors of `work`.
     package static func run<Value: Sendable>(
         _ limit: Duration?, _ work: @escaping @Sendable () async throws -> Value
     ) async throws -> Value {

@@ -6,7 +6,7 @@ public enum CloudHostKind: Int, Sendable, CaseIterable, Comparable {
     case webhooks
     /// Swift code in the server process.
     case swift
-    /// `cloud/main.js`, run by Node.js.
+    /// `cloud/main.js` or an app's own `index.js`, run by Node.js.
     case node
 
     public static func < (left: CloudHostKind, right: CloudHostKind) -> Bool { left.rawValue < right.rawValue }

@@ -51,7 +51,8 @@ public struct CloudResult: Sendable {
 
     /// The changed query or results of a find trigger.
     public enum Found: Sendable {
-        /// A query that replaces the client's, with all of its parameters.
+        /// The changed query. In a find, it replaces the parameters that it contains, and null removes one. In a
+        /// subscription, it replaces all parameters.
         case query(JSONObject)
         /// The objects to return. They may contain `className`.
         case objects([JSONObject])

@@ -28,7 +28,7 @@ extension CloudTarget: CustomStringConvertible {
 }
 
 extension CloudTarget {
-    /// The requests that a rate limit on this target counts, or nil if clients can't request it directly.
+    /// The requests that a rate limit on this target counts, or nil if the target can't have one.
     var limitedRequests: RateLimitSubject? {
         switch self {
         case .function(let name): RateLimitSubject("/functions/\(name)")

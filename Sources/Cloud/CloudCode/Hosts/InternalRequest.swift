@@ -67,7 +67,7 @@ public struct InternalRequest: Sendable {
 public struct InternalReply: Sendable {
     public var status: Int
     public var headers: [(name: String, value: String)]
-    /// The body as JSON, or empty.
+    /// The body, usually JSON, or empty.
     public var body: [UInt8]
 
     public init(status: Int, headers: [(name: String, value: String)] = [], body: [UInt8]) {

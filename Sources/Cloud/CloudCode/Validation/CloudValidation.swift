@@ -5,14 +5,15 @@ import ParseModel
 struct CloudValidation {
     private let validator: CloudValidator
     private let call: CloudCall
-    /// The parameters of a function or the object of a save, with defaults filled in.
+    /// The parameters of a function or the object of a trigger, with defaults filled in.
     private(set) var params: JSONObject
-    /// Defaults to write for fields that the client didn't send. Empty except for saves.
+    /// Defaults to write to the object. Empty for calls without an object.
     private(set) var set: JSONObject = [:]
-    /// Constant fields that must not be written. Empty except for saves.
+    /// Constant fields of a stored object, which must not be written. Empty for calls without an object.
     private(set) var reverted: [Name] = []
 
-    /// Runs the checks. Throws 142 for the first one that fails.
+    /// Runs the checks, unless the caller has the master key and the validator exempts it. Throws 142 for the first
+    /// check that fails.
     init(_ validator: CloudValidator, _ call: CloudCall) throws(ParseError) {
         self.validator = validator
         self.call = call

@@ -7,7 +7,7 @@ import ServerConfiguration
 extension CloudValidator {
     /// Parses a validator.
     ///
-    /// - Throws: parse-server's error if a declaration is invalid.
+    /// - Throws: `ParseError` if a declaration is invalid.
     public init(json: JSONObject) throws(ParseError) {
         self.init()
         for (key, value) in json {

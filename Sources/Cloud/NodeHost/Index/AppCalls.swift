@@ -13,14 +13,15 @@ extension NodeHost {
         return providers
     }
 
-    /// Runs a step of an adapter.
+    /// Runs a step of an adapter, or an option that is a function.
     func adapt(_ call: CloudCall) async throws -> JSONValue? {
         try ResultReader.result(try await send(.adapter, call), of: call).value
     }
 
     /// Runs app code that a request waits for.
     ///
-    /// - Throws: `ParseError`: the code's own, 124 after 10 seconds, 141 if the process ended.
+    /// - Throws: The code's own error, 124 after 10 seconds, 141 if it fails without a code or no process runs, or
+    ///   another error of the call.
     func run(
         _ name: Name, _ parameters: JSONObject, of request: ModuleRequest? = nil, otherwise text: String
     ) async throws -> JSONValue? {

@@ -18,11 +18,11 @@ package struct AppFile: Sendable {
 
     private static let endings: Set<String> = ["js", "mjs", "cjs"]
 
-    /// Finds the file that an argument of `roost serve` names: a JavaScript file, or a folder whose `package.json`
-    /// names one in `scripts.start` or `main`.
+    /// Finds the file that an argument of `roost serve` names: a JavaScript file, or a folder with a `package.json`.
+    /// There it is the file that `scripts.start` or `main` names, or `index.js`.
     ///
     /// - Returns: The file, or nil if the argument is something else, such as a configuration file.
-    /// - Throws: `ConfigurationError` for a file that doesn't exist.
+    /// - Throws: `ConfigurationError` if the file can't be read or `package.json` isn't JSON.
     package init?(argument: String, currentFolder: String) throws(ConfigurationError) {
         let argumentPath = argument.hasPrefix("/") ? argument : "\(currentFolder)/\(argument)"
         if FilePaths.isFolder(argumentPath) == true {
@@ -49,7 +49,8 @@ package struct AppFile: Sendable {
 
     private static func plain(_ path: String) -> String { URL(fileURLWithPath: path).standardizedFileURL.path }
 
-    /// Returns the JavaScript file that a start script runs: its last word with a JavaScript file extension.
+    /// Returns the last word of a start script that is a JavaScript file, or nil if there is none or the script doesn't
+    /// run `node`.
     private static func started(by script: String?) -> String? {
         guard let words = script?.split(separator: " "), words.contains("node") else { return nil }
         return words.map(String.init).last { endings.contains(FilePaths.fileExtension(of: $0)) }

@@ -10,8 +10,8 @@ import Tasks
     import Foundation
 #endif
 
-/// Runs an app's own `index.js` once to learn how it configures its server. During this run nothing listens, and once
-/// the server is created, the app opens no connections.
+/// Runs an app's own `index.js` once to learn how it configures its server. During this run nothing listens. Once the
+/// server is created, only functions that are options can open connections.
 package enum AppRecording {
     private static let limit = Duration.seconds(30)
 

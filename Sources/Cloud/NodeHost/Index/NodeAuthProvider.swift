@@ -4,7 +4,7 @@ import Operations
 import ParseModel
 import ServerConfiguration
 
-/// An app's own sign-in adapter, which runs in Node.
+/// A sign-in adapter in JavaScript, which runs in Node.
 struct NodeAuthProvider: AuthProvider {
     /// The name in the option `auth`.
     let name: Name

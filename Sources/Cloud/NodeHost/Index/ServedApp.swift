@@ -145,8 +145,8 @@ package struct ServedApp: Sendable {
 
     // MARK: Functions and instances
 
-    /// Handles a value that JSON can't represent. Options that Roost ignores are still ignored; for others the owner
-    /// must change the value.
+    /// Handles a value that JSON can't represent. Adapters and some functions of the app run in Node, and options that
+    /// Roost ignores are still ignored. For other options the owner must change the value.
     private mutating func add(_ mark: JSONValue) {
         let path = mark["path"]?.arrayValue?.compactMap(\.stringValue) ?? []
         guard let option = path.first else { return }

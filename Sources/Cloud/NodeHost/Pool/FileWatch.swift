@@ -13,7 +13,8 @@ struct FileWatch {
 
     private let folder: String
 
-    /// - Parameter main: The app's file. Files in its folder and in subfolders are watched, except in `node_modules`.
+    /// - Parameter main: The app's file. JavaScript and JSON files in its folder and in subfolders are watched, except
+    ///   in `node_modules` and hidden folders.
     init(main: String) { folder = FilePaths.folder(of: main) }
 
     /// Calls `changed` once changed files have stayed the same for half a second, until the task is cancelled.

@@ -87,7 +87,7 @@ package struct CrashHistory {
 
     package init() {}
 
-    /// The minimum lifetime of a process whose crash isn't blamed on its start.
+    /// A process that lived longer than this ends a series of crashes.
     static let span = Duration.seconds(60)
 
     /// Records a crash.

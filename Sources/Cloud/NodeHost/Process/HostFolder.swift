@@ -4,9 +4,10 @@
     import Foundation
 #endif
 
-/// A private folder with the scripts that run an app's file, and the socket that they connect to.
+/// A private folder with the scripts that run an app's file and the socket that they connect to, or with the socket of
+/// the app's own routes.
 ///
-/// It is removed once the process has loaded the file, so it rarely remains if the server is killed.
+/// A folder with scripts is removed once the process has loaded the file, so it rarely remains if the server is killed.
 struct HostFolder: Sendable {
     private let path: String
 

@@ -26,7 +26,7 @@ final class NodeWorker: Sendable {
         var lastLines: [String] = []
         var reason: String?
         var serverURL = ""
-        /// Whether the process is part of the pool.
+        /// Whether the process was added to the pool.
         var isServing = false
         var isRetired = false
         /// The folder with the socket of the app's own routes.
@@ -207,7 +207,8 @@ final class NodeWorker: Sendable {
 
     func retire() { state.withLock { $0.isRetired = true } }
 
-    /// Waits until open calls and requests of the app's routes have finished, then ends the process.
+    /// Waits until open calls and requests of the app's routes have finished, at most for `drainLimit`. Then ends the
+    /// process.
     func drain() async {
         let deadline = ContinuousClock.now + settings.drainLimit
         if appSocket != nil { send(["type": "drain"]) }

@@ -14,7 +14,7 @@ enum CallWriter {
         case call
         /// Runs the functions of the target's validator.
         case validate
-        /// Runs a step of an adapter.
+        /// Runs a step of an adapter, or an option that is a function.
         case adapter
     }
 

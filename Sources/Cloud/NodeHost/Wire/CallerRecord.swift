@@ -11,7 +11,7 @@ struct CallerRecord: Sendable {
     /// The cache size of a process for records, in bytes.
     fileprivate static let mostKept = 16 * 1024 * 1024
 
-    /// The name under which calls refer to the record: a randomly seeded hash of its content.
+    /// The name under which calls refer to the record: a randomly seeded hash of its content, and the user's id.
     let name: Name
     private let json: JSONObject
 

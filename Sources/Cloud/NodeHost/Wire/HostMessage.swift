@@ -9,7 +9,7 @@ package enum HostMessage {
     case register(HostOffer)
     /// The app listens on its socket.
     case app
-    /// The app's routes have no open requests.
+    /// The app's routes have finished their open requests.
     case drained
     /// The file could not be loaded.
     case failed(stack: String)

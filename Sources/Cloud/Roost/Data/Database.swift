@@ -81,14 +81,15 @@ public struct Database: Sendable {
 
     /// Returns the record with an id.
     ///
-    /// - Throws: 101 if the object doesn't exist or isn't readable.
+    /// - Throws: 101 if the object doesn't exist or isn't readable, or `DecodingError` if its fields don't fit the
+    ///   record.
     public func get<Record: ParseRecord>(_ type: Record.Type, _ objectId: String) async throws -> Record {
         try ValueDecoder.decode(from: try await send("GET", Self.path(Record.className, objectId), [:]))
     }
 
     /// Creates an object, or saves the changed fields of a stored one.
     ///
-    /// - Returns: The object as it is stored afterwards.
+    /// - Returns: The object with the changes and the values that the server set.
     @discardableResult
     public func save(_ object: ParseObject) async throws -> ParseObject {
         var saved = object
@@ -151,7 +152,7 @@ public struct Database: Sendable {
     /// the master key.
     ///
     /// - Returns: The id of the push's row in `_PushStatus`.
-    /// - Throws: 115 if the push is invalid.
+    /// - Throws: `ParseError`, for example 115 if the push is invalid.
     @discardableResult
     public func push(_ body: JSONObject) async throws -> String {
         let reply = try await reply("POST", "/push", body)
@@ -161,7 +162,7 @@ public struct Database: Sendable {
     /// Sends any request of the REST interface.
     ///
     /// - Parameter path: The percent-encoded path below the mount path, for example `/users/me`.
-    /// - Throws: `ParseError` if the response is an error.
+    /// - Throws: `ParseError` if the response is an error, or `CancellationError` if the task is cancelled.
     public func send(_ method: String, _ path: String, _ body: JSONObject) async throws -> JSONValue {
         let reply = try await reply(method, path, body)
         return reply.body.isEmpty ? .object([:]) : try JSONValue(parsing: reply.body)

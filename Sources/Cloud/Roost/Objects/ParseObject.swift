@@ -57,7 +57,7 @@ public struct ParseObject: Sendable {
         }
     }
 
-    /// Whether the object isn't saved yet.
+    /// Whether the object has no id yet.
     public var isNew: Bool { objectId == nil }
 
     /// The names of the changed fields, in the order of their first change.
@@ -206,7 +206,8 @@ public struct ParseObject: Sendable {
         return json
     }
 
-    /// The object as part of another value. With unsaved changes or without fields it is a pointer, as in Parse's SDKs.
+    /// The object as part of another value. A stored object with unsaved changes or without loaded fields is a pointer,
+    /// as in Parse's SDKs.
     var embedded: JSONObject {
         if let objectId, !operations.isEmpty || stored.isEmpty && createdAt == nil {
             return ["__type": "Pointer", "className": .string(className), "objectId": .string(objectId)]

@@ -4,11 +4,12 @@ public import OrderedCollections
 import ParseModel
 import Synchronization
 
-/// The cloud code of an app: functions, jobs, and triggers for saves, deletions, finds, log-ins and files.
+/// The cloud code of an app: functions, jobs, and triggers for saves, deletions, finds, log-ins, files, live queries
+/// and the configuration.
 ///
 /// Register everything before the server starts. Errors thrown by before triggers and functions reject the request: the
-/// client gets a ``ParseError`` unchanged and any other error as 141 with its text. A call that exceeds ``timeLimit``
-/// is cancelled, and the client gets 124.
+/// client gets a ``ParseError`` unchanged and any other error as 141 with its text, or as 130 or 153 from file
+/// triggers. A call that exceeds ``timeLimit`` is cancelled, and the client gets 124.
 public final class Cloud: Sendable {
     /// A function that handles a call. `CallDetails` gives access to the server.
     typealias Handler = @Sendable (CloudCall, CallDetails) async throws -> CloudResult
