@@ -38,7 +38,7 @@ package struct DatabaseAccess: Sendable {
     /// Runs `use` with the connection string of the database, including the app's schema.
     ///
     /// - Parameter makesDatabase: Whether to create the private PostgreSQL if it doesn't exist.
-    /// - Throws: The errors of `use`, and `LocalPostgres.Failure` if the private PostgreSQL can't be started.
+    /// - Throws: The errors of `use`, and an error if the private PostgreSQL doesn't exist or can't be started.
     package func withConnectionString<R: Sendable>(
         makesDatabase: Bool = false, _ use: (String) async throws -> R
     ) async throws -> R {
@@ -69,7 +69,7 @@ package struct DatabaseAccess: Sendable {
     /// - Parameters:
     ///   - makesDatabase: Whether to create the private PostgreSQL if it doesn't exist.
     ///   - adjust: Changes the client's settings. By default, statements have no time limit.
-    /// - Throws: The errors of `body`, and `LocalPostgres.Failure` and `PostgresError` if the database is unavailable.
+    /// - Throws: The errors of `body`, and an error if the database doesn't exist or is unavailable.
     package func withClient<R: Sendable>(
         makesDatabase: Bool = false, _ adjust: (inout PostgresConfiguration) -> Void = { _ in },
         _ body: (PostgresClient) async throws -> R

@@ -15,7 +15,7 @@ import ServerConfiguration
 /// The configuration and its folders, which all commands read in the same way.
 package struct Deployment: Sendable {
     package let configuration: Configuration
-    /// Warnings about options without effect.
+    /// Warnings about the options, for example about those without effect.
     package let warnings: [String]
     /// The folder of the private PostgreSQL and, by default, of uploaded files.
     package let dataFolder: String

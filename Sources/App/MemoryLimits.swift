@@ -4,8 +4,8 @@
 
 /// Limits on the freed memory that glibc retains.
 package enum MemoryLimits {
-    /// Makes glibc allocate large blocks directly from the system, and return the ends of its arenas. Must be called
-    /// before other threads start.
+    /// Makes glibc allocate blocks of 1 MB or more directly from the system, and return free memory above 4 MB at the
+    /// end of an arena. Must be called before other threads start.
     ///
     /// By default, glibc raises both limits with the largest block that was ever freed, so the memory of one large
     /// response would be retained forever.

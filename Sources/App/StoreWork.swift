@@ -107,7 +107,7 @@ package struct StoreWork: Sendable {
         }
     }
 
-    /// Encrypts the files of each store again, with the configured key and format.
+    /// Re-encrypts the files of each store that don't have the configured key and format.
     ///
     /// - Parameter oldKey: The key of files that the configured key can't decrypt, or nil for `previousEncryptionKey`.
     package func rotate(

@@ -11,8 +11,8 @@ import Synchronization
     import Glibc
 #endif
 
-/// Shows the progress of an import: a bar at a terminal, otherwise a line per class. Scripts get only the report, as
-/// JSON.
+/// Shows the progress of an import: a line per class, and a bar at a terminal or otherwise a line every 30 seconds.
+/// Scripts get only the report, as JSON.
 final class ImportLines: Sendable {
     private struct State {
         var shownClasses = 0

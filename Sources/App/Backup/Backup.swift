@@ -20,7 +20,8 @@ import ServerConfiguration
     import Glibc
 #endif
 
-/// `roost backup`: writes the private PostgreSQL and the uploaded files to one archive. The server may be running.
+/// `roost backup`: writes the private PostgreSQL and the uploaded files on disk to one archive. The server may be
+/// running.
 package struct Backup: Sendable {
     package struct Report: Sendable {
         /// The size of the archive in bytes.
@@ -55,7 +56,7 @@ package struct Backup: Sendable {
     /// - Parameters:
     ///   - file: The file to create. It must not exist.
     ///   - progress: Called at the start of each step.
-    ///   - measure: Called with the written fraction, 0 to 1.
+    ///   - measure: Called with the written fraction of the database's files, 0 to 1.
     package init(
         _ deployment: Deployment, file: String, logger: Logger, progress: @escaping @Sendable (Step) -> Void = { _ in },
         measure: @escaping @Sendable (Double) -> Void = { _ in }

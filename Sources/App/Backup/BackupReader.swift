@@ -19,7 +19,7 @@ package final class BackupReader {
     private var sums = ""
 
     private static let pieceSize = 1 << 20
-    /// The size limit of entries read into memory. Checksums of ten million files are smaller.
+    /// The size limit of the checksums, which are read into memory. Those of a few million files are smaller.
     private static let mostInMemory = 1 << 30
 
     /// Opens an archive.

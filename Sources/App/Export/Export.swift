@@ -36,7 +36,7 @@ package struct Export: Sendable {
     }
 
     package enum Progress: Sendable {
-        /// Rows of a class were written. `of` is the estimated total, or nil if unknown.
+        /// Rows of a class were written, `count` in total so far. `of` is the estimated total, or nil if unknown.
         case rows(table: String, count: Int, of: Int?)
         /// A class is complete.
         case table(name: String, count: Int)

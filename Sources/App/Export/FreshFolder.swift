@@ -92,7 +92,7 @@ package final class FreshFolder: Sendable {
 
     /// Syncs the folder and renames it to the target.
     ///
-    /// - Throws: `CommandFailure`, also if the target was created meanwhile.
+    /// - Throws: `CommandFailure`, also if a target that isn't empty was created meanwhile.
     package func appear() throws {
         fsync(descriptor)
         guard rename(path, target) == 0 else {

@@ -137,7 +137,7 @@ struct DatabaseFeature: Feature {
         if configuration.accountMail.delivery != nil { try await backend.store.mails.prepare() }
         if configuration.push != nil { try await backend.store.pushes.prepare() }
         await backend.triggers.prepareChanges()
-        // Always prepared, because cloud code may declare rate limits later.
+        // Prepared even without configured limits, because cloud code may declare some later.
         if configuration.rateLimitStore == .database { try await backend.store.requests.prepareCounts() }
     }
 

@@ -10,7 +10,7 @@ import Operations
 
 struct FileFeature: Feature {
     let files: any FileStorage
-    /// The disk storage, or nil if files are stored elsewhere.
+    /// The disk storage, or nil if it isn't the only file store.
     let folder: DiskStorage?
     let backend: Backend
     let logger: Logger

@@ -56,7 +56,7 @@ final class Monitoring: Sendable {
         }
     }
 
-    /// Starts the probes and the listener if a metrics port is configured.
+    /// If a metrics port is configured, starts the probes and the listener.
     ///
     /// - Throws: `ListenFailure` if the port can't be listened on.
     func start(_ routes: MonitoringRoutes) async throws {

@@ -2,7 +2,7 @@ import Logging
 import Postgres
 
 extension PostgresClient {
-    /// Connects. Retries while the database isn't up yet or has too many clients.
+    /// Connects. Retries while the database isn't reachable, is starting or has too many clients.
     ///
     /// - Parameter limit: The time limit of retries.
     /// - Throws: `PostgresError`, or `CancellationError`.
@@ -24,7 +24,7 @@ extension PostgresClient {
 }
 
 extension PostgresError {
-    /// Whether the database may be usable soon: it is starting, or has too many clients.
+    /// Whether the database may be usable soon: it isn't reachable yet, is starting, or has too many clients.
     fileprivate var mayPass: Bool {
         kind == .unavailable && !isMalformed && !lacksPassword && !lacksTLS
             && (sqlState.isEmpty || ["57", "53"].contains { sqlState.hasPrefix($0) })
