@@ -21,18 +21,19 @@ struct LiveFiles {
     private var otherAddresses: [Name: String] = [:]
     /// Address prefixes of files in File fields: the old server's URL or its file storage.
     private var bases: Set<Name> = []
-    /// Addresses on other servers, by the name of the file. They come from values other than File fields.
+    /// Addresses that are not the old server's, by the name of the file. They come from values other than File fields.
     private var strays: [Name: Set<Name>] = [:]
     private var strayCount = 0
     private var hasMoreStrays = false
 
     /// The maximum length of a file name in bytes, as limited by file systems.
     private static let longestName = 255
-    /// The maximum number of strays. Bounded so that hostile objects can't fill the memory.
+    /// The maximum number of recorded addresses that are not the old server's. Bounded so that hostile objects can't fill
+    /// the memory.
     private static let mostStrays = 10_000
     private static let mostBases = 100
     private static let longestAddress = 2048
-    /// The maximum number of strays reported one by one.
+    /// The maximum number of files without a usable address that are reported one by one.
     private static let mostNotes = 100
 
     init(server: LiveServer, folder: String) {
@@ -124,7 +125,7 @@ struct LiveFiles {
         return (name, url)
     }
 
-    /// Downloads files that don't exist yet. Returns notes on those that failed.
+    /// Downloads files that don't exist yet. Returns notes on those that were skipped.
     func fetch(_ progress: ImportProgress) async throws -> [String] {
         var notes: [String] = []
         let addresses = addresses

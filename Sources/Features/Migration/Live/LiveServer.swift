@@ -39,9 +39,9 @@ package struct LiveServer: Sendable {
     private static let attempts = 5
     private static let largestPage = 256 * 1024 * 1024
 
-    /// Sends a request. Tries up to five times if the server is busy or unreachable.
+    /// Sends a request. Tries up to five times, unless the server rejects the request.
     ///
-    /// - Throws: ``Failure`` with the server's message.
+    /// - Throws: ``Failure`` with the server's message, or `CancellationError`.
     func ask(_ path: String, _ body: JSONObject) async throws -> JSONValue {
         var headers = [
             ("X-Parse-Application-Id", address.applicationID), ("X-Parse-Master-Key", address.masterKey),

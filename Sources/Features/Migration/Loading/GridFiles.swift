@@ -31,7 +31,7 @@ struct GridFiles: Sendable {
     /// - Parameters:
     ///   - thread: Runs the blocking reads.
     ///   - store: Stores a complete file, given its name, path and size. Returns whether it was new.
-    /// - Returns: The number of new files, and notes on incomplete files.
+    /// - Returns: The number of new files, and notes on files that are incomplete or couldn't be stored.
     func run(
         _ thread: ThreadExecutor, _ progress: ImportProgress, _ store: (String, String, Int64) async throws -> Bool
     ) async throws -> (Int, [String]) {

@@ -71,7 +71,7 @@ package final class ImportProgress: Sendable {
         package var totalBytes: Int64 = 0
         /// The number of bytes read so far in the current step.
         package var bytes: Int64 = 0
-        /// The number of objects that this process has read.
+        /// The number of objects processed so far, in all steps together.
         package var documents: Int64 = 0
         /// One line for each finished class, with its result.
         package var finished: [String] = []

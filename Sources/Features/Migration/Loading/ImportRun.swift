@@ -35,7 +35,7 @@ package struct ImportRun: Sendable {
 
     /// Reads the whole source and reports how it would be imported. Writes only the rejects file.
     ///
-    /// - Throws: The error of reading the source.
+    /// - Throws: ``Refusal`` if the options name unknown classes, or the error of reading the source.
     package func look() async throws -> ImportReport {
         try await withPool { pool in
             let (catalog, opened) = try await open(pool)

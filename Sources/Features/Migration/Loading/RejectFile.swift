@@ -1,7 +1,8 @@
 import Encoding
 import JSON
 
-/// The rejects file, which lists everything that couldn't be imported exactly. It is created with its first line.
+/// The rejects file, which lists everything that couldn't be imported exactly. It is created only if there is something
+/// to list.
 struct RejectFile {
     private let path: String
     private var file: OpenFile?

@@ -10,7 +10,7 @@ struct ClassPlanner {
         let name: Name
         /// The class in the source, without parts that can't be stored.
         var schema: ClassSchema
-        /// Notes on fields without a column. Their values are reported per object.
+        /// Notes on skipped fields and indexes. The values of skipped fields are reported per object.
         var notes: [String] = []
     }
 

@@ -17,7 +17,7 @@ struct RelationTargets: Sendable {
         var idCount = 0
         var counts: [Name: Int] = [:]
 
-        /// The only class that has all of the objects, or else the only class that has any.
+        /// The only class that has all of the objects or, if none has all, the only class that has any.
         var target: Name? {
             let whole = counts.filter { $0.value == idCount }
             if whole.count == 1 { return whole.keys.first }

@@ -95,7 +95,7 @@ struct RowPlan: Sendable {
 
 /// The result of mapping one object.
 enum MappedRecord: Sendable {
-    /// A row to store, with the parts of the object that it lacks.
+    /// A row to store, with the parts of the object that it lacks or changes.
     case row(id: String?, [PostgresParameter], Losses)
     /// An object that can't be stored.
     case refused(id: String?, Losses)

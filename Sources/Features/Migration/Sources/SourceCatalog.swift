@@ -40,7 +40,7 @@ struct SourceCatalog: Sendable {
     private(set) var gridChunks: Collection?
     private(set) var notes: [String]
 
-    /// Returns whether a collection has no data to import.
+    /// Returns whether a collection is neither a class nor a relation to import.
     private static func isLeftOut(_ name: Name) -> Bool {
         name.hasPrefix("system.") || name == "_Idempotency" || name.hasPrefix("fs.") || name == "_SCHEMA"
     }

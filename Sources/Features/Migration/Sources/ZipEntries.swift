@@ -208,7 +208,7 @@ final class CheckedBytes: ByteSource {
     }
 }
 
-/// Reads little-endian integers. Returns nil if an offset lies beyond the end.
+/// Reads little-endian integers from a byte array. Offsets out of bounds yield nil.
 struct LittleEndian {
     private let bytes: [UInt8]
 
