@@ -22,7 +22,8 @@ struct ConsoleAudit: Sendable {
         fileprivate let entry: AuditEntry
         /// The objects to read again after the change, by class.
         fileprivate let objects: [String: Objects]
-        /// The request values, used if no objects are read again.
+        /// The values of the request, or the user as whom it ran, to record after the change. Nil to read the objects
+        /// again instead.
         fileprivate let sent: JSONValue?
         /// Whether objects are created, in which case their ids come from the response.
         let creates: Bool
@@ -88,7 +89,7 @@ struct ConsoleAudit: Sendable {
 
     /// Completes the entry of a REST API request.
     ///
-    /// - Parameter answer: The response body, or nil if it isn't JSON.
+    /// - Parameter answer: The response body, or nil if it isn't JSON or contains no ids of created objects.
     func complete(_ open: Open, status: Int, answer: JSONValue?) async {
         var ids = open.entry.ids
         var objects = open.objects

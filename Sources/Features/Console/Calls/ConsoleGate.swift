@@ -10,7 +10,7 @@ package struct ConsoleGate: Sendable {
         package var path: [String]
         /// The HTTP method, in capitals.
         package var method: String
-        /// Whether the route changes nothing.
+        /// Whether the call changes nothing.
         package var onlyReads: Bool
         /// The parameters in the query and the body.
         package var parameters: JSONObject
@@ -137,7 +137,8 @@ package enum ConsoleRole: String, Sendable, CaseIterable, Comparable {
     case viewer
     /// Can also change objects and files.
     case editor
-    /// Can do everything except manage operators.
+    /// Can do everything that isn't reserved for owners: managing operators, applying fixes, and creating and
+    /// downloading backups.
     case developer
     case owner
 

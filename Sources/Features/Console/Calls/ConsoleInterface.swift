@@ -11,7 +11,8 @@ internal import ServerConfiguration
 import Tasks
 internal import Telemetry
 
-/// The console API below `/console/api`. Every call passes the role check here.
+/// The console API, by default below `/console/api`. Every call except sign-ins and download URLs passes the role check
+/// here.
 struct ConsoleInterface: Sendable {
     let backend: Backend
     let dispatcher: ConsoleDispatcher
@@ -45,7 +46,7 @@ struct ConsoleInterface: Sendable {
     private let logger: Logger
     var configuration: Configuration { backend.configuration }
 
-    /// The maximum body size in bytes of calls outside the REST API.
+    /// The maximum body size in bytes of calls outside the REST API, except imports.
     static let largestBody = 256 * 1024
 
     init(

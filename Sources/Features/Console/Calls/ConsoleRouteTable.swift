@@ -90,7 +90,7 @@ struct ConsoleCall {
 
     /// Reads the JSON body.
     ///
-    /// - Throws: ``HTTPError`` if it isn't a JSON object.
+    /// - Throws: ``HTTPError`` if it isn't JSON or is too large.
     func body() async throws -> JSONObject {
         try await interface.dispatcher.body(of: visit.request, upTo: ConsoleInterface.largestBody)
     }

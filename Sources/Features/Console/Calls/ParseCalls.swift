@@ -27,7 +27,7 @@ struct ParseCalls {
     /// Handles the call.
     ///
     /// - Parameter path: The path below the mount path, with a leading slash.
-    /// - Throws: The errors of the routes, or ``HTTPError`` if the role doesn't allow the call.
+    /// - Throws: The errors of the routes, ``HTTPError`` if the role doesn't allow the call, or ``ConfirmationNeeded``.
     func answer(_ path: Substring) async throws -> Reply {
         let query = visit.request.target.firstIndex(of: "?").map { visit.request.target[$0...] } ?? ""
         guard let target = RequestTarget("\(path)\(query)", mount: "") else {
@@ -111,7 +111,7 @@ struct ParseCalls {
         return reply
     }
 
-    /// The number of objects that may be deleted without a confirmation.
+    /// The number of objects that a session may delete without a recent confirmation, counted since the last one.
     private static let mostDeletions = 100
 
     /// Requires a recent confirmation to drop or empty a class, or to delete many objects.

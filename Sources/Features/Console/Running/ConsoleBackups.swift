@@ -40,7 +40,7 @@ final class ConsoleBackups: Sendable {
     /// The maximum number of pending URLs, and their lifetime.
     private static let (most, patience) = (100, Duration.seconds(120))
 
-    /// The backup maker, or nil if no backup folder is configured.
+    /// The backup maker, or nil if no backup folder is configured or the database is external.
     let maker: BackupMaker?
     private let addresses = Mutex<[Address]>([])
 
@@ -48,7 +48,7 @@ final class ConsoleBackups: Sendable {
 
     /// Returns the backup maker.
     ///
-    /// - Throws: 409 if no backup folder is configured.
+    /// - Throws: 409 if there is none.
     func made() throws(HTTPError) -> BackupMaker {
         if let maker { return maker }
         throw HTTPError(status: 409, message: "Set console.backupFolder to use backups.")
@@ -144,7 +144,7 @@ extension ConsoleInterface {
 
     /// Responds to a download URL with the backup while the session belongs to an owner.
     ///
-    /// - Throws: 404 if the URL was used before or is opened in another browser.
+    /// - Throws: 404 if the URL is unknown, used, expired or opened in another browser.
     func backup(_ visit: ConsoleVisit, _ secret: Substring) async throws -> Reply {
         let gone = HTTPError(status: 404, message: "The backup doesn't exist or was deleted.")
         let cookies = cookies(of: visit)

@@ -55,7 +55,7 @@ final class ConsoleTasks: Sendable {
 
     private let items = Mutex<[Item]>([])
 
-    /// Starts a task, unless one of the same kind is running for the class.
+    /// Starts a task, unless one of the same kind is running for the class or too many are running.
     ///
     /// - Parameters:
     ///   - work: Returns the result of the task.
@@ -136,7 +136,7 @@ extension ConsoleCalls {
     ///   - work: Returns the result of the task.
     ///   - ended: Receives the final HTTP status. The page sees the end only afterwards, when the audit entry is
     ///     complete.
-    /// - Returns: The response, or nil if such a task is already running.
+    /// - Returns: The response, or nil if such a task or too many others are already running.
     func begin(
         _ item: ConsoleTasks.Item, done: String, _ work: @Sendable @escaping () async throws -> JSONValue,
         ended: @Sendable @escaping (_ status: Int) async -> Void

@@ -15,8 +15,8 @@ enum ConsoleSecrets {
     /// Returns the hash of a secret for storage.
     static func hash(_ secret: String) -> [UInt8] { Array(SHA256.hash(data: Array(secret.utf8))) }
 
-    /// Returns the hash of the cookie for storage. It depends on the server's keys, so changing a key ends all
-    /// sessions. No session is valid while a renewed master key is missing.
+    /// Returns the hash of the cookie for storage. It depends on the master, read-only and administrators' keys, so
+    /// changing one ends all sessions. While a renewed master key is missing, the sessions opened before aren't valid.
     static func hash(cookie: String, _ configuration: Configuration) -> [UInt8] {
         let administrators = configuration.audit.adminKeys.values.sorted { $0.lexicographicallyPrecedes($1) }
         let masterKey = configuration.renewedMasterKey.map { $0.value ?? "" } ?? configuration.masterKey

@@ -34,7 +34,7 @@ package final class ConsoleSite: ConsoleHandler {
     ///   - dispatcher: Runs the routes of the REST API.
     ///   - figures: The metrics over time.
     ///   - readiness: Returns the readiness probe results of the database and other components.
-    ///   - backups: The backup maker, or nil if no backup folder is configured.
+    ///   - backups: The backup maker, or nil if no backup folder is configured or the database is external.
     ///   - version: The version of the server.
     ///   - logger: Receives error details that aren't sent to browsers.
     /// - Throws: The first invalid address in the option `console.addresses`.
