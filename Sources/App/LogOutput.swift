@@ -4,8 +4,8 @@ import ServerConfiguration
 
 /// The output and the format of log lines.
 package enum LogOutput {
-    /// Returns the server's logger and its writer. Log lines contain no passwords, tokens or keys, because no code
-    /// passes them to the logger.
+    /// Returns the server's logger and its writer. The server's own lines contain no passwords, tokens or keys, because
+    /// no code passes them to the logger.
     static func start(_ configuration: Configuration) -> (logger: Logger, writer: LogWriter) {
         let writer = LogWriter(format: configuration.jsonLogs ? .json : .text, isSilent: configuration.silent)
         LoggingSystem.bootstrap { label in LineLogHandler(label: label, writer: writer) }

@@ -1,8 +1,8 @@
 import ParseStorage
 import Telemetry
 
-/// Reports whether the last write to the database failed because the disk is full or broken. The probe itself writes
-/// nothing.
+/// Reports whether the last write to the database failed because PostgreSQL lacked resources, such as disk space, or
+/// its disk failed. The probe itself writes nothing.
 struct DatabaseWritesProbe: ReadinessProbe {
     let probeName = "databaseWrites"
     /// False, because reads may still work.

@@ -21,7 +21,7 @@ package struct NodeSettings: Sendable {
     package var workers = 1
     /// Whether the file is reloaded if it or another file in its folder or a subfolder changes.
     package var isWatching = false
-    /// Whether handlers with two parameters use the second as a callback.
+    /// Whether handlers with two parameters get the callbacks of parse-server before version 3, such as `success`.
     package var legacyCallbacks = false
     /// Whether `Parse.Cloud.httpRequest` is available.
     package var httpRequest = false

@@ -20,7 +20,8 @@ public protocol FileStorage: Sendable {
     /// - Throws: The storage's error if the server must not start.
     func prepare() async throws
 
-    /// Checks a remote storage and removes the remains of interrupted uploads until the task is cancelled.
+    /// Removes the remains of interrupted uploads until the task is cancelled. A remote storage may first check whether
+    /// it can be used.
     func tend() async
 
     /// Closes the storage, which can't be used afterwards.

@@ -118,7 +118,7 @@ public struct ParseRoutes: RequestHandler {
         {
             caller.user = try await backend.sessions.user(token: token, now: now)
         } else if traits.contains(.aboutSession), let token = envelope.credentials.sessionToken, !token.isEmpty {
-            // A caller with a key isn't rejected for an invalid token.
+            // A caller with a server key isn't rejected for an invalid token.
             caller.user = try? await backend.sessions.user(token: token, now: now)
         }
         if let console = envelope.console { caller.hiddenSecrets = console.hiddenSecrets }

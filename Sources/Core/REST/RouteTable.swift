@@ -202,7 +202,7 @@ package struct Route: Sendable {
         }.joined()
     }
 
-    /// Skips the first component, by which routes are found.
+    /// Compares all components but the first, by which the route was found.
     fileprivate func fits(_ components: [some StringProtocol]) -> Bool {
         guard components.count == path.count || endsWithRest && components.count > path.count else { return false }
         return (1..<path.count).allSatisfy { index in

@@ -181,7 +181,7 @@ extension CloudResult.Write {
                     body[name] = value
                 }
             }
-            // Dotted keys remain separate changes if the trigger left the whole field as it would become.
+            // Dotted keys remain separate changes if the trigger didn't change the field that contains them.
             for (name, value) in trigger.changes where name.utf8.contains(UInt8(ascii: ".")) {
                 let root = Name(String(name.text.prefix { $0 != "." }))
                 if fields[root] != nil, fields[root] == trigger.object[root] {

@@ -36,7 +36,7 @@ public struct CloudCall: Sendable {
     public var caller: CloudCaller
     /// The IP address of the client.
     public var ip = ""
-    /// The client's header fields by lower-case name, without secret keys.
+    /// The client's header fields by lower-case name, without server keys, passwords and cookies.
     public var headers: JSONObject = [:]
     /// The context passed from the caller to triggers.
     public var context: JSONObject = [:]
@@ -86,7 +86,7 @@ public struct CloudCaller: Sendable {
     public var isMaster = false
     /// Whether the caller sent the read-only master key.
     public var isReadOnly = false
-    /// The caller's installation id, or `cloud` for requests made by cloud code.
+    /// The caller's installation id, `cloud` for requests made by cloud code, or nil if the caller sent none.
     public var installationId: String?
 
     /// Creates a caller that isn't logged in.

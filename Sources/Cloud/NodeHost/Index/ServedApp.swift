@@ -164,7 +164,7 @@ package struct ServedApp: Sendable {
         }
         if option == "auth", path.count > 1 { return addProvider(Name(path[1])) }
         if option == "emailAdapter" {
-            // Also if the adapter is a module with functions in its options.
+            // This also replaces an adapter module whose options contain functions.
             options["emailAdapter"] = ["module": .string(Configuration.MailDelivery.ofApp)]
             guard !notes.contains(where: { $0.subject == "emailAdapter" }) else { return }
             return add("emailAdapter", .taken, "an adapter of the app, which Node.js runs")

@@ -145,7 +145,7 @@ final class NodeWorker: Sendable {
                 command, until: isOver, on: group,
                 started: { identifier in self.state.withLock { $0.processIdentifier = identifier } },
                 lines: { self.printed($0) },
-                // A process that never connected has no connection whose end is noticed.
+                // If the process never connected, no closing connection reports its end.
                 silent: { if self.state.withLock({ !$0.wasConnected }) { self.end(nil) } })
         } catch {
             way = "it can't be started: \(error)"

@@ -76,7 +76,7 @@ final class OpenCalls: Sendable {
 
     var count: Int { state.withLock { $0.entries.count } }
 
-    /// Fails all open calls because the process has ended.
+    /// Fails all open calls because the process has ended. Later calls fail with ``Closed``.
     func close() {
         let entries = state.withLock { state in
             state.isClosed = true

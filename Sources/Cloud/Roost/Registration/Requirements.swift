@@ -53,7 +53,7 @@ public struct Requirements: Sendable, ExpressibleByArrayLiteral {
 
     /// The requests that share a rate-limit count.
     public enum Sender: Sendable {
-        /// One count per client address.
+        /// One count per client address, for IPv6 per /56 network.
         case address
         /// One count per user, or per address for anonymous clients.
         case user
@@ -61,8 +61,8 @@ public struct Requirements: Sendable, ExpressibleByArrayLiteral {
         case anybody
     }
 
-    /// Limits the rate of client requests. Requests above the limit get HTTP status 429 with code 100. On a beforeSave,
-    /// beforeDelete or beforeFind trigger, the limit counts the REST requests for the class.
+    /// Limits the rate of client requests. Requests above the limit get HTTP status 429 with code 100. On a
+    /// before-trigger, the limit counts the matching REST requests, for example those that save objects of the class.
     ///
     /// - Parameters:
     ///   - count: The maximum number of requests per period.

@@ -10,15 +10,15 @@ public struct CallDetails: Sendable {
     public let isMaster: Bool
     /// Whether the caller sent the read-only master key.
     public let isReadOnly: Bool
-    /// The caller's installation id, or `cloud` for requests made by cloud code.
+    /// The caller's installation id, `cloud` for requests made by cloud code, or nil if the caller sent none.
     public let installationId: String?
     /// The IP address of the client.
     public let ip: String
-    /// The client's header fields by lower-case name, without the master key and other secret keys.
+    /// The client's header fields by lower-case name, without server keys, passwords and cookies.
     public let headers: [String: String]
     /// The context passed from the caller to triggers. Changes made by a trigger reach the triggers that follow.
     public var context: JSONObject
-    /// The server's log. Each line includes the request id.
+    /// The server's log. Each line includes the request id, if there is one.
     public let log: Logger
     let call: CloudCall
     let services: CloudServices?
@@ -54,7 +54,7 @@ extension CloudRequest {
     public var user: ParseObject? { details.user }
     /// Whether the caller sent the master key or the read-only master key.
     public var isMaster: Bool { details.isMaster }
-    /// The server's log. Each line includes the request id.
+    /// The server's log. Each line includes the request id, if there is one.
     public var log: Logger { details.log }
     /// The context passed from the caller to triggers. Changes made by a trigger reach the triggers that follow.
     public var context: JSONObject {

@@ -27,7 +27,7 @@ package struct AppProxy: Sendable {
         package var silence = Duration.seconds(60)
         /// The time limit for a starting app to listen.
         package var start = Duration.seconds(5)
-        /// The maximum number of concurrent requests, multiplied by the number of workers.
+        /// The maximum number of concurrent requests per configured worker. The workers share the total.
         package var open = 256
 
         package init() {}

@@ -11,7 +11,8 @@ public import ServerConfiguration
 /// The pages that links in mails open, by default below `/apps`. They need no keys and are meant for people, not
 /// programs.
 ///
-/// From preset 9, or with `pages.enableRouter`, Roost responds with the page itself; otherwise with a redirect to it.
+/// From preset 9, or with `pages.enableRouter`, Roost usually responds with the page itself; otherwise always with a
+/// redirect to it.
 public final class PageRoutes: Sendable {
     let backend: Backend
     private let limits: RateLimiter?

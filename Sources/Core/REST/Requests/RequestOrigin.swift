@@ -64,7 +64,7 @@ public final class RequestOrigin: Sendable {
 
 /// The request facts that cloud code can read.
 extension RequestOrigin: RequestFacts {
-    /// Header fields withheld from cloud code: keys, passwords and cookies, which it doesn't need.
+    /// Header fields withheld from cloud code: server keys, passwords and cookies, which it doesn't need.
     private static let kept: Set<Name> = [
         "x-parse-master-key", "x-parse-maintenance-key", "authorization", "cookie", "proxy-authorization",
         "x-roost-console",

@@ -95,7 +95,7 @@ struct ConsoleCall {
         try await interface.dispatcher.body(of: visit.request, upTo: ConsoleInterface.largestBody)
     }
 
-    /// Changes the deployment, with an audit entry that begins before the change and ends after it.
+    /// Runs a call with an audit entry, which is stored before it and completed after it. Errors become responses.
     ///
     /// - Parameters:
     ///   - className: The affected class.

@@ -91,7 +91,7 @@ struct ParseCalls {
         return try await interface.finds.run(of: visit.sender) { try await read() }
     }
 
-    /// Runs calls that are audited: changes, and reads as another user.
+    /// Runs calls that are audited: changes, and all calls as another caller.
     private func audited(
         _ calls: [Envelope], _ envelope: Envelope, isView: Bool, _ answer: () async throws -> Reply
     ) async throws -> Reply {

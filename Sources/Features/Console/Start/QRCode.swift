@@ -150,7 +150,7 @@ package struct QRCode {
     }
 
     private mutating func drawFormat(_ mask: Int) {
-        // Level M is 0.
+        // The bits of level M are 0.
         var remainder = mask
         for _ in 0..<10 { remainder = remainder << 1 ^ (remainder >> 9) * 0x537 }
         let bits = (mask << 10 | remainder) ^ 0x5412

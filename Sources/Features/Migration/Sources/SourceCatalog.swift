@@ -9,7 +9,7 @@ struct SourceCatalog: Sendable {
     static let metadataSuffixes = [".metadata.json.gz", ".metadata.json"]
     /// The name of the manifest in Roost's exports.
     static let manifest = "roost-export.json"
-    /// The length in bytes up to which mongodump doesn't shorten the file name of a collection.
+    /// A length in bytes up to which mongodump never shortens the file name of a collection.
     private static let longestStem = 200
 
     /// The objects of one class, or the pairs of one relation.
