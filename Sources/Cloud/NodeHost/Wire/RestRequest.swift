@@ -43,7 +43,7 @@ enum RestRequest {
         message["parent"]?["id"]?.numberValue.flatMap { Int(exactly: $0) }
     }
 
-    /// Writes the response to a request. The body is copied unchanged.
+    /// Writes the response to a request. The body is copied unchanged, and an empty one becomes null.
     static func answer(_ id: Int, _ reply: InternalReply) -> [UInt8] {
         var headers: JSONObject = [:]
         for header in reply.headers { headers[Name(header.name)] = .string(header.value) }

@@ -7,7 +7,7 @@ public import ServerConfiguration
 /// The application's keys and the addresses allowed to use them.
 public struct ApplicationKeys: Sendable {
     public var applicationID: String
-    /// The master key, or nil if the app's key function has returned none.
+    /// The master key, or nil while the app's `masterKey` function fails.
     var masterKey: String? { if let renewedMasterKey { renewedMasterKey.value } else { fixedMasterKey } }
     private let fixedMasterKey: String
     private let renewedMasterKey: RenewedKey?

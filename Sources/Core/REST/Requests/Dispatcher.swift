@@ -156,7 +156,7 @@ package protocol ConsoleHandler: Sendable {
     func answer(_ request: IncomingRequest) async -> Reply?
 }
 
-/// Handles requests. The transport parses bytes into an ``Envelope`` and writes the ``Reply``.
+/// Handles requests that ``Dispatcher`` has read into an ``Envelope``.
 public protocol RequestHandler: Sendable {
     /// Returns the response to a request.
     ///

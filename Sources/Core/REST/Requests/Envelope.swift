@@ -17,7 +17,7 @@ public struct Envelope: Sendable {
     /// The path below the mount as sent, for messages.
     public var rawPath: String
     /// The query string. A value is parsed as JSON if possible, otherwise it is a string. A repeated name becomes an
-    /// array.
+    /// array, and a name with brackets a member.
     public var query: JSONObject
     /// The raw query string, or empty if the request has none.
     public var queryString: String

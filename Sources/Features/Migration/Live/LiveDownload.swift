@@ -108,7 +108,7 @@ package struct LiveDownload: Sendable {
 
     private var manifestPath: String { "\(folder)/\(SourceCatalog.manifest)" }
 
-    /// Returns the notes of an earlier complete run, or nil if there was none.
+    /// Returns the notes of an earlier complete run and the time it began, or nil if there was none.
     private func fetchedNotes() throws -> [String]? {
         guard let data = FileManager.default.contents(atPath: manifestPath) else { return nil }
         let notes = try JSONValue(parsing: Array(data))["notes"]?.arrayValue?.compactMap(\.stringValue) ?? []

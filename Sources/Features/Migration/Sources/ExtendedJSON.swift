@@ -20,7 +20,7 @@ enum ExtendedJSON {
         }
     }
 
-    /// Returns the value that `$` keys stand for, or nil for an ordinary document.
+    /// Returns the value that `$` keys stand for, or nil if the object is an ordinary document.
     private static func typed(_ object: JSONObject) -> BSONValue? {
         guard let first = object.keys.first, first.hasPrefix("$") else { return nil }
         return object.count == 1 ? single(first, object.values[0]) : several(object)
