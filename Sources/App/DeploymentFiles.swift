@@ -16,7 +16,7 @@ package struct DeploymentFiles: Sendable {
     /// Runs `body` with the files as they are stored, possibly encrypted, including those of fallback stores.
     ///
     /// - Parameter database: The connection string of the database, or nil to open the database if a store needs it.
-    /// - Throws: The errors of `body`, and `ConfigurationError` if a store can't be used.
+    /// - Throws: The errors of `body`, and an error such as `ConfigurationError` if a store can't be used.
     package func withStored<R: Sendable>(
         database: String? = nil, _ body: (any FileStorage) async throws -> R
     ) async throws -> R {
@@ -33,7 +33,7 @@ package struct DeploymentFiles: Sendable {
     /// Runs `body` with the files of one store as they are stored, possibly encrypted.
     ///
     /// - Parameter folder: The folder of files on disk, relative to the data folder, or nil for the configured one.
-    /// - Throws: The errors of `body`, and `ConfigurationError` if the store can't be used.
+    /// - Throws: The errors of `body`, and an error such as `ConfigurationError` if the store can't be used.
     package func withOne<R: Sendable>(
         _ store: Configuration.FileStore, folder: String? = nil, _ body: (any FileStorage) async throws -> R
     ) async throws -> R {
@@ -71,7 +71,7 @@ package struct DeploymentFiles: Sendable {
 
     /// Runs `body` with the decrypted files.
     ///
-    /// - Throws: The errors of `body`, and `ConfigurationError` if a store can't be used.
+    /// - Throws: The errors of `body`, and an error such as `ConfigurationError` if a store can't be used.
     package func withClear<R: Sendable>(_ body: (any FileStorage) async throws -> R) async throws -> R {
         try await withStored { try await body(Deployment.files($0, deployment.configuration)) }
     }

@@ -167,8 +167,8 @@ public struct RoostServer: Service {
 
     /// Connects to the database, installs what is missing, creates the configured classes, and loads cloud code.
     ///
-    /// - Throws: `PostgresError` if the database is unavailable, and errors of the configuration, such as
-    ///   `UnknownDefinitions` and `DeclaredSchemas.Failure`.
+    /// - Throws: The error that prevents the server from starting, such as `PostgresError` if the database is
+    ///   unavailable, `UnknownDefinitions`, or `DeclaredSchemas.Failure`.
     public func prepare() async throws {
         if let warning = certificate?.warning { logger.warning("\(warning)") }
         do {

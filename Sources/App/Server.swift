@@ -41,7 +41,7 @@ package struct Server {
     /// - Parameters:
     ///   - app: The app's own index.js, used instead of a configuration file.
     ///   - extensions: Returns additions to the server. Receives the server's logger.
-    /// - Throws: `ConfigurationError`, and errors of reading the file.
+    /// - Throws: `ConfigurationError`.
     package init(
         arguments: [String], environment: [String: String], app: ServedApp? = nil,
         extensions: (Logger) -> ServerExtensions = { _ in ServerExtensions() }

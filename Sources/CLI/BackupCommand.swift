@@ -57,8 +57,8 @@ struct RestoreCommand: AsyncParsableCommand {
 extension ScriptArguments {
     /// Runs a command with the file and the deployment given by the arguments.
     ///
-    /// - Parameter name: The file's description in the error if it is missing.
-    /// - Throws: `ExitCode` if the file is missing or the command fails.
+    /// - Parameter name: The file's description in the error if it isn't given.
+    /// - Throws: `ExitCode` if the file isn't given or the command fails.
     func run(
         _ command: any ParsableCommand.Type, called name: String,
         _ body: @escaping @Sendable (Deployment, String, ProgressLines) async throws -> Void

@@ -40,7 +40,7 @@ enum CommandRun {
 
     /// Returns the deployment that the arguments configure. The application's id and keys aren't required.
     ///
-    /// - Throws: `ConfigurationError`, or the error of reading the file.
+    /// - Throws: `ConfigurationError`.
     static func deployment(_ arguments: [String]) throws -> Deployment {
         try Deployment(arguments: arguments, environment: ProcessInfo.processInfo.environment, needsKeys: false)
     }

@@ -70,7 +70,7 @@ package struct Backup: Sendable {
 
     /// Writes the backup under a temporary name, verifies it and renames it. Leaves nothing behind on failure.
     ///
-    /// - Throws: `CommandFailure`, `LocalPostgres.Failure`, and file errors.
+    /// - Throws: `CommandFailure`, `LocalPostgres.Failure`, and database and file errors.
     package func run() async throws -> Report {
         guard deployment.configuration.databaseURI == nil else {
             throw CommandFailure(

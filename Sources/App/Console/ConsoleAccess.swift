@@ -28,7 +28,8 @@ package struct ConsoleAccess {
 
     /// Adds an operator.
     ///
-    /// - Throws: `ConfigurationError` for an unknown role, `ParseError` for an invalid name or password.
+    /// - Throws: `ConfigurationError` for an unknown role, `ParseError` for an invalid name or password, and database
+    ///   errors.
     package func addOperator(name: String, password: String, role: String) async throws {
         guard ConsoleRole(rawValue: role) != nil else {
             throw ConfigurationError("role must be owner, developer, editor or viewer")

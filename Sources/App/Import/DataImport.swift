@@ -38,7 +38,7 @@ package struct DataImport: Sendable {
 
     /// Imports the source, or only inspects it in a dry run. A cancelled import can be resumed.
     ///
-    /// - Throws: `ImportRun.Refusal`, and errors of the source and the database.
+    /// - Throws: `ImportRun.Refusal`, `CancellationError`, and errors of the source, the database and files.
     package func run() async throws -> ImportReport {
         try await withTaskCancellationHandler {
             switch source {

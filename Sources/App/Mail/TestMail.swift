@@ -11,8 +11,8 @@ package struct TestMail {
     /// Sends the mail.
     ///
     /// - Returns: A success message with the mail server's response.
-    /// - Throws: `ConfigurationError` without an `emailAdapter`, `MailTrial.Refused` if the mail server rejects the
-    ///   mail.
+    /// - Throws: `ConfigurationError` without an `emailAdapter`, `MailTrial.Refused` if no mail server accepts the
+    ///   mail, or an error if the trusted certificates can't be read.
     package func send(to address: String) async throws -> String {
         guard let delivery = configuration.accountMail.delivery else {
             throw ConfigurationError("emailAdapter is not configured (docs/accounts.md)")

@@ -58,7 +58,7 @@ final class Monitoring: Sendable {
 
     /// If a metrics port is configured, starts the probes and the listener.
     ///
-    /// - Throws: `ListenFailure` if the port can't be listened on.
+    /// - Throws: `ListenFailure` if the port can't be listened on, or `CancellationError`.
     func start(_ routes: MonitoringRoutes) async throws {
         guard let port = configuration.port else { return }
         await beginProbing()

@@ -16,7 +16,7 @@ extension Server {
     /// configuration file.
     ///
     /// - Returns: The server, or nil after `--check` and `--write`.
-    /// - Throws: `ConfigurationError`, and errors of reading the file.
+    /// - Throws: `ConfigurationError`, and the errors of running the index.js and of writing the file.
     package static func make(arguments: [String], environment: [String: String]) async throws -> Server? {
         var arguments = arguments
         guard let app = try await ServedApp.taken(from: &arguments, environment: environment) else {

@@ -134,7 +134,7 @@ public final class CloudEngine: Sendable {
     /// Calls cloud code after its validator passes, with the host's time limit.
     ///
     /// - Returns: The result, or nil if no host has code for the target.
-    /// - Throws: `ParseError` if the call is rejected or fails, or `CancellationError` if the caller has disconnected.
+    /// - Throws: `ParseError` if the call is rejected or fails, or `CancellationError` if the task is cancelled.
     public func call(_ call: CloudCall) async throws -> CloudResult? {
         guard let entry = entry(call.target) else { return nil }
         return try await self.call(call, entry.host, entry.validator)
@@ -142,7 +142,7 @@ public final class CloudEngine: Sendable {
 
     /// Calls a target of a host after its validator passes.
     ///
-    /// - Throws: `ParseError` if the call is rejected or fails, or `CancellationError` if the caller has disconnected.
+    /// - Throws: `ParseError` if the call is rejected or fails, or `CancellationError` if the task is cancelled.
     func call(_ call: CloudCall, _ host: any CloudHost, _ validator: CloudValidator?) async throws -> CloudResult {
         var call = call
         call.size = call.measured()

@@ -27,8 +27,8 @@ package struct CallGate: Sendable {
 
     /// Waits for a free slot and runs a call.
     ///
-    /// - Throws: 155 if too many calls wait, `CancellationError` if the caller has disconnected, and the errors of
-    ///   `body`.
+    /// - Throws: 155 if too many calls wait, `CancellationError` if the task is cancelled while waiting, and the errors
+    ///   of `body`.
     package func run<R>(
         _ call: CloudCall, weight: Int = 1, _ body: nonisolated(nonsending) () async throws -> R
     ) async throws -> R {

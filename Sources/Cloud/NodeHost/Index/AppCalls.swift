@@ -45,7 +45,7 @@ extension NodeHost {
 
     /// Calls an option that the app provides as a function.
     ///
-    /// - Throws: `ParseError` if the function fails, so that the request is rejected.
+    /// - Throws: `ParseError` if the function fails or returns no Boolean, so that the request is rejected.
     package func ask(_ option: Configuration.OptionFunction, _ request: JSONObject) async throws -> Bool {
         let failure = "The option \(option.rawValue) failed."
         let answer = try await run(

@@ -19,8 +19,8 @@ package enum AppRecording {
     ///
     /// - Parameter node: The path of Node.
     /// - Returns: The record that `read.mjs` writes.
-    /// - Throws: `ConfigurationError` if the app fails or creates no server, with the last lines of its output, or
-    ///   another error if Node can't run the file.
+    /// - Throws: `ConfigurationError` if Node is too old, or if the app fails or creates no server, with its error or
+    ///   the last lines of its output. Another error if Node can't run the file.
     static func run(_ file: AppFile, node: String) async throws -> JSONObject {
         try await NodeProgram.checkVersion(of: node)
         let folder = try HostFolder()

@@ -31,7 +31,8 @@ package struct ServedApp: Sendable {
     ///   - arguments: The arguments of the command. The file and `--app ID` are removed.
     ///   - environment: The environment variables.
     /// - Returns: The app, or nil if the argument names no JavaScript file.
-    /// - Throws: `ConfigurationError` if the app can't be read.
+    /// - Throws: `ConfigurationError` if Node isn't found or the app can't be read, or another error if Node can't run
+    ///   it.
     package static func taken(
         from arguments: inout [String], environment: [String: String]
     ) async throws -> ServedApp? {

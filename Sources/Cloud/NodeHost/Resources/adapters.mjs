@@ -82,7 +82,7 @@ export class Adapters {
     return { value: option === 'sendUserEmailVerification' ? Boolean(value) : value === true };
   }
 
-  /** Sends a mail for cloud code with the adapter and returns its result. Returns undefined without an adapter. */
+  /** The function that sends a mail for cloud code with the adapter and returns its result, or undefined without an adapter. */
   get sendMail() {
     return this.#mail && (mail => this.#mail.sendMail(mail));
   }

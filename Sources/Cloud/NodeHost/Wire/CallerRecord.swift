@@ -15,7 +15,7 @@ struct CallerRecord: Sendable {
     let name: Name
     private let json: JSONObject
 
-    /// Creates the record of a call's user, or returns nil if the user is sent with the call.
+    /// Creates the record of a call's user, or returns nil if there is no user or the user is sent with the call.
     init?(of call: CloudCall) {
         guard call.size >= Self.smallest, let user = call.caller.user, let id = user["objectId"]?.stringValue,
             (Self.smallest...Self.largest).contains(user.roughSize)

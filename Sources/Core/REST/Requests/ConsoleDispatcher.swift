@@ -25,7 +25,8 @@ package struct ConsoleDispatcher: Sendable {
     /// - Parameters:
     ///   - target: The path below the mount, and the query.
     ///   - around: Wraps the routes. Receives the request and a closure that returns the routes' response.
-    /// - Throws: The errors of the routes.
+    /// - Throws: The errors of `around` and of the routes, or an error if the request is invalid or there is no such
+    ///   route.
     package func answer(
         _ request: IncomingRequest, _ target: RequestTarget, _ power: Caller.Power, _ console: ConsoleRequest,
         around: (Envelope, _ answer: () async throws -> Reply) async throws -> Reply

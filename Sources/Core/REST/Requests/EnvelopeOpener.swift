@@ -70,7 +70,8 @@ struct EnvelopeOpener: Sendable {
         return envelope
     }
 
-    /// Reads the credentials in the header fields.
+    /// Reads the credentials in the header fields. With an ``Authority``, ignores the fields and returns only the
+    /// application id.
     ///
     /// - Throws: `ParseError` 107 if the context isn't a JSON object.
     func credentials(of headers: RequestHeaders) throws -> Credentials {
@@ -80,7 +81,7 @@ struct EnvelopeOpener: Sendable {
         return credentials
     }
 
-    /// Completes the credentials from a body, and removes them from it.
+    /// Completes the credentials from a body, and removes them from it. Does nothing with an ``Authority``.
     ///
     /// - Returns: Other request properties found in the body.
     /// - Throws: The errors of ``CredentialReader``.

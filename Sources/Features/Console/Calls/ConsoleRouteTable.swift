@@ -16,7 +16,7 @@ package enum ConsoleRouteTable {
         ConsoleRoute(.get, "audit", .viewer) { try await $0.audited() }
     ]
 
-    /// Returns the route of a call and the values of its path parameters.
+    /// Returns the route of a call and the values of its path parameters, or nil if no route matches.
     static func match(_ method: Method, _ path: Substring) -> (route: ConsoleRoute, arguments: [String])? {
         let components = path.split(separator: "/", omittingEmptySubsequences: false)
         for route in all where route.method == method && route.path.count == components.count {
@@ -90,12 +90,13 @@ struct ConsoleCall {
 
     /// Reads the JSON body.
     ///
-    /// - Throws: ``HTTPError`` if it isn't JSON or is too large.
+    /// - Throws: ``HTTPError`` if it isn't JSON, is compressed or incomplete, or is too large.
     func body() async throws -> JSONObject {
         try await interface.dispatcher.body(of: visit.request, upTo: ConsoleInterface.largestBody)
     }
 
-    /// Runs a call with an audit entry, which is stored before it and completed after it. Errors become responses.
+    /// Runs a call with an audit entry, which is stored before it and completed after it. The call's errors become
+    /// responses.
     ///
     /// - Parameters:
     ///   - className: The affected class.

@@ -101,8 +101,8 @@ extension ConsoleInterface {
 
     /// Responds to a download URL with the exported file.
     ///
-    /// - Throws: 404 if the URL is unknown, used, expired or opened in another browser; 403 if the role no longer
-    ///   allows the export; 429 if too many exports of the session wait.
+    /// - Throws: 404 if the URL is unknown, used, expired or opened in another browser, or the session has ended; 403
+    ///   if the role no longer allows the export; 429 if too many exports of the session wait; or the database's error.
     func download(_ visit: ConsoleVisit, _ secret: Substring) async throws -> Reply {
         let gone = HTTPError(status: 404, message: "The export doesn't exist or has expired.")
         guard visit.request.method == "GET", let item = exports.take(String(secret)) else { throw gone }

@@ -144,7 +144,8 @@ extension ConsoleInterface {
 
     /// Responds to a download URL with the backup while the session belongs to an owner.
     ///
-    /// - Throws: 404 if the URL is unknown, used, expired or opened in another browser.
+    /// - Throws: 404 if the URL is unknown, used, expired or opened in another browser, the session isn't an owner's
+    ///   any more, or the backup was deleted. Also errors of the database and the file system.
     func backup(_ visit: ConsoleVisit, _ secret: Substring) async throws -> Reply {
         let gone = HTTPError(status: 404, message: "The backup doesn't exist or was deleted.")
         let cookies = cookies(of: visit)

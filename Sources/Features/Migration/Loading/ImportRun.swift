@@ -33,9 +33,10 @@ package struct ImportRun: Sendable {
         self.logger = logger
     }
 
-    /// Reads the whole source and reports how it would be imported. Writes only the rejects file.
+    /// Reads the whole source and reports how it would be imported. Writes only the rejects file and temporary files.
     ///
-    /// - Throws: ``Refusal`` if the options name unknown classes, or the error of reading the source.
+    /// - Throws: ``Refusal`` if the options name unknown classes, `CancellationError`, or the error of reading the
+    ///   source or writing a file.
     package func look() async throws -> ImportReport {
         try await withPool { pool in
             let (catalog, opened) = try await open(pool)
@@ -69,7 +70,8 @@ package struct ImportRun: Sendable {
     ///   - files: The store for uploaded files.
     ///   - storedFiles: The store for files copied unchanged from another server's storage, which may be encrypted.
     /// - Returns: The report. A class that fails doesn't stop the others.
-    /// - Throws: ``Refusal`` if the import can't start, or an error of the source or the database.
+    /// - Throws: ``Refusal`` if the import can't start, `CancellationError`, or an error of the source, the database or
+    ///   files.
     package func load(
         into connectionString: String, files: any FileStorage, storedFiles: any FileStorage
     ) async throws -> ImportReport {

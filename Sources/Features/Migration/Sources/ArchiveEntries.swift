@@ -20,7 +20,7 @@ enum ArchiveEntries {
     /// Lists the collections as files of mongodump's folder format: `db/collection.bson` and
     /// `db/collection.metadata.json`.
     ///
-    /// - Throws: ``SourceDamage`` if the archive is damaged or truncated.
+    /// - Throws: ``SourceDamage`` if the archive can't be read, or is damaged or truncated.
     static func list(_ path: String) throws -> [SourceEntry] {
         let version = try FileVersion(of: path)
         let reader = ByteReader(try FileBytes(path, unchangedSince: version), of: path)

@@ -10,7 +10,7 @@ struct SourceChecksums: Sendable {
 
     /// Reads the list of an export, or returns nil if it has none.
     ///
-    /// - Throws: ``SourceDamage`` if the list is malformed or one of its files is missing.
+    /// - Throws: ``SourceDamage`` if the list can't be read or is malformed, or if one of its files is missing.
     init?(of entries: [SourceEntry]) throws {
         guard let manifest = SourceCatalog.manifest(of: entries) else { return nil }
         let prefix = manifest.folder.isEmpty ? "" : manifest.folder + "/"
