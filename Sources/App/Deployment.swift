@@ -91,7 +91,7 @@ package struct Deployment: Sendable {
 
     /// Returns the function that sends mails of cloud code, or nil if the server itself sends no mails.
     static func codeMail(_ configuration: Configuration, _ caller: HTTPCaller?) throws -> NodeHost.SendMail? {
-        // Node.js calls an adapter of the app's own itself.
+        // If the app has its own mail adapter, Node.js calls it directly.
         guard let delivery = configuration.accountMail.delivery, configuration.nodeMail == nil else { return nil }
         let mail = try CloudMail(delivery, configuration, caller: caller)
         return { try await mail.send($0) }

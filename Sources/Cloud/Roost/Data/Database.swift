@@ -73,7 +73,7 @@ public struct Database: Sendable {
 
     /// Returns an object by its id.
     ///
-    /// - Throws: 101 if the object doesn't exist or isn't readable.
+    /// - Throws: `ParseError`, for example 101 if the object doesn't exist or isn't readable.
     public func get(_ className: String, _ objectId: String) async throws -> ParseObject {
         let answer = try await send("GET", Self.path(className, objectId), [:])
         return ParseObject(className, json: answer.objectValue ?? [:])
@@ -81,8 +81,8 @@ public struct Database: Sendable {
 
     /// Returns the record with an id.
     ///
-    /// - Throws: 101 if the object doesn't exist or isn't readable, or `DecodingError` if its fields don't fit the
-    ///   record.
+    /// - Throws: `ParseError`, for example 101 if the object doesn't exist or isn't readable, or `DecodingError` if its
+    ///   fields don't fit the record.
     public func get<Record: ParseRecord>(_ type: Record.Type, _ objectId: String) async throws -> Record {
         try ValueDecoder.decode(from: try await send("GET", Self.path(Record.className, objectId), [:]))
     }
@@ -128,7 +128,7 @@ public struct Database: Sendable {
 
     /// Deletes an object.
     ///
-    /// - Throws: 101 if the object doesn't exist or can't be deleted.
+    /// - Throws: `ParseError`, for example 101 if the object doesn't exist or can't be deleted.
     public func delete(_ className: String, _ objectId: String) async throws {
         _ = try await send("DELETE", Self.path(className, objectId), [:])
     }

@@ -14,11 +14,11 @@ import ParseModel
 public struct ParseObject: Sendable {
     /// The name of the object's class.
     public let className: String
-    /// The object's id, or nil if it isn't saved yet.
+    /// The object's id, or nil if it has none yet.
     public internal(set) var objectId: String?
-    /// The time the object was created, or nil if it isn't saved yet.
+    /// The time the object was created, or nil if it isn't saved or loaded yet.
     public internal(set) var createdAt: Date?
-    /// The time of the last change, or nil if the object isn't saved yet.
+    /// The time of the last change, or nil if the object isn't saved or loaded yet.
     public internal(set) var updatedAt: Date?
     var stored: JSONObject = [:]
     /// The unsaved changes by field, in the format of the REST interface.

@@ -140,8 +140,8 @@ struct EnvelopeOpener: Sendable {
     /// Reads the body, which is empty if the request has none. Checks the keys in the header fields first if the body
     /// may be large.
     ///
-    /// - Throws: ``HTTPError`` if the body is too large, compressed or incomplete, or the keys are invalid; 116 if a
-    ///   form is too large.
+    /// - Throws: ``HTTPError`` if the body is too large, compressed or incomplete, or the keys are invalid;
+    ///   `ParseError` 116 if a form is too large, or 107 if the header's context isn't a JSON object.
     func readBody(of request: IncomingRequest, _ target: RequestTarget) async throws -> [UInt8] {
         guard !request.body.isComplete else { return [] }
         try Self.refuseEncodings(request.headers)

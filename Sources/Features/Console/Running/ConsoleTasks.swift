@@ -154,7 +154,7 @@ extension ConsoleCalls {
 
     /// Starts a task with an audit entry that is completed at its end.
     ///
-    /// - Parameter busy: The error if such a task is already running.
+    /// - Parameter busy: The error message if such a task or too many others are already running.
     func begin(
         _ item: ConsoleTasks.Item, _ entry: AuditEntry, done: String, busy: String,
         _ work: @Sendable @escaping () async throws -> JSONValue

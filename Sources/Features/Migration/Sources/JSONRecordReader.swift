@@ -125,7 +125,7 @@ final class JSONRecordReader: RecordReader {
         }
         guard byte == UInt8(ascii: "{") else { throw reader.damage("neither an object nor a list") }
         form = .objects
-        // `{ "results": [`
+        // Exports of Parse.com and Roost wrap the objects in `{ "results": [`.
         _ = try reader.require(256)
         var rest = reader.buffer[(reader.start + 1)...].prefix(255)
         for word in ["\"results\"", ":", "["] {
