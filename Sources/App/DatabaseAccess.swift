@@ -27,7 +27,7 @@ package struct DatabaseAccess: Sendable {
         self.logger = logger
     }
 
-    /// The error of a read-only command for a data folder without a database.
+    /// The error of a command that needs an existing database, for a data folder without one.
     struct NoDatabase: Error, CustomStringConvertible {
         let folder: String
         var description: String {

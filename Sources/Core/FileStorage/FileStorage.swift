@@ -24,7 +24,7 @@ public protocol FileStorage: Sendable {
     /// it can be used.
     func tend() async
 
-    /// Closes the storage, which can't be used afterwards.
+    /// Closes the storage, which must not be used afterwards.
     func shutdown() async
 
     /// Rejects an upload before its body is read.

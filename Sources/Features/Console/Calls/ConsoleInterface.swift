@@ -11,8 +11,8 @@ internal import ServerConfiguration
 import Tasks
 internal import Telemetry
 
-/// The console API, by default below `/console/api`. Every call except sign-ins and download URLs passes the role check
-/// here.
+/// The console API, by default below `/console/api`. Every call passes the role check here, except those of the session
+/// itself, such as sign-ins, and those of download URLs.
 struct ConsoleInterface: Sendable {
     let backend: Backend
     let dispatcher: ConsoleDispatcher

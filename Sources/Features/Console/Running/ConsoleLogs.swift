@@ -89,11 +89,13 @@ private struct LogFilter: Sendable {
     let text: String?
     let function: String?
     let request: String?
-    /// The beginning of the paths whose requests are left out, or nil if all are shown.
+    /// The beginning of the paths whose requests are left out unless they are logged as errors, or nil if all are
+    /// shown.
     let leftOut: String?
     let secrets: SecretTexts
 
-    /// - Parameter console: The path of the console. Its own requests are shown only if the query asks for them.
+    /// - Parameter console: The path of the console. Its own requests, except errors, are shown only if the query asks
+    ///   for them or for a single request.
     /// - Throws: ``HTTPError`` for an unknown level.
     init(_ query: JSONObject, console: String, _ secrets: SecretTexts) throws(HTTPError) {
         func text(_ name: Name) -> String? { query[name]?.stringValue.flatMap { $0.isEmpty ? nil : $0 } }
@@ -116,7 +118,7 @@ private struct LogFilter: Sendable {
         let level = line["level"]?.stringValue ?? ""
         guard Self.levels[level] ?? 1 >= least else { return nil }
         if let request, line["id"]?.stringValue != request { return nil }
-        // Errors are always shown, even those of the console's own requests.
+        // Errors of the console's own requests are shown, too.
         if let leftOut, Self.levels[level] ?? 1 < 3, line["path"]?.stringValue?.dropping(prefix: leftOut) != nil {
             return nil
         }
