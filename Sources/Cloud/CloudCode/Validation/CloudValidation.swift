@@ -32,7 +32,8 @@ struct CloudValidation {
         try checkUserKeys(user)
     }
 
-    /// Returns the user that a sign-up creates, because that user counts as the caller.
+    /// Returns the user of a `_User` trigger without an original, such as one who signs up or logs in, because that
+    /// user counts as the caller. Returns nil for other calls.
     private static func newUser(_ call: CloudCall) -> JSONObject? {
         switch call.target {
         case .trigger(.beforeSave, "_User") where call.original == nil: call.object

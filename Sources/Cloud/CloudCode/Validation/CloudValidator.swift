@@ -3,7 +3,7 @@ public import ServerConfiguration
 
 /// The checks that the server makes before calling cloud code, as in the object form of Parse's validators.
 public struct CloudValidator: Sendable, Equatable {
-    /// Whether the caller must be logged in. A user who is signing up counts as logged in.
+    /// Whether the caller must be logged in. A user who is signing up or logging in counts as logged in.
     public var requireUser = false
     /// Whether the caller must have the master key.
     public var requireMaster = false

@@ -27,8 +27,8 @@ enum RestRequest {
         return request
     }
 
-    /// Returns the properties that a request inherits from its call. Requests sent after the end of the call keep its
-    /// nesting depth.
+    /// Returns the properties that a request inherits from its call, or nil if it isn't sent by a call. Requests sent
+    /// after the end of the call keep its nesting depth and request id.
     private static func parent(_ sent: JSONValue?, _ open: CloudCall?) -> InternalRequest.Parent? {
         if let open { return InternalRequest.Parent(open) }
         guard let sent, let depth = sent["depth"]?.numberValue.flatMap({ Int(exactly: $0) }) else { return nil }
@@ -38,7 +38,7 @@ enum RestRequest {
         return InternalRequest.Parent(call)
     }
 
-    /// Returns the number of the call that sends a request.
+    /// Returns the number of the call that sends a request, or nil if no call sends it.
     static func parentNumber(_ message: JSONObject) -> Int? {
         message["parent"]?["id"]?.numberValue.flatMap { Int(exactly: $0) }
     }

@@ -252,7 +252,8 @@ struct PageRouter {
         }
     }
 
-    /// Serves the target page of a redirect, with the values from its address.
+    /// Serves the target page of a redirect, with the values from its address, or another file of the pages. Returns
+    /// nil if there is no such file.
     private func redirectedFile(_ file: String) -> Reply? {
         if file == "choose_password" {
             guard isOwn(request.queried("id") ?? request.queried("appId")) else { return PageRoutes.unauthorized }

@@ -128,8 +128,8 @@ struct ConsoleAudit: Sendable {
         return entry
     }
 
-    /// Returns the current values of the audited fields, by id if there are several objects. Objects that can't be read
-    /// are left out, so that the change isn't blocked.
+    /// Returns the current values of the audited fields, by id if there are several objects, or nil if there are none.
+    /// Objects that can't be read are left out, so that the change isn't blocked.
     private func values(of objects: [String: Objects]) async -> JSONValue? {
         var found: JSONObject = [:]
         for (className, wanted) in objects {

@@ -146,7 +146,7 @@ struct ConsoleInterface: Sendable {
         return Array(cookies.lazy.filter { $0.utf8.count == ConsoleSecrets.length }.prefix(Self.mostCookies))
     }
 
-    /// Finds the session with the given token hash and one of the cookies.
+    /// Returns the session with the given token hash and one of the cookies, or nil if there is none.
     func session(cookies: [String], token: [UInt8]) async throws -> StoredOperatorSession? {
         guard !cookies.isEmpty else { return nil }
         return try await backend.store.operatorSessions.find(

@@ -95,7 +95,7 @@ package final class ConsoleExports: Sendable {
         guard isAdded else { throw HTTPError(status: 429, message: "Too many exports are running. Try again later.") }
     }
 
-    /// Starts the download with the given secret, which can be used only once.
+    /// Starts the download with the given secret, which can be used only once. Returns nil if no export waits for it.
     package func take(_ secret: String) -> Item? {
         items.withLock { items in
             guard

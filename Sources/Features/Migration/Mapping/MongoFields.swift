@@ -18,7 +18,7 @@ enum MongoFields {
     /// Returns the strings in an array, or nil if the value isn't an array.
     static func texts(_ value: BSONValue) -> [String]? { value.arrayValue?.compactMap(\.stringValue) }
 
-    /// Parses the oldest ACL format, `{"id":{"r":true,"w":true}}`.
+    /// Parses the oldest ACL format, `{"id":{"r":true,"w":true}}`, or returns nil if the value isn't a document.
     static func acl(_ value: BSONValue) -> ACL? {
         guard let document = value.documentValue else { return nil }
         var acl = ACL()
@@ -84,7 +84,8 @@ enum MongoFields {
         .jsonb((["__type": "Bytes", "base64": .string(base64)] as JSONObject).serialized())
     }
 
-    /// Parses a pointer, either `Class$id` or the format used inside objects.
+    /// Parses a pointer, either `Class$id` or the format used inside objects, or returns nil if the value has neither
+    /// format.
     static func pointer(_ value: BSONValue) -> Pointer? {
         if let text = value.stringValue {
             guard let sign = text.utf8.firstIndex(of: UInt8(ascii: "$")) else { return nil }

@@ -79,7 +79,7 @@ enum ExtendedJSON {
         return nil
     }
 
-    /// Returns the milliseconds since 1970 of an ISO date, a number or a `$numberLong`.
+    /// Returns the milliseconds since 1970 of an ISO date, a number or a `$numberLong`, or nil for other values.
     private static func date(_ value: JSONValue) -> Int64? {
         switch value {
         case .string(let text): ParseDate(iso: text)?.milliseconds
