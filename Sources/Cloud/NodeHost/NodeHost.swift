@@ -174,8 +174,8 @@ package final class NodeHost: CloudHost {
         for worker in pool.workers { worker.serve(at: url) }
     }
 
-    /// Calls the app's `masterKey` function whenever the key has expired. While the function fails, no request gets the
-    /// rights of the master key.
+    /// Calls the app's `masterKey` function whenever the key has expired. While the function fails, the master key is
+    /// refused.
     private func renew(_ key: RenewedKey) async {
         let life = Duration.seconds(settings.masterKeyTtl)
         var pause = life

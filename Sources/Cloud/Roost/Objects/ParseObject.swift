@@ -144,7 +144,7 @@ public struct ParseObject: Sendable {
         set { self["ACL"] = newValue.flatMap { try? ValueEncoder.encode($0) } }
     }
 
-    /// A pointer to the object, or nil if it isn't saved yet.
+    /// A pointer to the object, or nil if it has no id yet.
     public var pointer: ParsePointer? { objectId.map { ParsePointer(className, $0) } }
 
     private static func json(_ pointer: ParsePointer) -> JSONValue {

@@ -18,7 +18,7 @@ final class NewDiskFile: Sendable {
         NIOThreadPool.singleton.submit { [descriptor] _ in close(descriptor) }
     }
 
-    /// Creates a file that this user may write and the group may read.
+    /// Creates a file that its owner may read and write and its group may read.
     ///
     /// - Throws: `IOError`, also if the file exists.
     static func create(_ path: String) async throws -> NewDiskFile {

@@ -20,7 +20,7 @@ struct CredentialReader: Sendable {
     /// - Throws: `ParseError` 107 if the context isn't a JSON object.
     func read(headers: RequestHeaders) throws -> Credentials {
         var credentials = Credentials()
-        // The values of a repeated field are joined by a comma, which no key contains.
+        // The values of a repeated field are joined by commas, so they match no key.
         credentials.applicationID = headers[.parseApplicationID]
         credentials.sessionToken = headers[.parseSessionToken]
         credentials.masterKey = headers[.parseMasterKey]

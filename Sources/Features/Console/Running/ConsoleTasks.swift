@@ -5,7 +5,7 @@ internal import ParseStorage
 import Synchronization
 
 /// Long-running tasks that operators have started. A task continues when the operator leaves, and its result stays
-/// available for an hour.
+/// available for up to an hour.
 final class ConsoleTasks: Sendable {
     /// The maximum number of tasks. The oldest ended task is removed first.
     private static let most = 100

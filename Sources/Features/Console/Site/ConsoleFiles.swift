@@ -80,8 +80,8 @@ package struct ConsoleFiles: Sendable {
         self.folder = folder
     }
 
-    /// The base URL path of the files, without a trailing slash. Includes a hash of all files, so that browsers can
-    /// cache them permanently.
+    /// The base URL path of the files, without a trailing slash. For files in the binary, it includes a hash of all of
+    /// them, so that browsers can cache them permanently.
     var address: String { "\(path)/a/\(folder == nil ? Self.hash : "folder")" }
 
     /// The HTML page that loads all other files.

@@ -179,7 +179,8 @@ package struct ImportRun: Sendable {
         var isDone: Bool
     }
 
-    /// Determines what is already imported from this source, and whether the rest can be imported.
+    /// Determines what is already imported from this source, and whether the rest can be imported. Discards unfinished
+    /// imports of other sources.
     private func begin(_ plan: ImportPlan, _ fingerprint: String, _ storage: ImportStorage) throws -> Start {
         guard try storage.begin() else { throw Refusal(description: "another import into this database is running") }
         try storage.discardOthers(than: fingerprint)

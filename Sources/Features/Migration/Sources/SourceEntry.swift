@@ -43,7 +43,8 @@ enum FolderEntries {
         var notes: [String] = []
     }
 
-    /// Lists the files of a folder, except hidden ones. Links aren't followed, because they may lead anywhere.
+    /// Lists the files of a folder and its subfolders. Skips hidden names except `.metadata`, and links, because they
+    /// may lead anywhere.
     static func list(_ folder: String) throws -> Listing {
         var listing = Listing()
         try list(folder, "", 0, &listing)
