@@ -4,7 +4,7 @@
     scripts/patroni_failover.py [--binary .build/release/roost] [--folder /var/tmp]
 
 Patroni, etcd and PostgreSQL are Debian's packages (patroni, etcd-server, python3-etcd); Patroni's configuration is that
-of docs/growing.md. The status is 1 when a save that was acknowledged is lost.
+of docs/database.md. The status is 1 when a save that was acknowledged is lost.
 """
 import argparse, http.client, json, os, pathlib, shutil, signal, socket, subprocess, sys, tempfile, threading, time
 

@@ -10,7 +10,7 @@ struct BackupCommand: AsyncParsableCommand {
             The server may keep running. The file is a tar archive that only its owner can read. It appears once it is \
             complete and verified. Encrypted files stay encrypted.
 
-            \(CommandRun.exitHelp). See docs/operations.md.
+            \(CommandRun.exitHelp). See docs/maintenance.md.
             """)
 
     @OptionGroup var archive: ScriptArguments
@@ -39,7 +39,7 @@ struct RestoreCommand: AsyncParsableCommand {
             The data folder of the configuration must be empty or missing. It appears once the whole backup is unpacked \
             and verified. Nothing is restored from a damaged file.
 
-            \(CommandRun.exitHelp). See docs/operations.md.
+            \(CommandRun.exitHelp). See docs/maintenance.md.
             """)
 
     @OptionGroup var archive: ScriptArguments

@@ -20,7 +20,7 @@ struct DoctorCommand: AsyncParsableCommand {
             Changes nothing without --fix, which offers a fix for each problem that it can solve without losing data, \
             and applies those that you confirm.
 
-            \(CommandRun.exitHelp), 2 problems found that are more than notes. See docs/operations.md.
+            \(CommandRun.exitHelp), 2 problems found that are more than notes. See docs/maintenance.md.
             """)
 
     @Flag(help: "Offer fixes, and apply those that are confirmed.")

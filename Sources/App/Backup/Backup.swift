@@ -75,7 +75,7 @@ package struct Backup: Sendable {
         guard deployment.configuration.databaseURI == nil else {
             throw CommandFailure(
                 "roost backup copies Roost's private PostgreSQL only. Back up databaseURI with pg_dump "
-                    + "(docs/operations.md)")
+                    + "(docs/maintenance.md)")
         }
         try checkFree()
         let access = DatabaseAccess(deployment, logger: logger)

@@ -99,6 +99,6 @@ extension Configuration {
 extension OptionTable {
     static let distribution = OptionDefinition.custom(
         "distribution", "ROOST_DISTRIBUTION", .object, \.distribution,
-        "Distribution of classes over Citus servers: engine, mode (schema, rows), shards, classes; see growing.md"
+        "Distribution of classes over Citus servers: engine, mode (schema, rows), shards, classes; see citus.md"
     ) { value, name throws(ConfigurationError) in .some(try Configuration.Distribution(value, name)) }
 }

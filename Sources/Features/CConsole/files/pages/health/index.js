@@ -134,7 +134,7 @@ function mailPanel({ mails, errors }) {
 }
 
 addWords({
-  "backups.title": "Backups", "backups.dump": "Back up this database with its own tools, as docs/operations.md says.",
+  "backups.title": "Backups", "backups.dump": "Back up this database with its own tools, as docs/maintenance.md says.",
   "backups.off": "Set the option console.backupFolder to make them here. Without it, on the server:",
   "backups.folder": "Stored in {folder}; nothing deletes them. Keep some on another machine.", "backups.none": "No backups yet.",
   "backups.owner": "Owners make and download backups.", "backups.make": "Make a backup", "backups.making": "Making the backup; apps keep running.",
