@@ -56,7 +56,7 @@ public struct BackendExtensions: Sendable {
             if isOwn, allAuthProviders[name]?.runsModule != true {
                 throw ConfigurationError(
                     "option auth.\(name).module: adapters in JavaScript can't replace a provider of Roost's. An issuer "
-                        + "of OpenID Connect is named by issuer and clientId, a service of OAuth 2 by oauth2; docs/accounts.md has both"
+                        + "of OpenID Connect is named by issuer and clientId, a service of OAuth 2 by oauth2; see docs/sign-in.md"
                 )
             }
             guard let provider = allAuthProviders[name] else {

@@ -5,7 +5,7 @@ extension OptionTable {
     static let signIn: [OptionDefinition] = [
         .custom(
             "auth", "PARSE_SERVER_AUTH_PROVIDERS", .object, \.auth,
-            "Login providers, by name: {\"google\":{\"clientId\":\"…\"}}; docs/accounts.md lists them"
+            "Login providers, by name: {\"google\":{\"clientId\":\"…\"}}; docs/sign-in.md lists them"
         ) { value, _ in
             var providers = value.objectValue ?? [:]
             // As in parse-server, Twitter takes a list of apps.
