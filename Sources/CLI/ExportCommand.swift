@@ -17,7 +17,7 @@ struct ExportCommand: AsyncParsableCommand {
             database, and the uploaded files, decrypted. The server may keep running. The export contains password hashes \
             and session tokens, so only its owner can read it.
 
-            \(CommandRun.exitHelp), 2 done except for files that could not be decrypted. See docs/import-export.md.
+            \(CommandRun.exitHelp), 2 done except for files that could not be decrypted. See docs/export.md.
             """)
 
     @Option(help: "The classes to export, separated by commas; default all.")

@@ -27,7 +27,7 @@ struct ImportCommand: AsyncParsableCommand {
             Run the same command again to continue after an interruption. Once done, it changes nothing.
 
             \(CommandRun.exitHelp), 2 done except for rejects and reported problems. See \
-            docs/import-export.md.
+            docs/import.md.
             """)
 
     @Option(help: "The URL of a running parse-server, instead of SOURCE: https://api.example/parse.")
