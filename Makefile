@@ -1,5 +1,5 @@
 # `make run` serves the music apps, `make test` tests. What is missing from the system is installed first.
-.PHONY: help run test test-all bench bench-profile bench-allocations lint fuzz sanitize build package clean
+.PHONY: help run test test-all documentation bench bench-profile bench-allocations lint fuzz sanitize build package clean
 
 help:
 	@echo "make run                build optimized and serve examples/music (ARGUMENTS=\"--port 1338\" adds options)"
@@ -11,6 +11,7 @@ help:
 	@echo "make lint               check the format and the compiler's warnings"
 	@echo "make fuzz               fuzz the readers of outside input (FUZZ_SECONDS=600 for each, ARGUMENTS=\"json\" selects)"
 	@echo "make sanitize           run the tests under ThreadSanitizer and AddressSanitizer (ARGUMENTS=\"thread\" selects)"
+	@echo "make documentation      build the documentation of the library Roost, and fail on warnings"
 	@echo "make build              build what ships, in .build/product"
 	@echo "make package            build a Debian package and an archive in .build/packages"
 	@echo "make clean              remove what was built; data stay"
@@ -41,6 +42,9 @@ fuzz:
 
 sanitize:
 	@scripts/sanitize.sh $(ARGUMENTS)
+
+documentation:
+	@scripts/documentation.sh
 
 build:
 	@scripts/build.sh

@@ -106,7 +106,7 @@ commands() {
 notices() {
     cat LICENSE
     printf '\nThe binary contains the Swift standard library (Apache License 2.0 with Runtime Library Exception) and:\n\n'
-    awk '!/^#/ { print "  " $1 " " $2 "  " $4 }' scripts/packages.txt
+    awk '!/^#/ { print "  " $1 " " $2 "  " $3 }' scripts/packages.txt
     printf '\nEach of them is under the licence at its address. The Apache License 2.0 is in\n'
     printf '/usr/share/common-licenses/Apache-2.0 on Debian.\n'
 }

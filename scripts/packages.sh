@@ -1,12 +1,12 @@
 #!/usr/bin/env bash
-# The exact versions of the packages that Roost is built of stand in scripts/packages.txt.
+# Pins the packages that Roost is built from to the versions in scripts/packages.txt.
 #
-#   scripts/packages.sh          writes Package.resolved from them, which SwiftPM then follows
-#   scripts/packages.sh check    fails when Package.resolved says something else
+#   scripts/packages.sh          writes Package.resolved with these versions, which SwiftPM then follows
+#   scripts/packages.sh check    fails if Package.resolved has other versions
 #   scripts/packages.sh update   takes the newest versions that Package.swift allows, and records them
 #
-# Package.resolved itself stays out of the repository: SwiftPM rewrites it whenever a package is updated in passing, and a
-# release must not depend on that. Needs nothing but awk, since the image is built without Python.
+# Package.resolved itself stays out of the repository, because SwiftPM rewrites it whenever it updates a package. Revisions
+# aren't recorded: mirrors of the packages may have their own. Needs only git and awk, since the image has no Python.
 set -euo pipefail
 cd "$(dirname "${BASH_SOURCE[0]}")/.."
 
@@ -18,10 +18,10 @@ fail() {
     exit 1
 }
 
-# The lines of the record: name, version, revision, address.
+# Prints the recorded packages: name, version, address.
 read_record() { grep -v '^#' "$recorded" | LC_ALL=C sort; }
 
-# The same lines of Package.resolved; nothing where there is none.
+# Prints the packages of Package.resolved in the same form, or nothing without that file.
 read_resolved() {
     [ -f "$resolved" ] || return 0
     awk -F'"' '
@@ -29,28 +29,34 @@ read_resolved() {
         $2 == "location" { address = $4 }
         $2 == "revision" { revision = $4; version = "-" }
         $2 == "version" && NF > 4 { version = $4 }
-        /^ *}/ && revision != "" { print name, version, revision, address; revision = "" }
+        /^ *}/ && revision != "" { print name, version, address; revision = "" }
     ' "$resolved" | LC_ALL=C sort
 }
 
+# Prints the revision of a version's tag.
+revision() {
+    local address=$1 version=$2 found
+    # An annotated tag has a second line with the commit.
+    found=$(git ls-remote "$address" "refs/tags/$version" "refs/tags/$version^{}" | awk 'END { print $1 }')
+    [ -n "$found" ] || fail "$address has no version $version, or can't be reached"
+    echo "$found"
+}
+
 write_resolved() {
-    # SwiftPM keeps in it what it read the versions for; written anew, it would resolve once more.
+    local name version address revision separator=""
+    # Without a change, SwiftPM keeps its cache. With a new file, it would resolve all packages again.
     if [ "$(read_resolved)" = "$(read_record)" ]; then return; fi
-    read_record | awk '
-        BEGIN { print "{\n  \"pins\" : [" }
-        {
-            if (NR > 1) print "    },"
-            print "    {"
-            print "      \"identity\" : \"" $1 "\","
-            print "      \"kind\" : \"remoteSourceControl\","
-            print "      \"location\" : \"" $4 "\","
-            print "      \"state\" : {"
-            print "        \"revision\" : \"" $3 "\","
-            print "        \"version\" : \"" $2 "\""
-            print "      }"
-        }
-        END { print "    }\n  ],\n  \"version\" : 3\n}" }
-    ' >"$resolved.new"
+    {
+        printf '{\n  "pins" : ['
+        while read -r name version address; do
+            revision=$(revision "$address" "$version")
+            printf '%s\n    {\n      "identity" : "%s",\n      "kind" : "remoteSourceControl",\n' "$separator" "$name"
+            printf '      "location" : "%s",\n      "state" : {\n        "revision" : "%s",\n' "$address" "$revision"
+            printf '        "version" : "%s"\n      }\n    }' "$version"
+            separator=,
+        done < <(read_record)
+        printf '\n  ],\n  "version" : 3\n}\n'
+    } >"$resolved.new"
     mv "$resolved.new" "$resolved"
 }
 

@@ -51,7 +51,10 @@ public struct CloudTest: Sendable {
 
     /// Runs the `beforeSave` trigger of the object's class.
     ///
-    /// - Parameter original: The stored object, or nil if `object` is new.
+    /// - Parameters:
+    ///   - object: The object to save, with the client's changes.
+    ///   - original: The stored object, or nil if `object` is new.
+    ///   - caller: The client that saves the object.
     /// - Returns: The object as it would be saved.
     /// - Throws: The `ParseError` that a client would get.
     public func beforeSave(_ object: ParseObject, original: ParseObject? = nil, as caller: Caller = .anonymous)

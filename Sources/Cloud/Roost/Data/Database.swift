@@ -42,7 +42,9 @@ public struct Database: Sendable {
 
     /// Returns the objects of a record type that match a query.
     ///
-    /// - Parameter change: Sets the conditions and options of the query.
+    /// - Parameters:
+    ///   - type: The record type. Its class is queried.
+    ///   - change: Sets the conditions and options of the query.
     public func find<Record: ParseRecord>(_ type: Record.Type, _ change: (inout ParseQuery) -> Void = { _ in })
         async throws -> [Record]
     {
@@ -161,7 +163,10 @@ public struct Database: Sendable {
 
     /// Sends any request of the REST interface.
     ///
-    /// - Parameter path: The percent-encoded path below the mount path, for example `/users/me`.
+    /// - Parameters:
+    ///   - method: The HTTP method, for example `GET`.
+    ///   - path: The percent-encoded path below the mount path, for example `/users/me`.
+    ///   - body: The JSON body, or for `GET` the query parameters.
     /// - Throws: `ParseError` if the response is an error, or `CancellationError` if the task is cancelled.
     public func send(_ method: String, _ path: String, _ body: JSONObject) async throws -> JSONValue {
         let reply = try await reply(method, path, body)

@@ -87,7 +87,10 @@ public struct ParseACL: Codable, Sendable, Hashable {
 
     /// Sets the read and write access of a user, a role or the public. Removes the entry if both are false.
     ///
-    /// - Parameter principal: A user id, `role:` followed by a role name, or `*` for the public.
+    /// - Parameters:
+    ///   - principal: A user id, `role:` followed by a role name, or `*` for the public.
+    ///   - read: Whether the principal may read the object.
+    ///   - write: Whether the principal may change and delete the object.
     public mutating func allow(_ principal: String, read: Bool = false, write: Bool = false) {
         guard read || write else {
             entries[principal] = nil
