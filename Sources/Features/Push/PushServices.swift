@@ -7,13 +7,13 @@ public import ServerConfiguration
 public final class PushServices: Sendable {
     private let senders: [Name: [any PushSender]]
     private let caller: HTTPCaller
-    /// Maximum concurrent requests per web-push host.
+    /// Maximum concurrent connections per host over HTTP/1.1 (web push, Expo, access tokens).
     private static let callsPerHost = 64
 
     /// Creates the senders without connecting.
     ///
     /// - Parameter outgoing: The settings for HTTP/1.1 requests (web push, Expo, access tokens).
-    /// - Throws: `ConfigurationError` for invalid keys.
+    /// - Throws: `ConfigurationError` for invalid keys, or another error if a certificate can't be read.
     public init(_ push: Configuration.Push, outgoing: Configuration.Outgoing, logger: Logger) throws {
         let caller = try HTTPCaller(outgoing, connectionsPerHost: Self.callsPerHost)
         self.caller = caller
@@ -48,7 +48,8 @@ public final class PushServices: Sendable {
         }
     }
 
-    /// Returns the senders for a device: those of its app, or all of its type if the app is unknown.
+    /// Returns the senders for a device: all of its type if the app is unknown, otherwise those of
+    /// ``candidates(_:app:)``.
     func senders(of type: Name, app: String?) -> [any PushSender] {
         app == nil ? senders[type] ?? [] : candidates(type, app: app)
     }
@@ -59,8 +60,9 @@ public final class PushServices: Sendable {
     /// The device types with a service that accepts many messages per request.
     var wholeTypes: [Name] { senders.filter { $0.value.contains(where: \.takesMany) }.keys.sorted() }
 
-    /// Returns the senders for a device in the order they are tried: those of its app, or else those without an app. A
-    /// device that names no app gets all senders if they are for the same app.
+    /// Returns the senders for a device in the order they are tried: those of its app, or else those for any app. If
+    /// there are none for any app, a device without an app identifier gets all senders, provided they are for the same
+    /// app.
     func candidates(_ route: Name, app: String?) -> [any PushSender] {
         let all = senders[route] ?? []
         let name = app.map { Name($0) }

@@ -45,9 +45,10 @@ public struct PushTrial: Sendable {
         self.logger = logger
     }
 
-    /// Checks that keys can be read and can sign, and that the services respond. Sends no notifications.
+    /// Checks that keys can be read and can sign, and that the services respond. Sends no notifications, and doesn't
+    /// contact web-push services.
     ///
-    /// - Throws: An error if the certificate file can't be read.
+    /// - Throws: An error if the file of option `trustedCertificates` can't be read.
     public func check() async throws -> [Finding] {
         let caller = try HTTPCaller(outgoing)
         var findings: [Finding] = []
@@ -74,7 +75,7 @@ public struct PushTrial: Sendable {
     /// Sends a text to one device, trying each matching entry until one succeeds.
     ///
     /// - Returns: One result per tried entry, empty if no entry matches the device.
-    /// - Throws: `ConfigurationError` for invalid keys.
+    /// - Throws: `ConfigurationError` for invalid keys, or another error if a certificate can't be read.
     public func send(_ text: String, to target: Target) async throws -> [Finding] {
         let services = try PushServices(push, outgoing: outgoing, logger: logger)
         let content = PushContent(

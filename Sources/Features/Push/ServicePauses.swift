@@ -1,5 +1,5 @@
-/// Decides when to pause sending to a push service: if connecting fails, or after many consecutive failures. Each
-/// further pause without a response is twice as long.
+/// Decides when to pause sending to a push service: if connecting fails, or after many consecutive failures. Until a
+/// response resets the duration, each pause is twice as long as the one before, up to a minute.
 struct ServicePauses {
     private var failures = 0
     private var pauses = 0

@@ -15,7 +15,7 @@ package enum APNsForm {
         "requestId", "channelId",
     ]
 
-    /// Push keys that belong in `aps`, with Apple's names for them.
+    /// Push keys that are copied to `aps`, with Apple's names for them.
     private static let members: [Name: Name] = [
         "category": "category", "threadId": "thread-id", "targetContentIdentifier": "target-content-id",
         "interruptionLevel": "interruption-level", "sound": "sound",
@@ -52,15 +52,15 @@ package enum APNsForm {
         return others
     }
 
-    /// Returns the header fields without the authorization.
+    /// Returns the header fields that all devices share, without the authorization.
     ///
-    /// - Parameter topic: The app's bundle id, or nil if the certificate determines it.
+    /// - Parameter topic: The app's bundle id, or nil to send no `apns-topic`.
     static func headers(_ message: PushMessage, topic: String?) -> HPACKHeaders {
         var headers = HPACKHeaders()
         let type = message.pushType ?? "alert"
         if let topic { headers.add(name: "apns-topic", value: topic + suffix(ofType: type)) }
         headers.add(name: "apns-push-type", value: type)
-        // APNs rejects background notifications with any other priority.
+        // APNs rejects background notifications with its default priority, 10.
         if let priority = message.priority ?? (type == "background" ? 5 : nil) {
             headers.add(name: "apns-priority", value: "\(priority)")
         }
@@ -115,7 +115,7 @@ package enum APNsForm {
             }
     }
 
-    /// Returns the request path for a device token, or nil if the token is invalid.
+    /// Returns the request path for a device token, or nil unless the token has 2 to 200 hexadecimal digits.
     package static func path(_ token: String) -> String? {
         let isToken =
             (2...200).contains(token.utf8.count)

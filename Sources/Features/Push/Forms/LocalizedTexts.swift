@@ -23,7 +23,8 @@ struct LocalizedTexts: Sendable {
 
     private static func normal(_ tag: String) -> String { tag.lowercased().replacing("_", with: "-") }
 
-    /// Returns the best matching locale of the push, or nil if none matches: the device's own, or else its language.
+    /// Returns the locale of the push that matches a device best, or nil if none matches. Drops one subtag of the
+    /// device's locale at a time, until only the language is left.
     func locale(for identifier: String?) -> String? {
         guard let identifier, !locales.isEmpty, identifier.utf8.count <= Self.longest else { return nil }
         var tag = Self.normal(identifier)

@@ -23,10 +23,10 @@ package struct PushMessage: Sendable {
     /// Whether this is a dry run that reaches no device.
     var isTrial: Bool
 
-    /// The error of a notification that expired before its service could be reached.
     static let overdue = "expired before it could be sent"
 
-    /// Reads the parameters of a push. Most settings may also be in `data`; those outside it take precedence.
+    /// Reads the parameters of a push. `collapse_id`, `priority` and `push_type` may also be in `data`; values outside
+    /// it take precedence.
     package init(content: PushContent, data: JSONObject?, id: String, time: String) {
         self.data = data
         self.id = id

@@ -16,7 +16,7 @@ enum HTTP2Outcome: Sendable {
     /// The service responded.
     ///
     /// - Parameters:
-    ///   - retryAfter: The `Retry-After` delay in seconds, or nil if the service sent none.
+    ///   - retryAfter: The `Retry-After` delay in seconds, or nil if the service didn't send a number.
     ///   - body: The response body, truncated to 8 KiB.
     case answer(status: Int, retryAfter: Double?, body: [UInt8])
     /// The service may have processed the request: the connection or stream ended, or the response timed out.
@@ -27,7 +27,7 @@ enum HTTP2Outcome: Sendable {
     case overdue
 }
 
-/// The reason why a service can't be reached.
+/// An error of a connection to a push service.
 struct HTTP2Failure: Error, CustomStringConvertible {
     let description: String
 }

@@ -22,7 +22,7 @@ final class HTTP2Client: Sendable {
     ///   - tls: The TLS configuration, or nil for an unencrypted connection.
     ///   - connections: The maximum number of connections.
     ///   - timeLimit: The time limit for a response, starting when the request is sent.
-    ///   - report: Receives connection errors for the log.
+    ///   - report: Receives connection errors and pauses, for the log.
     /// - Throws: `NIOSSLError` for invalid certificates.
     init(
         _ origin: HTTP2Origin, tls: TLSConfiguration?, connections: Int, timeLimit: Duration,
@@ -70,7 +70,7 @@ final class HTTP2Client: Sendable {
 
     /// Connects if necessary, without sending a request.
     ///
-    /// - Returns: The number of concurrent requests that the service allows.
+    /// - Returns: The number of concurrent requests per connection that the service allows, at most 1,000.
     /// - Throws: ``HTTP2Failure`` if the service can't be reached.
     func probe() async throws -> Int {
         try await loop.flatSubmit { [pool] in pool.value.probe() }.get()

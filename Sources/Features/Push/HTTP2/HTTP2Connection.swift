@@ -23,7 +23,7 @@ final class HTTP2Connection: ChannelInboundHandler {
     private var context: ChannelHandlerContext?
     private var streams: [HTTP2StreamID: Stream] = [:]
     private var nextStream = 1
-    /// The number of streams that the service allows, or 0 before its settings arrive.
+    /// The maximum number of open streams, or 0 before the service's settings arrive.
     private var streamLimit = 0
     private var received = 0
     private var isLeaving = false
@@ -31,13 +31,13 @@ final class HTTP2Connection: ChannelInboundHandler {
     private var ticks: RepeatedTask?
     private var ticksSincePing = 0
 
-    /// The maximum number of streams used.
+    /// The maximum number of open streams, even if the service allows more.
     private static let mostStreams = 1000
     /// The number of streams if the service sets no limit.
     private static let usualStreams = 100
     private static let mostBodyBytes = 8192
     private static let mostHandedOut = 1 << 29
-    /// The maximum silence of a service: ten seconds, in ticks of 250 ms.
+    /// The number of 250 ms ticks after which a connection without settings from the service is closed: ten seconds.
     private static let mostSilentTicks = 40
 
     static var configuration: NIOHTTP2Handler.ConnectionConfiguration {
@@ -57,11 +57,10 @@ final class HTTP2Connection: ChannelInboundHandler {
     /// The number of additional requests that can be sent now.
     var room: Int { isLeaving || context == nil ? 0 : streamLimit - streams.count }
 
-    /// Whether the service has announced its stream limit.
+    /// Whether the service has sent its settings and allows at least one stream.
     var isReady: Bool { streamLimit > 0 }
 
-    /// The number of streams that the service allows, or nil before its settings arrive and after it stops accepting
-    /// requests.
+    /// The maximum number of open streams, or nil if the connection isn't ready or takes no more requests.
     var allowedStreams: Int? { isReady && !isLeaving && context != nil ? streamLimit : nil }
 
     func handlerAdded(context: ChannelHandlerContext) { self.context = context }

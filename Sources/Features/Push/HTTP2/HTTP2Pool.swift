@@ -15,9 +15,9 @@ struct HTTP2Origin: Sendable {
 
 /// The connections to one service, and the requests that wait for a stream. Used only on its event loop.
 ///
-/// Silently resends requests that the service certainly hasn't processed: those on a refused stream, after its GOAWAY
-/// or on a connection that failed. After many consecutive failures the pool pauses. It then returns new and waiting
-/// requests as unsent instead of buffering them during an outage.
+/// Silently resends requests that the service certainly hasn't processed: those on a refused stream, or on a stream
+/// that its GOAWAY excludes. If connecting fails, or after many consecutive failures, the pool pauses. It then returns
+/// new and waiting requests as unsent instead of buffering them during an outage.
 final class HTTP2Pool {
     private let origin: HTTP2Origin
     private let tls: NIOSSLContext?
@@ -52,7 +52,8 @@ final class HTTP2Pool {
         self.report = report
     }
 
-    /// Queues requests and sends them if possible. During a pause they end as `unsent` immediately.
+    /// Queues requests and sends them if possible. During a pause and after ``close()`` they end as `unsent`
+    /// immediately.
     func submit(_ submission: HTTP2Submission) {
         if let reason {
             for index in submission.calls.indices { submission.finish(index, .unsent(reason)) }
@@ -62,7 +63,7 @@ final class HTTP2Pool {
         continueSending()
     }
 
-    /// Connects if necessary, and returns the number of concurrent requests that the service allows.
+    /// Connects if necessary, and returns the number of concurrent requests per connection that the service allows.
     func probe() -> EventLoopFuture<Int> {
         let promise = loop.makePromise(of: Int.self)
         guard !isClosed else {
@@ -102,7 +103,8 @@ final class HTTP2Pool {
         entry.submission.finish(entry.index, outcome)
     }
 
-    /// Puts a request that the service hasn't processed at the front of the queue.
+    /// Puts a request that the service hasn't processed at the front of the queue, or reports it as unsent during a
+    /// pause.
     func requeue(_ entry: HTTP2Submission.Entry) {
         if let reason { giveUp(entry, .unsent(reason)) } else { queue.prepend(entry) }
     }
@@ -113,7 +115,7 @@ final class HTTP2Pool {
         requeue(entry)
     }
 
-    /// Reports a connection error and remembers it as the reason of a pause.
+    /// Reports a connection error. It becomes the reason of a pause if the connection closes before it is ready.
     func failed(_ error: any Error) {
         lastError = "\(error)"
         report(lastError)
@@ -130,7 +132,7 @@ final class HTTP2Pool {
         if let seconds = pauses.noteFailure() { pause(seconds, "\(ServicePauses.mostFailures) failures in a row") }
     }
 
-    /// Starts a pause, or keeps the current one if `seconds` is nil.
+    /// Fails the waiting probes and starts a pause, or keeps the current one if `seconds` is nil.
     private func pause(_ seconds: Int64?, _ reason: String) {
         failProbes(reason)
         guard let seconds, !isClosed else { return }

@@ -8,7 +8,7 @@ final class WriteGatherer: ChannelOutboundHandler {
     private var gathered = ByteBuffer()
     private var promises: [EventLoopPromise<Void>] = []
 
-    /// The number of gathered bytes that are passed on without a flush.
+    /// The number of gathered bytes at which they are passed on without waiting for a flush.
     private static let most = 65_536
 
     func write(context: ChannelHandlerContext, data: NIOAny, promise: EventLoopPromise<Void>?) {

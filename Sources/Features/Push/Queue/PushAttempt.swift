@@ -55,7 +55,7 @@ package struct PushAttempt: Sendable {
         return next
     }
 
-    /// Returns the seconds until the next try: about 1, 4, 16, and at most 90.
+    /// Returns the seconds until the next attempt: 1, 4, 16 and then 60, each varied randomly by up to half.
     private static func pause(_ tries: Int) -> Double {
         [1, 4, 16, 60][min(max(tries, 1), 4) - 1] * Double.random(in: 0.5...1.5)
     }

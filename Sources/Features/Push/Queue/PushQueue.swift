@@ -38,7 +38,7 @@ public final class PushQueue: Pusher {
     private static let grace = Duration.seconds(5)
     /// The pause before a part that failed to start is retried, in seconds.
     private static let partPause = 30.0
-    /// The time after which a part that failed to start is given up, in seconds.
+    /// The time after a push is due at which a part that fails to start is given up, in seconds.
     private static let partPatience: Int64 = 86_400
 
     public init(_ settings: Configuration.Push, services: PushServices, logger: Logger) {
@@ -69,7 +69,7 @@ public final class PushQueue: Pusher {
             ? "The payload is \(size) bytes; the limit is \(most)." : nil
     }
 
-    /// Sends queued pushes until the task is cancelled.
+    /// Sends queued pushes until the task is cancelled. Returns immediately if this process only enqueues pushes.
     ///
     /// - Parameters:
     ///   - filter: Parses the condition of a push.
@@ -110,7 +110,8 @@ public final class PushQueue: Pusher {
         }
     }
 
-    /// Removes old push failures every hour. Runs separately from `tick`, which must renew leases in time.
+    /// Removes old push failures, dead tokens, reports and, if configured, finished pushes every hour. Runs separately
+    /// from `tick`, which must renew leases in time.
     private func sweep(_ store: ObjectStore) async {
         while !Task.isCancelled {
             await attempt("old push failures") {
@@ -203,8 +204,8 @@ public final class PushQueue: Pusher {
                 }
                 try await store.pushes.removePart(part)
             } else {
-                // If a process dies, all ranges it is working on may be sent twice. Together they are at most one
-                // batch.
+                // The ranges of one device type that a process is sending to contain at most one batch. If the process
+                // dies, they may be sent twice.
                 try await store.pushes.makeRanges(
                     part, condition, types: types, wholeTypes: self.services.wholeTypes.map(\.text), size: size,
                     pieces: Self.atOnce)

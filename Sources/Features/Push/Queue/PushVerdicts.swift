@@ -1,9 +1,9 @@
 import Synchronization
 
-/// Remembers which parts and entries are rejected by their services.
+/// Remembers which messages and senders are rejected by their services.
 ///
-/// A service that rejects a message or its sender rejects it for every device. After ten identical rejections the
-/// remaining devices are not sent to.
+/// A service that rejects a message rejects it for every device. After ten identical rejections the remaining devices
+/// are not sent to. A sender whose credentials are rejected pauses for a minute.
 final class PushVerdicts: Sendable {
     /// The devices of a push that get the same text from the same entry.
     struct Part: Hashable {
@@ -17,7 +17,7 @@ final class PushVerdicts: Sendable {
         /// Nothing is known yet, so only a few devices are tried.
         case unknown
         case good
-        /// The service rejects the part.
+        /// The service rejects the part or the sender's credentials.
         case stopped(PushOutcome)
     }
 
@@ -30,7 +30,7 @@ final class PushVerdicts: Sendable {
 
     private let state = Mutex(State())
 
-    /// The number of identical rejections that stop a part, and therefore the number of devices tried first.
+    /// The number of identical rejections that stop a part, and so about the number of devices tried first.
     static let mostRefusals = 10
     private static let pause = Duration.seconds(60)
     private static let mostParts = 10_000

@@ -14,7 +14,7 @@ struct RangeSender {
     let services: PushServices
     let guardian: TokenGuard
     let verdicts: PushVerdicts
-    /// Whether an attempt with an unknown outcome is not repeated.
+    /// Whether to skip the retry if a notification may already have been sent, so that no device gets it twice.
     let isAtMostOnce: Bool
     let logger: Logger
 
@@ -31,7 +31,7 @@ struct RangeSender {
         var end: ContinuousClock.Instant
         /// Whether the push expires at `end`.
         var expires: Bool
-        /// The number of devices tried first while nothing is known about the service.
+        /// The number of devices tried first, until the service has accepted the message.
         var firstTried: Int
     }
 
@@ -85,7 +85,8 @@ struct RangeSender {
         activity.end()
     }
 
-    /// Records what devices would get in a dry run. Returns those whose service takes part in dry runs.
+    /// Records what devices would get in a dry run. Returns the devices without a problem whose sender asks its service
+    /// in dry runs.
     private func render(_ message: PushMessage, _ attempts: [PushAttempt], _ locale: String?, _ tally: RangeTally)
         -> [PushAttempt]
     {
@@ -198,7 +199,8 @@ struct RangeSender {
             if let next = attempt.later(outcome, most: outcome.mostTries, after: after) { return next }
         case .unreached: return attempt.notReached(outcome, until: part.end)
         case .unclear:
-            // A device that was reached already would show it twice, unless it recognizes repeated deliveries.
+            // A device that was reached already would show it twice. So it is retried only once, unless devices
+            // recognize or replace repeated notifications.
             let most = part.message.collapseId == nil && entry.repeatsShow ? 2 : outcome.mostTries
             if !isAtMostOnce, let next = attempt.later(outcome, most: most, after: nil) { return next }
         case .sent: guardian.note(entry.name, isRefusal: false)

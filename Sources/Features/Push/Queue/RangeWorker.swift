@@ -26,7 +26,7 @@ final class RangeWorker: Sendable {
         self.logger = logger
     }
 
-    /// Stops waiting for an unavailable database after a few more attempts, because the server is stopping.
+    /// Limits the attempts to store the outcomes of a range to five, because the server is stopping.
     func stopSoon() { isStopping.store(true, ordering: .relaxed) }
 
     /// Sends to the devices of a range until the task is cancelled.

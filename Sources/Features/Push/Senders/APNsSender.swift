@@ -26,7 +26,7 @@ package final class APNsSender: PushSender {
     /// Creates a sender without connecting.
     ///
     /// - Parameter now: Returns the time in seconds since 1970.
-    /// - Throws: `ConfigurationError` for invalid keys.
+    /// - Throws: `ConfigurationError` for invalid keys, or `NIOSSLError` for invalid certificates.
     package init(
         _ settings: ApplePush, _ option: String, in folder: String,
         now: @escaping @Sendable () -> Double = { Date.now.timeIntervalSince1970 },
@@ -176,7 +176,7 @@ package struct APNsAnswer {
 
     /// Rejections that concern the app of a notification.
     static let reasonsOfTopics: Set = ["BadTopic", "MissingTopic", "TopicDisallowed"]
-    /// The latest time that the database accepts, in milliseconds since 1970.
+    /// The start of the year 9999, in milliseconds since 1970. Later times are ignored.
     private static let latest = 253_370_764_800_000.0
 
     package init(status: Int, retryAfter: Double?, body: [UInt8]) {

@@ -25,7 +25,7 @@ final class FCMSender: PushSender {
 
     /// Creates a sender without connecting.
     ///
-    /// - Throws: `ConfigurationError` if the service account can't be used.
+    /// - Throws: `ConfigurationError` if the service account can't be used or the endpoint isn't a URL.
     init(
         _ settings: FirebasePush, _ option: String, in folder: String, caller: HTTPCaller,
         report: @escaping @Sendable (String) -> Void

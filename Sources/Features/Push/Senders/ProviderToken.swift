@@ -22,8 +22,6 @@ package final class ProviderToken: Sendable {
     /// The minimum age for replacing a rejected token, in seconds.
     static let shortest = 20.0 * 60
 
-    /// Creates a signer.
-    ///
     /// - Throws: An error if the text isn't a P-256 private key.
     package init(key: String, keyId: String, teamId: String) throws {
         self.key = try P256.Signing.PrivateKey(pemRepresentation: key)
@@ -31,11 +29,11 @@ package final class ProviderToken: Sendable {
         self.teamId = teamId
     }
 
-    /// Returns a valid token.
+    /// Returns a token that isn't too old.
     ///
     /// - Parameters:
     ///   - now: The time in seconds since 1970.
-    ///   - refused: A token that Apple rejected. It is replaced if it is old enough.
+    ///   - refused: A token that Apple rejected. It is replaced if it is at least 20 minutes old.
     package func text(at now: Double, refused: String? = nil) throws -> String {
         if let token = current(now, refused) { return token }
         let claims: JSONObject = ["iss": .string(teamId), "iat": .number(now.rounded(.towardZero))]

@@ -23,7 +23,7 @@ package struct PushDevice: Sendable {
     }
 }
 
-/// Sends notifications to one app or project of a push service.
+/// Sends notifications through a push service with one configured set of credentials.
 package protocol PushSender: Sendable {
     /// The app identifier, or nil if the sender serves any app.
     var topic: String? { get }
@@ -35,7 +35,8 @@ package protocol PushSender: Sendable {
 
     /// Sends the same message to several devices.
     ///
-    /// - Parameter report: Receives outcomes by device index as they become known, exactly once per device.
+    /// - Parameter report: Receives outcomes by device index as they become known, exactly once per device unless the
+    ///   task is cancelled.
     func send(
         _ message: PushMessage, to devices: [PushDevice],
         report: ([(index: Int, outcome: PushOutcome)]) async -> Void

@@ -35,7 +35,8 @@ final class WebPushSender: PushSender {
         let encryption: WebPushEncryption
     }
 
-    /// Push services of existing browsers. Tokens come from clients, so no other address is called.
+    /// Push services of existing browsers. Tokens come from clients, so other hosts are called only if the options
+    /// allow them.
     private static let hosts = [
         "fcm.googleapis.com", "android.googleapis.com", "updates.push.services.mozilla.com", "web.push.apple.com",
         "*.push.apple.com", "*.notify.windows.com",
@@ -50,8 +51,6 @@ final class WebPushSender: PushSender {
     private static let tokenRest = 3600
     private static let atOnce = 16
 
-    /// Creates a sender.
-    ///
     /// - Throws: `ConfigurationError` if the VAPID keys are invalid.
     init(_ settings: WebPush, caller: HTTPCaller) throws {
         self.settings = settings
