@@ -4,7 +4,8 @@ public import Operations
 public import ServerConfiguration
 import Synchronization
 
-/// Delivers the changes of this process and of others to their followers, in commit order per object.
+/// Delivers the changes of this process and of others to their followers. Changes of one object keep their commit
+/// order, unless a preceding change doesn't arrive in time.
 public final class ChangeFeed: ChangeObserver {
     /// A topic that a connection can follow.
     package enum Topic: Hashable, Sendable {
@@ -15,11 +16,11 @@ public final class ChangeFeed: ChangeObserver {
 
     private enum Taken: Sendable {
         case change(Change, relays: Bool)
-        /// A change of this process was lost.
+        /// Other processes may have missed a change of this one.
         case loss
-        /// Followers of a class may have missed a change, or of every class if nil.
+        /// Changes of a class may have been missed, or of every class if nil.
         case gap(Name?)
-        /// Held changes may be overdue.
+        /// Changes that wait for a preceding one may be overdue.
         case timeIsOver
     }
 
@@ -119,7 +120,8 @@ public final class ChangeFeed: ChangeObserver {
         }
     }
 
-    /// Disconnects the followers of a class because a change of it was lost. They reconnect and query again.
+    /// Disconnects the followers of a class because a change of it was lost, and all followers in other processes. They
+    /// reconnect and query again.
     public func missChange(of className: Name) async {
         endFollowers(of: className)
         missElsewhere()
@@ -153,7 +155,7 @@ public final class ChangeFeed: ChangeObserver {
         for inbox in inboxes(of: .objects(className)) { inbox.miss() }
     }
 
-    /// Disconnects all followers of classes because changes of other processes were lost.
+    /// Disconnects all followers of classes because changes of other processes may have been lost.
     func missRelayed() {
         let inboxes = followers.withLock { followers in
             followers.here.flatMap { topic, inboxes in

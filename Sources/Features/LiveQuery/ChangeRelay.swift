@@ -87,7 +87,8 @@ struct ChangeRelay: Sendable {
         self.logger = logger
     }
 
-    /// Queues a change for other processes. ``RelayedChange/none`` tells them that they missed a change.
+    /// Queues a change for other processes, or announces its loss if the queue is full. ``RelayedChange/none``
+    /// announces the loss of a change.
     func send(_ change: RelayedChange) {
         let fits = queue.state.withLock { state in
             if change.text == RelayedChange.none.text {

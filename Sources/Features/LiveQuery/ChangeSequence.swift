@@ -12,10 +12,10 @@ package struct ChangeSequence {
 
     /// The last delivered version of an object.
     private struct Version {
-        /// The number of the last delivered change. Since `first`, the object's changes are remembered without a gap.
+        /// The numbers of the last and the first delivered change since the object is remembered.
         let number: Int64
         let first: Int64
-        /// The object after the change, or nil if it was deleted.
+        /// The object after the change, or nil if it was deleted or is too large to be remembered.
         let object: JSONObject?
         let isKnown: Bool
     }
@@ -34,7 +34,7 @@ package struct ChangeSequence {
     /// The maximum bytes of remembered objects.
     private static let mostBytes = 4 * 1024 * 1024
     private static let leastWeight = 256
-    /// The number and bytes of held changes from which further changes don't wait.
+    /// The number and bytes of waiting changes from which further changes don't wait.
     private static let (mostHeld, mostHeldBytes) = (10_000, 16 * 1024 * 1024)
     /// The minimum interval between two checks for overdue changes.
     private static let pause = Duration.milliseconds(10)
@@ -44,7 +44,7 @@ package struct ChangeSequence {
     private var heldCount = 0
     private var heldBytes = 0
 
-    /// The time of the next check for overdue changes, or nil if no change is held.
+    /// The time of the next check for overdue changes, or nil if no change is waiting.
     package private(set) var nextDeadline: ContinuousClock.Instant?
 
     package init() {}
@@ -80,7 +80,7 @@ package struct ChangeSequence {
         return changes
     }
 
-    /// Returns the held changes that have waited long enough.
+    /// Returns the waiting changes that are overdue, and those of the same objects that need not wait after them.
     package mutating func takeOverdue(at now: ContinuousClock.Instant) -> [Change] {
         let keys = held.filter { $0.value.contains { $0.deadline <= now } }.keys
         let changes = keys.flatMap { key in drain(key, held.removeValue(forKey: key) ?? [], now) }
@@ -92,7 +92,7 @@ package struct ChangeSequence {
     /// Forgets the objects of a class, or all objects. Necessary because new followers know a later state, and because
     /// numbers restart if another server has taken over the database.
     ///
-    /// - Returns: The held changes, which won't be delivered.
+    /// - Returns: The waiting changes, which won't be delivered.
     @discardableResult
     package mutating func forget(_ className: Name?) -> [Change] {
         let keys = held.keys.filter { className == nil || $0.className == className }

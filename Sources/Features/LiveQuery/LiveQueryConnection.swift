@@ -70,9 +70,9 @@ actor LiveQueryConnection {
         subscriptions = Subscriptions(of: server, for: sender, into: inbox)
     }
 
-    /// Serves the client until it disconnects.
+    /// Serves the client until it disconnects, its session ends, or it fails to connect in time.
     ///
-    /// - Throws: The error that ended the connection, unless the client ended it.
+    /// - Throws: Any other error that ended the connection.
     func run() async throws {
         server.connections.add(self)
         defer { end() }
@@ -207,8 +207,8 @@ actor LiveQueryConnection {
         }
     }
 
-    /// Ends a subscription after an error. Also ends the connection if it was opened with the same session and the
-    /// session has ended.
+    /// Ends a subscription after an error. Instead ends the connection after a server fault, or if it was opened with
+    /// the same session and the session has ended.
     func end(_ id: RequestID, _ subscription: Subscription, _ error: ParseError) async throws {
         // After a server fault the client reconnects, and so misses as little as possible.
         guard error.code != ParseError.internalServerError else { throw error }

@@ -11,7 +11,7 @@ extension LiveQueryConnection {
 
     /// Returns the context of a subscription with the session's current permissions.
     ///
-    /// - Throws: `ParseError` 209 if the session is invalid or has ended.
+    /// - Throws: `ParseError` 209 if the session is invalid or has ended, or another error if it can't be looked up.
     func context(_ token: String?, of client: Client?) async throws -> RequestContext {
         let now = server.backend.clock.now
         var caller = Caller(

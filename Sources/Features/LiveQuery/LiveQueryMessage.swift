@@ -2,7 +2,7 @@ import JSON
 
 /// A message from a live-query client, in the protocol of Parse's SDKs.
 enum LiveQueryMessage {
-    /// Identifies the client. Must come before other messages.
+    /// Identifies the client. Subscriptions that arrive earlier wait for it.
     case connect(JSONObject)
     /// Subscribes to changes, or replaces the query of a subscription (`isUpdate`).
     case subscribe(RequestID, query: JSONObject, sessionToken: String?, isUpdate: Bool)
@@ -44,7 +44,7 @@ enum LiveQueryMessage {
         }
     }
 
-    /// The members of `connect` that must be strings if present.
+    /// The members of `connect` that must be strings or null if present.
     private static let texts: [Name] = [
         "javascriptKey", "masterKey", "clientKey", "windowsKey", "restAPIKey", "sessionToken", "installationId",
     ]
@@ -103,7 +103,7 @@ package struct LiveQueryError: Error {
     /// The client hasn't connected, or has no such subscription.
     static let notConnected = 2
     static let unknownOperation = 3
-    /// None of the client's keys is valid.
+    /// The application id is wrong, or none of the client's keys is valid.
     static let wrongKey = 4
 
     /// One of the codes above or a Parse error code.

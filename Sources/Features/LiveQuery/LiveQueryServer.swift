@@ -64,7 +64,7 @@ public final class LiveQueryServer: WebSocketHandler {
 
     private static let (mostConnections, mostSubscriptions) = (200, 20)
 
-    /// Returns the clients of this process and their subscriptions, for the console.
+    /// Returns up to 200 clients of this process, oldest first, with up to 20 subscriptions each, for the console.
     public func overview() async -> JSONObject {
         var listed: [JSONValue] = []
         for connection in connections.oldest(Self.mostConnections) {
@@ -97,7 +97,7 @@ public final class LiveQueryServer: WebSocketHandler {
 
     /// Asks the other processes to relay changes to this one, which now has a client.
     ///
-    /// - Throws: `ParseError` 1 if they can't be reached.
+    /// - Throws: `ParseError` 1 if the announcement fails.
     func announceClients() async throws(ParseError) {
         do {
             try await relay.announceClients()
@@ -107,7 +107,7 @@ public final class LiveQueryServer: WebSocketHandler {
         }
     }
 
-    /// Accepts every path, because clients may be configured with the API path or any other.
+    /// Accepts every path if live queries are served, because clients may be configured with the API path or any other.
     public func accepts(_ request: WebSocketRequest) -> Bool { options.isServed }
 
     public var knowsClientsLater: Bool { true }
@@ -159,14 +159,14 @@ package struct LiveQueryAdmission: Sendable {
         masterKeyAddresses = try AddressList(configuration.masterKeyIps)
     }
 
-    /// Checks the keys of a client in constant time.
+    /// Checks the application id and the keys of a client. Compares keys in constant time.
     ///
     /// - Parameters:
     ///   - message: The client's `connect` message.
     ///   - address: The client's IP address.
     /// - Returns: Whether the client has master-key permissions. This requires that the master key is one of the
     ///   live-query keys and allowed from the address.
-    /// - Throws: ``LiveQueryError`` 4 for an invalid key.
+    /// - Throws: ``LiveQueryError`` 4 for a wrong application id or if no key is valid.
     package func isMaster(_ message: JSONObject, address: ClientAddress) throws(LiveQueryError) -> Bool {
         let refusal = LiveQueryError(LiveQueryError.wrongKey, "Key in request is not valid", reconnect: false)
         guard appId.hasSameBytes(as: message["applicationId"]?.stringValue) else { throw refusal }

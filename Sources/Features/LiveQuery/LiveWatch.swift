@@ -6,7 +6,8 @@ import Rules
 import Synchronization
 import Tasks
 
-/// A query that a console operator watches by polling. It ends if polling stops or too many changes arrive.
+/// A query that a console operator watches by polling. It ends if polling stops, too many changes arrive at once, or a
+/// comparison fails.
 actor LiveWatch {
     /// The maximum number of waiting events, and their maximum bytes. The oldest are dropped.
     private static let (mostEvents, mostBytes) = (1_000, 1_000_000)
@@ -117,8 +118,8 @@ final class LiveWatches: Sendable {
 }
 
 extension LiveQueryServer {
-    /// Returns the events of a watched query since the previous call, waiting up to `wait` for the first one. Runs no
-    /// triggers.
+    /// Returns the events of a watched query since the previous call, waiting up to `wait` for the first one. The first
+    /// call starts the watch and returns immediately. Runs no triggers.
     ///
     /// - Parameters:
     ///   - query: `className` and `where`.
@@ -126,10 +127,10 @@ extension LiveQueryServer {
     ///   - mountURL: The server URL as seen by the operator.
     ///   - address: The operator's IP address.
     ///   - wait: The maximum waiting time.
-    /// - Returns: `events`, each with `event`, `at`, `object` and `original`; `skipped`, the number of dropped events;
-    ///   `isNew`, whether the watch has just started.
+    /// - Returns: `events`, each with `event`, `at`, `object` and, if there is one, `original`; `skipped`, the number
+    ///   of dropped events; `isNew`, whether the watch has just started.
     /// - Throws: `ParseError` 102 and others for an invalid query, 103 if changes of the class aren't published, 155 if
-    ///   too many queries are watched.
+    ///   too many queries are watched, 1 if other processes can't be asked for changes.
     public func events(
         _ query: JSONObject, followedAs name: String, mountURL: String, address: String, wait: Duration
     ) async throws -> JSONObject {

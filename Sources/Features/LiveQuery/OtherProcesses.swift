@@ -1,13 +1,14 @@
 /// Tracks whether any other process on the same database may have live-query subscribers.
 ///
-/// A process with live-query clients announces itself when its first client connects, every 20 seconds from then on,
-/// and when a newly started process asks. Changes are relayed only while announced processes exist. Nothing is missed,
+/// A process with live-query clients announces itself when its first client connects, every 20 seconds while it has
+/// clients, and when another process asks. Changes are relayed only while announced processes exist. Nothing is missed,
 /// because:
 /// - A client gets `connected` only after the announcement has committed. PostgreSQL has then signalled every listening
 ///   session, so writers know before the client can subscribe. Every save that commits after `subscribed` checks this
 ///   state after its commit.
-/// - A process that can't listen (without a connection, or behind a pooler) assumes that others have subscribers. So
-///   does a process that has only just begun to listen, until the others have responded to its question.
+/// - A process that can't listen (without a connection, or behind a transaction pooler) assumes that others have
+///   subscribers. So does a process that has only just begun to listen, until the others have had time to answer its
+///   question.
 /// - A process that couldn't announce itself until the others forgot it disconnects its followers, as after a broken
 ///   connection. They reconnect and query again.
 package struct OtherProcesses: Sendable {

@@ -42,7 +42,8 @@ package struct RelayedChange: Sendable {
         fileprivate let size: Int
         fileprivate let before: JSONObject?
         fileprivate let after: JSONObject?
-        /// The previous values of changed fields and the added fields, or nil for a new object.
+        /// The previous values of changed fields and the added fields of a large object, or nil if it is new or its
+        /// whole change was sent.
         fileprivate let former: (fields: JSONObject, added: [Name])?
         /// Whether the current object must be read.
         let isLarge: Bool
@@ -124,8 +125,8 @@ package struct RelayedPieces {
 
     /// Adds a piece.
     ///
-    /// - Parameter isWanted: Whether the change has followers. The text of unwanted changes isn't stored.
-    /// - Returns: The change that the piece completes, or nil.
+    /// - Parameter isWanted: Whether this process has followers. The text of unwanted changes isn't stored.
+    /// - Returns: The change that the piece completes, or nil if it completes none that is wanted and valid.
     package mutating func add(_ piece: String, isWanted: Bool = true) -> RelayedChange.Received? {
         // Compares bytes, because a piece may begin with a mark that combines with the preceding space.
         let parts = piece.utf8.split(separator: UInt8(ascii: " "), maxSplits: 4, omittingEmptySubsequences: false)
@@ -159,7 +160,7 @@ package struct RelayedPieces {
         return nil
     }
 
-    /// Drops incomplete changes, whose remaining pieces won't arrive.
+    /// Drops incomplete changes and the last change numbers, because the connection was interrupted.
     package mutating func reset() {
         partials = [:]
         lastNumbers = BoundedTable(capacity: 1024)

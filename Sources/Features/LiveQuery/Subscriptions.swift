@@ -13,7 +13,7 @@ package struct Subscriptions {
         let sessionToken: String?
         /// The bytes of its message and of the compiled condition.
         var size: Int
-        /// The query, including what comparisons have cached.
+        /// The query, including values cached by comparisons.
         var query: LiveQuery
     }
 
@@ -71,7 +71,7 @@ package struct Subscriptions {
         server.memory.leave(weight: size, of: sender)
     }
 
-    /// Adds a subscription, replacing one with the same id.
+    /// Adds a subscription. Removes an existing one with the same id first.
     ///
     /// - Parameter size: The bytes of its message.
     /// - Returns: Whether it is within the limits.
@@ -113,7 +113,7 @@ package struct Subscriptions {
         if let before { leave(.user(before)) }
     }
 
-    /// Stops following the users of sessions that no subscription uses.
+    /// Stops following the users of sessions that neither the connection nor a subscription uses.
     package mutating func forgetSessions() {
         let used = Set((all.values.map(\.sessionToken) + [ownSession]).compactMap { $0.map { Name($0) } })
         for (session, user) in users where !used.contains(session) {
