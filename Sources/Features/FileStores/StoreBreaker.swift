@@ -32,7 +32,7 @@ final class StoreBreaker: Sendable {
         self.logger = logger
     }
 
-    /// Whether requests are being rejected.
+    /// Whether the store counts as down, so that all requests but a probe are rejected.
     var isClosed: Bool { state.withLock { $0.closedUntil != nil } }
 
     /// Rejects a request that ``enter()`` would reject, without starting a probe.
@@ -63,7 +63,7 @@ final class StoreBreaker: Sendable {
         if opened { logger.notice("file store works again", metadata: ["store": "\(name)"]) }
     }
 
-    /// Records that the store didn't respond or reported an internal error.
+    /// Records a failed connection, a missing response, or an error response that a retry may resolve.
     ///
     /// - Parameter object: The requested object, if it may be the cause.
     func failed(_ reason: String, for object: String?) {

@@ -26,8 +26,8 @@ package enum StoreDate {
         return seconds(year, month, day, hour, minute, second)
     }
 
-    /// Converts a time to seconds since 1970. Returns nil for impossible dates, because the numbers come from another
-    /// server.
+    /// Converts a time to seconds since 1970. Returns nil if a number is out of range, because the numbers come from
+    /// another server.
     private static func seconds(
         _ year: Int, _ month: Int, _ day: Int, _ hour: Int, _ minute: Int, _ second: Int
     ) -> Int? {

@@ -11,9 +11,10 @@ import ServerConfiguration
 
 /// Finds AWS credentials, in the order of Amazon's own clients.
 package enum CredentialChain {
-    /// Returns the first provider that is configured.
+    /// Returns the first provider that is configured, or else that of the virtual machine's role.
     ///
-    /// - Throws: `ConfigurationError` if a configured provider can't be used.
+    /// - Throws: `ConfigurationError` if a configured provider can't be used, or if none is configured and the
+    ///   machine's role is disabled.
     package static func provider(
         _ key: Configuration.S3.Key?, region: String, _ variables: [String: String], _ outgoing: Configuration.Outgoing
     ) throws -> any AWSCredentialProvider {
@@ -63,7 +64,7 @@ struct FixedCredentials: AWSCredentialProvider {
     func credentials() async throws -> AWSCredentials { value }
 }
 
-/// The configuration files of Amazon's own clients in the home folder.
+/// The configuration files of Amazon's own clients, by default in the home folder.
 enum SharedProfile {
     static func provider(
         _ variables: [String: String], region: String, _ outgoing: Configuration.Outgoing

@@ -22,7 +22,7 @@ package protocol CredentialProvider<Credentials>: Sendable {
     associatedtype Credentials: StoreCredentials
     /// The provider's name in the log.
     var name: String { get }
-    /// Fetches credentials. Throws `CredentialFailure` or `HTTPCallFailure`.
+    /// Fetches credentials. Throws `CredentialFailure` or the error of the request.
     func credentials() async throws -> Credentials
     /// Closes the provider's connections.
     func shutdown() async
@@ -76,7 +76,8 @@ package final class CredentialSource<Credentials: StoreCredentials>: Sendable {
         }
     }
 
-    /// The current credentials without waiting, or nil if none have been fetched.
+    /// The current credentials without waiting, or nil if there are none or they have expired. Starts a renewal if it
+    /// is due.
     var known: Credentials? { look().known }
 
     /// Returns the known credentials, and starts a renewal if it is due.

@@ -3,9 +3,9 @@ public import FileStorage
 
 /// `roost files copy`: copies all files to another store, byte for byte as they are stored, several at a time.
 ///
-/// Skips files that the target already has, judging by the size and the second of the last change, so that an
-/// interrupted copy can continue. Also skips files that clients of a running server have replaced in the target or
-/// deleted, even during the copy.
+/// Skips files that the target already has with the same size and, to the second, no older, so that an interrupted copy
+/// can continue. With verification it compares contents instead. Also skips files that clients of a running server have
+/// deleted, or replaced in the target, even during the copy.
 public struct FileCopy: Sendable {
     /// The result, or the progress so far.
     public struct Report: Sendable, Equatable {
@@ -28,7 +28,8 @@ public struct FileCopy: Sendable {
 
     /// - Parameters:
     ///   - jobs: The number of files copied at a time.
-    ///   - verifies: Whether to read each file from both stores and compare it.
+    ///   - verifies: Whether to compare the contents of each file in both stores. Different files that are newer in the
+    ///     target then count as failed.
     ///   - progress: Receives the report after each file.
     public init(
         from source: any FileStorage, to target: any FileStorage, jobs: Int, isDryRun: Bool, verifies: Bool,

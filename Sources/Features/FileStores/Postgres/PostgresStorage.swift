@@ -18,10 +18,10 @@ public struct PostgresStorage: FileStorage {
     private let onlyReads: Bool
     private let logger: Logger
 
-    /// The number of bytes per row, below a megabyte because larger writes share one connection.
+    /// The number of bytes per row, at most 1 MB because larger writes share one connection.
     private var chunkSize: Int { min(options.chunkSize, 1_000_000) }
 
-    /// The number of seconds for which replaced and deleted files stay readable.
+    /// The number of seconds for which open files stay readable after they were replaced or deleted.
     private static let grace = 3600.0
 
     init(
@@ -50,13 +50,14 @@ public struct PostgresStorage: FileStorage {
         rows = FileRows(client: client)
     }
 
-    /// Connects and creates the tables.
+    /// Connects, and creates the tables unless the server is read-only.
     public func prepare() async throws {
         try await client.start()
         if !onlyReads { try await rows.prepare() }
     }
 
-    /// Removes replaced, deleted and incomplete files every ten minutes.
+    /// Every ten minutes removes files that were replaced, deleted or left incomplete an hour ago. Does nothing on a
+    /// read-only server.
     public func tend() async {
         while !onlyReads, !Task.isCancelled {
             do {

@@ -85,7 +85,8 @@ package final class S3Client: Sendable {
         breaker = StoreBreaker(name: bucket.bucket, logger: logger)
     }
 
-    /// The current AWS credentials without waiting, or nil if none have been fetched.
+    /// The current AWS credentials without waiting, or nil if there are none, they have expired, or the store is
+    /// Google's.
     var knownCredentials: AWSCredentials? { (signer as? AWSSigner)?.credentials.known }
 
     var now: Date { Date().addingTimeInterval(Double(clockOffset.withLock { $0 })) }
@@ -101,8 +102,8 @@ package final class S3Client: Sendable {
     /// Sends a request and returns the successful response, whose body hasn't been read.
     ///
     /// - Parameter accepts: Other statuses that count as success.
-    /// - Throws: `S3Failure` for an error response, ``FileStorageError/unavailable(retryAfter:)`` if the store can't be
-    ///   reached, or `CancellationError`.
+    /// - Throws: `S3Failure` for an error response, ``FileStorageError/unavailable(retryAfter:)`` if the store, its
+    ///   credentials or a connection are unavailable, or `CancellationError`.
     func open(_ request: S3Request, accepts: Set<Int> = []) async throws -> HTTPStream {
         var attempt = 1
         var isCorrected = false
@@ -164,8 +165,8 @@ package final class S3Client: Sendable {
 
     /// Sends a request and returns the successful response with its body.
     ///
-    /// - Throws: `S3Failure` for an error response, ``FileStorageError/unavailable(retryAfter:)`` if the store can't be
-    ///   reached, or `CancellationError`.
+    /// - Throws: `S3Failure` for an error response, ``FileStorageError/unavailable(retryAfter:)`` if the store, its
+    ///   credentials or a connection are unavailable, or `CancellationError`.
     package func exchange(_ request: S3Request) async throws -> (answer: HTTPStream, body: [UInt8]) {
         let answer = try await open(request)
         guard request.method != "HEAD" else { return (answer, []) }
@@ -177,7 +178,7 @@ package final class S3Client: Sendable {
         }
     }
 
-    /// Logs an error response and returns the error for callers of the storage.
+    /// Logs an error response and returns ``FileStorageError/refused``. Returns other errors unchanged.
     func refusal(_ failure: any Error, _ request: String) -> any Error {
         guard let failure = failure as? S3Failure else { return failure }
         logger.error(
@@ -227,7 +228,7 @@ package final class S3Client: Sendable {
     }
 }
 
-/// Allows one retry per ten successes, to spare a failing store.
+/// Allows ten retries at first, and one more per ten successes, to spare a failing store. At most 20 accumulate.
 private final class RetryBudget: Sendable {
     private let tenths = Mutex(100)
 

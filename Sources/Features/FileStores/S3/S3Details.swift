@@ -98,7 +98,8 @@ enum S3Details {
         return tags
     }
 
-    /// Returns the content type. Active content gets a harmless one if browsers may reach it directly.
+    /// Returns the content type and disposition. Clients may reach the object directly, so types that browsers can't
+    /// show safely become downloads.
     private static func type(_ details: FileDetails, name: String) -> [(name: String, value: String)] {
         let last = name.split(separator: "/").last ?? ""
         let type =
@@ -138,7 +139,7 @@ enum S3Details {
             }
     }
 
-    /// Encodes a header value as in mail (RFC 2047) if it isn't printable ASCII or has outer blanks.
+    /// Encodes a header value as in mail (RFC 2047) unless it is printable ASCII without outer or double blanks.
     private static func encode(_ text: String) -> String {
         let isPlain = text.utf8.allSatisfy { (0x20...0x7E).contains($0) }
         guard !isPlain || text.hasPrefix("=?") || text.first == " " || text.last == " " || text.contains("  ") else {

@@ -8,7 +8,7 @@ package struct S3Failure: Error, CustomStringConvertible {
     let message: String
     /// The id under which the store's operator can find the request.
     let requestID: String?
-    /// The region of the bucket, if the request went to another region.
+    /// The region of the bucket, if the response names it.
     let region: String?
     let date: String?
     let retryAfter: Double?
@@ -39,7 +39,7 @@ package struct S3Failure: Error, CustomStringConvertible {
         self.requestID = (requestID ?? error["RequestId"]).map { short($0) }
         self.region = (region ?? error["Region"]).map { short($0) }
         self.date = date
-        // Excludes NaN and infinity.
+        // Excludes NaN, infinity and more than an hour.
         self.retryAfter = retryAfter.flatMap { (0...3600).contains($0) ? $0 : nil }
     }
 
@@ -49,7 +49,8 @@ package struct S3Failure: Error, CustomStringConvertible {
             || ["RequestTimeout", "SlowDown", "InternalError", "ServiceUnavailable"].contains(code)
     }
 
-    /// Whether the object doesn't exist. A bare 404 may come from a proxy, so it doesn't count.
+    /// Whether the object doesn't exist. Except for HEAD, a 404 without `NoSuchKey` may come from a proxy, so it
+    /// doesn't count.
     var isAbsence: Bool { status == 404 && (code == "NoSuchKey" || isOfHead) }
 
     /// The text for the log, without the URL.

@@ -138,7 +138,7 @@ public struct S3Storage: FileStorage {
         }
     }
 
-    /// Deletes a file. Succeeds even if it doesn't exist, because S3 doesn't report that.
+    /// Deletes a file. Succeeds even if the object doesn't exist, because S3 doesn't report that.
     public func delete(name: String) async throws {
         guard let key = key(of: name) else { throw FileStorageError.notFound }
         do {
@@ -195,7 +195,7 @@ public struct S3Storage: FileStorage {
         } while true
     }
 
-    /// Returns whether `If-None-Match` lists a version.
+    /// Returns whether `If-None-Match` lists a version or is `*`.
     private static func holds(_ versions: String, _ version: String) -> Bool {
         func opaque(_ tag: some StringProtocol) -> String {
             let tag = tag.trimmingBlanks()

@@ -131,7 +131,7 @@ package struct S3Upload {
         }
     }
 
-    /// Returns whether the object exists and isn't an older one of this name.
+    /// Returns whether the object exists with this size and, if the store sends times, isn't an older one of this name.
     private func isThere(_ size: Int64, begun: Int?) async -> Bool {
         guard let (answer, _) = try? await client.exchange(S3Request("HEAD", key)),
             answer.header("Content-Length").flatMap({ Int64($0) }) == size
