@@ -14,17 +14,18 @@ public struct CloudMail: Sendable {
     private static let mostRecipients = 100
 
     /// - Parameter caller: The HTTP client, or nil to create one if the transport needs it.
-    /// - Throws: `ConfigurationError` for invalid request bodies or templates.
+    /// - Throws: `ConfigurationError` for invalid request bodies or templates, or if the app's own adapter sends the
+    ///   mails.
     public init(_ delivery: Configuration.MailDelivery, _ configuration: Configuration, caller: HTTPCaller?) throws {
         self.delivery = delivery
         transport = try MailTransports.transport(delivery, configuration.outgoing, caller)
         writer = try MailWriter(delivery, configuration)
     }
 
-    /// Half of the mail threads. The others remain for account mails, which must not wait long.
+    /// Slots for half of the concurrent transfers. The others remain for account mails, which must not wait long.
     private static let gate = Gate(capacity: max(1, MailQueue.atOnce / 2), mostWaiting: 1000)
 
-    /// The error for a mail that was not sent.
+    /// The error for a mail that was not sent or not confirmed.
     public struct Refused: Error, CustomStringConvertible {
         /// The message for cloud code.
         public let description: String

@@ -39,7 +39,7 @@ public final class MailQueue: Mailer {
     ///   - caller: The HTTP client, or nil to create one if the transport needs it.
     ///   - adapter: Calls the app's own mail adapter. Required if the configuration selects that adapter.
     ///   - meters: Counts the mails.
-    /// - Throws: `ConfigurationError` for invalid templates or request bodies.
+    /// - Throws: `ConfigurationError` for invalid templates or request bodies, or a missing adapter.
     public init(
         _ delivery: Configuration.MailDelivery, _ configuration: Configuration, caller: HTTPCaller?,
         adapter: MailAdapterCall? = nil, meters: MailMeters = MailMeters(), logger: Logger

@@ -8,7 +8,7 @@ public struct MailTrial: Sendable {
     private let appName: String
 
     /// - Parameter caller: The HTTP client, or nil to create one if the transport needs it.
-    /// - Throws: `ConfigurationError` for invalid request bodies.
+    /// - Throws: `ConfigurationError` for invalid request bodies, or if the app's own adapter sends the mails.
     public init(_ delivery: Configuration.MailDelivery, _ configuration: Configuration, caller: HTTPCaller?) throws {
         self.delivery = delivery
         transport = try MailTransports.transport(delivery, configuration.outgoing, caller)

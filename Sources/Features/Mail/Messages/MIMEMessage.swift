@@ -9,10 +9,10 @@ import JSON
 
 /// Encodes mails for sending (RFC 5322, 2045 to 2047): UTF-8 plain text, with HTML as an alternative if present.
 ///
-/// Header fields never contain line breaks, whatever a user name or app name contains. Bodies are in Base64, so servers
-/// can't break links and texts can't contain the boundary.
+/// User names and app names can't add header fields. Bodies are in Base64, so servers can't break links and texts can't
+/// contain the boundary.
 package enum MIMEMessage {
-    /// Encodes a mail. Returns nil if an address is invalid.
+    /// Encodes a mail. Returns nil if the sender or a recipient is invalid, or if there are no recipients.
     ///
     /// - Parameters:
     ///   - date: The value of the `Date` field.
@@ -67,8 +67,8 @@ package enum MIMEMessage {
         scalar.value < 0x20 || (0x7F...0x9F).contains(scalar.value) || scalar.value == 0x2028 || scalar.value == 0x2029
     }
 
-    /// Encodes the text of a header field. Plain ASCII stays unchanged; other texts become encoded words in UTF-8 (RFC
-    /// 2047) that don't split characters.
+    /// Encodes the text of a header field. Printable ASCII of up to 60 bytes without `=?` stays unchanged; other texts
+    /// become encoded words in UTF-8 (RFC 2047) that don't split characters.
     package static func encodedText(_ text: String) -> String {
         let bytes = text.utf8
         if bytes.allSatisfy({ (0x20...0x7E).contains($0) }), bytes.count <= 60, !text.contains("=?") { return text }
@@ -110,7 +110,7 @@ package struct MailMessage: Sendable {
     package var subject: String
     package var text: String
     package var html: String?
-    /// The name of the account mail or template.
+    /// The kind of an account mail, or empty for other mails.
     var name: Name = ""
     /// The values from which the text was made, for services with their own templates.
     var values: JSONObject = [:]

@@ -13,8 +13,7 @@ struct MailPart: Sendable {
     private var base: PlaceholderText?
     private var byLocale: [Name: PlaceholderText] = [:]
 
-    /// Reads a part. For a file, also reads the files of the same name in adjacent folders that are named after
-    /// languages.
+    /// Reads a part. For a file, also reads the files of the same name in subfolders that are named after languages.
     ///
     /// - Throws: `ConfigurationError` if a file can't be read or isn't a valid template.
     init(_ text: Configuration.MailText, _ syntax: Configuration.MailTemplates.Syntax, isHTML: Bool)

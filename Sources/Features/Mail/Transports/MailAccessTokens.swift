@@ -5,7 +5,7 @@ import ServerConfiguration
 
 /// Fetches the access tokens for signing in to a mail server from its token endpoint.
 ///
-/// Caches a token until it expires. Concurrent callers share one request.
+/// Caches a token until shortly before it expires. Concurrent callers share one request.
 actor MailAccessTokens {
     private struct Token {
         var text: String
@@ -68,13 +68,13 @@ actor MailAccessTokens {
         return Token(text: text, expiresAt: .now + age(reply.json?["expires_in"]))
     }
 
-    /// Returns whether a text has only characters allowed in tokens (RFC 6750, section 2.1), so that it can't alter the
-    /// login.
+    /// Returns whether a text consists of visible ASCII characters only, so that it can't alter the login.
     private static func isToken(_ text: String) -> Bool {
         !text.isEmpty && text.utf8.allSatisfy { (0x21...0x7E).contains($0) }
     }
 
-    /// Returns the error code (RFC 6749, section 5.2), or an empty text if it could contain anything else.
+    /// Returns the error code (RFC 6749, section 5.2) in parentheses, or an empty text if the code could contain
+    /// anything else.
     private static func code(_ json: JSONValue?) -> String {
         guard let code = json?["error"]?.stringValue, code.utf8.count <= 40,
             code.utf8.allSatisfy({ (UInt8(ascii: "a")...UInt8(ascii: "z")).contains($0) || $0 == UInt8(ascii: "_") })
@@ -82,7 +82,8 @@ actor MailAccessTokens {
         return " (\(code))"
     }
 
-    /// Returns the cache time of a token: a minute less than its lifetime, at most a day.
+    /// Returns the cache time of a token: a minute less than its lifetime or half of a short one, at most a day.
+    /// Without a lifetime, an hour is assumed.
     private static func age(_ seconds: JSONValue?) -> Duration {
         let lifetime = seconds?.numberValue ?? seconds?.stringValue.flatMap { Double($0) } ?? 3600
         let good = min(max(lifetime.isFinite ? lifetime : 0, 0), 86_400)

@@ -16,7 +16,7 @@ struct MailReceipt: Sendable {
     var answer: String
 }
 
-/// The error for a mail that was not sent.
+/// The error for a mail that was not sent or not confirmed.
 package struct MailFailure: Error {
     /// The message for the operator. It never contains parts of the mail.
     var reason: String
@@ -24,7 +24,7 @@ package struct MailFailure: Error {
     var isFinal: Bool
     /// The server's response, for test mails. It may quote the mail.
     var answer = ""
-    /// Whether the mail may have been accepted anyway: it was sent completely, but no response arrived.
+    /// Whether the mail may have been accepted anyway, because no response arrived.
     var isOpen = false
 
     static let addressIsNone = MailFailure(
@@ -65,7 +65,7 @@ enum MailTransports {
 
 /// Sends requests to mail services.
 enum MailRequest {
-    /// The time limit per mail.
+    /// The time limit per request.
     static let timeLimit = Duration.seconds(25)
 
     /// Sends a request and determines from the response whether the mail was accepted.
