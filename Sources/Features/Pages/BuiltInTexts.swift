@@ -15,7 +15,7 @@ struct BuiltInTexts: Sendable {
     var newPasswordAgain: String
     var changePassword: String
     var sendLink: String
-    /// The translations of the server's error texts.
+    /// The texts that replace the server's error texts.
     var errors: [Name: String]
 
     static let english = BuiltInTexts(

@@ -34,8 +34,8 @@ public enum PageAddress {
         return withPath(rest) + (query.isEmpty ? "" : "?" + query) + fragment
     }
 
-    /// Returns the scheme and host of a URL as a source for a Content-Security-Policy, or nil if the host is missing or
-    /// invalid.
+    /// Returns the scheme and host of a URL as a source for a Content-Security-Policy, or only the scheme of a URL
+    /// without `//`. Returns nil if the scheme is missing, or the host is missing or invalid.
     static func source(_ address: String) -> String? {
         let bytes = address.utf8
         guard let colon = bytes.firstIndex(of: UInt8(ascii: ":")) else { return nil }

@@ -44,8 +44,8 @@ actor GameCenterCertificates {
     /// - Parameters:
     ///   - url: The URL of the certificate, which must be Apple's.
     ///   - root: The URL of the authority's certificate, or nil for the default.
-    /// - Throws: `HTTPCallFailure` if a certificate can't be fetched, or `NotTrusted` if it isn't trusted or the rate
-    ///   limit is exceeded.
+    /// - Throws: `HTTPCallFailure` if a certificate can't be fetched, `NotTrusted` if it isn't trusted or the rate
+    ///   limit is exceeded, or another error if it can't be parsed.
     func key(at url: String, root: String?) async throws -> _RSA.Signing.PublicKey {
         // The limit per sender keeps one client from using up the total.
         let sender = Name("\(Sender.current.hashValue)")

@@ -75,7 +75,7 @@ struct ProfileProvider: AuthProvider {
 
     /// Returns the user id for an access token.
     ///
-    /// - Parameter ofCode: Whether the token was obtained with a code, in which case the client gets error details.
+    /// - Parameter ofCode: Whether the token was obtained with a code, in which case the client may get error details.
     private func profileId(_ token: String, _ data: JSONObject, ofCode: Bool) async throws -> String {
         let reply: HTTPReply
         do {

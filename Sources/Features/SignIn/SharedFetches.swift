@@ -16,7 +16,7 @@ actor SharedFetches<Value: Sendable> {
     private let fetch: @Sendable (String) async throws -> Fetched
     private var kept: [String: Kept] = [:]
     private var underWay: [String: Task<Fetched, any Error>] = [:]
-    /// The times of failed fetches. A failing URL is not fetched again for a moment.
+    /// The times of failed fetches. A failing URL is not fetched again for two seconds.
     private var failures: [String: ContinuousClock.Instant] = [:]
     private var renewals: [String: ContinuousClock.Instant] = [:]
 
@@ -32,7 +32,7 @@ actor SharedFetches<Value: Sendable> {
     ///
     /// - Parameter suffices: Returns whether a cached value is sufficient. Otherwise it is fetched again, but at most
     ///   once a minute.
-    /// - Throws: `HTTPCallFailure` if it can't be fetched.
+    /// - Throws: The error of the fetch, or `HTTPCallFailure` if it failed a moment ago.
     func value(at url: String, suffices: @Sendable (Value) -> Bool = { _ in true }) async throws -> Value {
         let now = ContinuousClock.now
         if let known = kept[url], known.expiresAt > now {

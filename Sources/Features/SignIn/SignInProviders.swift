@@ -59,7 +59,7 @@ enum ProviderOptions {
         value?.stringValue.flatMap { $0.isEmpty ? nil : $0 }
     }
 
-    /// Requires that an option is a string or a list of strings.
+    /// Requires that an option is a non-empty string or a list of such strings.
     static func require(_ key: Name, of name: Name, in options: JSONObject) throws(ConfigurationError) {
         guard texts(options[key]).isEmpty else { return }
         throw ConfigurationError(

@@ -93,7 +93,7 @@ package struct OneTimeCode: Sendable {
         return String(repeating: "0", count: max(0, digits - text.count)) + text
     }
 
-    /// Returns the step of a code, or nil if the code isn't valid now.
+    /// Returns the step of a code, or nil if the code isn't valid now or was already used.
     ///
     /// - Parameters:
     ///   - seconds: The time in seconds since 1970.

@@ -27,7 +27,7 @@ struct FactorOptions: Sendable {
 
     /// Parses the option.
     ///
-    /// - Throws: `ConfigurationError` with parse-server's texts.
+    /// - Throws: `ConfigurationError` if the option is invalid.
     init(_ json: JSONObject) throws(ConfigurationError) {
         guard let kinds = json["options"]?.arrayValue else {
             throw ConfigurationError("mfa.options must be an array")
@@ -91,7 +91,7 @@ package struct FactorSecrets: Sendable {
         return Self.sealedPrefix + (box.combined ?? Data()).base64EncodedString()
     }
 
-    /// Returns a stored secret in plain text, or nil if it was encrypted with another key.
+    /// Returns a stored secret in plain text, or nil if it can't be decrypted with the key.
     package func opened(_ stored: String) -> String? {
         guard stored.hasPrefix(Self.sealedPrefix) else { return stored }
         guard let key, let data = Data(base64Encoded: String(stored.dropFirst(Self.sealedPrefix.count))),
