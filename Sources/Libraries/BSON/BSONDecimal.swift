@@ -9,7 +9,7 @@ public struct BSONDecimal: Sendable, Hashable {
         self.high = high
     }
 
-    /// Parses a number. Returns nil if the text isn't a number or has more than 34 digits.
+    /// Parses a number. Returns nil if the text isn't a number, or has too many digits or an exponent out of range.
     public init?(text: String) {
         var rest = text[...]
         let isNegative = rest.hasPrefix("-")

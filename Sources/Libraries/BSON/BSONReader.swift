@@ -19,7 +19,7 @@ public struct BSONReader {
     /// - Parameters:
     ///   - bytes: The input.
     ///   - range: The bytes of the document, or nil for all.
-    /// - Throws: The position where the document is malformed or nested too deeply.
+    /// - Throws: The reason and position if the document is malformed or nested too deeply.
     public static func document(_ bytes: [UInt8], in range: Range<Int>? = nil) throws(BSONError) -> BSONDocument {
         let range = (range ?? 0..<bytes.count).clamped(to: 0..<bytes.count)
         var reader = BSONReader(bytes: bytes, position: range.lowerBound, end: range.upperBound)

@@ -74,7 +74,8 @@ extension BSONValue {
         }
     }
 
-    /// The number as an integer, or nil if the value has a fraction, is a `decimal128` or isn't a number.
+    /// The number as an integer, or nil if the value is a `decimal128`, a double that isn't a whole 64-bit number, or
+    /// not a number.
     public var integerValue: Int64? {
         switch self {
         case .int32(let number): Int64(number)

@@ -37,7 +37,7 @@ public struct CivilDate: Sendable, Equatable {
     /// to calendar algorithms", 2022), whose years begin in March.
     public init(daysSince1970 days: Int) {
         let shifted = days + 719_468
-        // Shifts days outside the 32-bit range by whole eras of 400 years.
+        // Shifts days outside the range of the 32-bit calculation by whole eras of 400 years.
         let era = (0..<1 << 30).contains(shifted) ? 0 : (shifted >= 0 ? shifted : shifted - 146_096) / 146_097
         let quarters = UInt32(truncatingIfNeeded: shifted - era * 146_097) &* 4 | 3
         let (century, rest) = quarters.quotientAndRemainder(dividingBy: 146_097)

@@ -34,7 +34,8 @@ public enum PercentEncoding {
         write(digit(byte & 15))
     }
 
-    /// Encodes the bytes that URLs don't allow, and keeps those that are already encoded.
+    /// Encodes control characters, spaces, non-ASCII characters and ``"<>`{}``, and each `%` without two hexadecimal
+    /// digits after it.
     public static func encodeURL(_ text: some StringProtocol) -> String {
         let bytes = Array(text.utf8)
         var encoded: [UInt8] = []

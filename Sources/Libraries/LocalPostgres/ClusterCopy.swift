@@ -80,7 +80,7 @@ extension LocalPostgres {
     /// Hands a copy over to the account that runs PostgreSQL, verifies it, and replaces its configuration.
     ///
     /// - Parameter folder: The folder that contains the copy as `cluster`.
-    /// - Throws: ``Failure`` if files are missing or changed.
+    /// - Throws: ``Failure`` if files are missing or changed, or can't be handed over.
     public static func adopt(_ folder: String) async throws {
         let account = try Account.forServer()
         try account.makePrivateFolder(folder)

@@ -29,7 +29,7 @@ package enum Command {
     ///   - log: The file for the output.
     ///   - endsWithCaller: Whether to terminate the command if the task is cancelled.
     /// - Returns: The exit status, or 128 plus the number of the signal that terminated it.
-    /// - Throws: ``LocalPostgres/Failure``, or `CancellationError` if the task is cancelled.
+    /// - Throws: ``LocalPostgres/Failure``, or with `endsWithCaller` also `CancellationError`.
     package static func run(
         _ command: [String], as account: Account, in folder: String, log: String, endsWithCaller: Bool = false
     ) async throws -> (status: Int32, output: String) {

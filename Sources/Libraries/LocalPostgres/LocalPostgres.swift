@@ -188,7 +188,7 @@ public actor LocalPostgres {
     }
 }
 
-/// A lock that only one server can hold on a folder. The system releases it when the process ends.
+/// A lock file that only one process can hold. The system releases it when the process ends.
 final class FolderLock: Sendable {
     private let descriptor: Int32
 
@@ -211,7 +211,7 @@ extension LocalPostgres {
     /// Starts the cluster, or connects to it if another process has started it.
     ///
     /// - Returns: The connection string, and whether another process started the cluster. That process also stops it.
-    /// - Throws: ``Failure``.
+    /// - Throws: ``Failure``, or `CancellationError`.
     public func startOrShare() async throws -> (connectionString: String, isShared: Bool) {
         let deadline = ContinuousClock.now + .seconds(60)
         while true {

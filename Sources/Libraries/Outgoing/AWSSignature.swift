@@ -27,7 +27,7 @@ public struct AWSSignature: Sendable {
         self.service = service
     }
 
-    /// The parts of a request that are signed. Only the query parameters are sorted; nothing is encoded again.
+    /// The parts of a request that are signed. Parameters and header fields are sorted; nothing is encoded again.
     public struct Request: Sendable {
         /// The HTTP method in upper case.
         public var method: String
@@ -139,7 +139,7 @@ public struct AWSSignature: Sendable {
         return (text, names)
     }
 
-    /// Sorts parameters by the bytes of their names.
+    /// Sorts parameters by the bytes of their names, then of their values.
     static func ordered(_ query: [String]) -> [String] {
         query.sorted { first, second in
             let names = [first, second].map { $0.utf8.prefix { $0 != UInt8(ascii: "=") } }

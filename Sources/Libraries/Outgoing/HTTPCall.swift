@@ -41,7 +41,7 @@ public struct HTTPReply: Sendable {
     }
 }
 
-/// The reason why another server didn't respond. Contains none of the request's data.
+/// The reason why a call to another server failed. Contains none of the request's data.
 public struct HTTPCallFailure: Error, CustomStringConvertible {
     public enum Kind: Sendable {
         /// The host doesn't exist, or connecting failed or timed out.

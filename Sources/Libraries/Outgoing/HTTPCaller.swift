@@ -20,7 +20,7 @@ import Synchronization
 /// Reuses connections. Verifies certificates and limits the duration and size of responses. Doesn't follow redirects,
 /// which would let another server choose whom this server contacts.
 public final class HTTPCaller: Sendable {
-    /// The first call creates the client. A server that fails to start has no connections to close.
+    /// The first call creates the HTTP client, so that a server that fails to start doesn't have to shut it down.
     private enum State {
         case unused(HTTPClient.Configuration)
         case open(HTTPClient)
@@ -35,7 +35,7 @@ public final class HTTPCaller: Sendable {
     ///   - connectionsPerHost: Maximum number of concurrent calls per host. Others wait.
     ///   - keptFor: The idle timeout of connections, or nil for one minute.
     ///   - connectTime: The connect timeout.
-    /// - Throws: An error if the certificate file can't be read.
+    /// - Throws: `HTTPCallFailure` if the file of the option `trustedCertificates` can't be read.
     public init(
         _ settings: Configuration.Outgoing, connectionsPerHost: Int = 8, keptFor: Duration? = nil,
         connectTime: Duration = .seconds(5)
@@ -92,7 +92,7 @@ public final class HTTPCaller: Sendable {
     /// Sends a request and reads the whole response.
     ///
     /// - Parameters:
-    ///   - timeLimit: The time limit of the whole call, or nil if the caller cancels it.
+    ///   - timeLimit: The time limit of the whole call, or nil for none.
     ///   - mostBytes: Maximum size of the response body in bytes.
     /// - Throws: `HTTPCallFailure` without a response within the limits, or `CancellationError`.
     public func send(_ call: HTTPCall, timeLimit: Duration? = .seconds(5), mostBytes: Int = 65_536) async throws

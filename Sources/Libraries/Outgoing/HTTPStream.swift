@@ -2,7 +2,7 @@ import AsyncHTTPClient
 public import NIOCore
 import NIOHTTP1
 
-/// A response whose body is streamed. Releasing it closes the connection.
+/// A response whose body is streamed. Releasing it before the end of the body closes the connection.
 public struct HTTPStream: Sendable {
     public let status: Int
     /// The header fields in their original order.
@@ -28,7 +28,8 @@ public actor HTTPPieces {
 
     /// Reads the next piece, or returns nil at the end.
     ///
-    /// - Throws: `HTTPCallFailure` if the connection closes early or the read times out, and on every later call.
+    /// - Throws: `HTTPCallFailure` if the connection closes early or the read times out, and on every later call, or
+    ///   `CancellationError`.
     public nonisolated func next() async throws -> ByteBuffer? {
         do {
             return try await withThrowingTaskGroup(of: ByteBuffer?.self) { group in

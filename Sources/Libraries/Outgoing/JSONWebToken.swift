@@ -47,7 +47,7 @@ public struct JSONWebToken: Sendable {
         }
     }
 
-    /// Returns a time claim in seconds since 1970, or nil if missing.
+    /// Returns a time claim in seconds since 1970, or nil if it isn't a number.
     public func time(_ claim: Name) -> Double? { claims[claim]?.numberValue }
 
     /// Whether the token is signed with a secret (HS256).

@@ -6,7 +6,7 @@ import ServerConfiguration
     import Foundation
 #endif
 
-/// A key or certificate from the configuration: a path, PEM text, or Base64 of either's bytes.
+/// A key or certificate from the configuration: a path, PEM or JSON text, or the bytes of a key file in Base64.
 public struct KeyFile: Sendable {
     public let bytes: [UInt8]
 

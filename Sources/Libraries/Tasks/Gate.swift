@@ -67,12 +67,12 @@ public final class Gate: Sendable {
 
     /// The total weight of running work.
     public var used: Int { state.withLock { $0.load.used } }
-    /// Whether the running work exceeds the capacity, because some turned out to be heavier than expected.
+    /// Whether the running work exceeds the capacity, because some is heavier than expected or than the whole capacity.
     public var isOverfull: Bool { used > capacity }
     /// The number of waiting calls.
     public var waiting: Int { state.withLock { $0.waiting.count } }
 
-    /// Whether a sender's own running work prevents it from running more.
+    /// Whether a sender's own running work leaves too little of its share for work of a weight.
     public func waitsForItself(weight: Int, of sender: Sender) -> Bool {
         state.withLock { state in
             let own = state.load.usedBySender[sender, default: 0]

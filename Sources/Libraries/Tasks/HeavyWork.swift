@@ -16,9 +16,9 @@ public enum HeavyWork {
         named.withLock { $0 = executor }
     }
 
-    /// Minimum size in bytes of requests and query results that count as heavy to parse.
+    /// The size in bytes from which requests and query results are parsed off the event loop.
     public static let size = 16 * 1024
-    /// Minimum size in bytes of query results that count as heavy to write, which is faster than parsing.
+    /// The size in bytes above which results are written off the event loop. Writing is faster than parsing.
     public static let answerSize = 256 * 1024
 
     /// The gate that limits the bytes parsed into values at a time, for all senders together. Values take many times as
@@ -51,7 +51,7 @@ public enum HeavyWork {
         }
     }
 
-    /// Runs `body` on the caller's executor, or off the event loop if it is heavy.
+    /// Runs `body` off the event loop if `isHeavy` is true, and otherwise on the caller's executor.
     public static func run<R>(if isHeavy: Bool, _ body: () async throws -> R) async rethrows -> R {
         guard isHeavy else { return try await body() }
         return try await run(body)

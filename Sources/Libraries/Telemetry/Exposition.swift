@@ -1,4 +1,4 @@
-/// Writes metrics for Prometheus, in its text format 0.0.4 or in OpenMetrics 1.0, which it prefers.
+/// Writes metrics in Prometheus's text format 0.0.4, or in OpenMetrics 1.0, which Prometheus prefers.
 public struct Exposition: Sendable {
     public enum Format: Sendable {
         case prometheus, openMetrics

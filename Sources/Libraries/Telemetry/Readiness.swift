@@ -121,7 +121,7 @@ public struct Prober: Sendable {
     private let limit: Duration
 
     /// - Parameters:
-    ///   - pause: The interval between two probes.
+    ///   - pause: The interval between two probes of a working dependency.
     ///   - limit: The timeout of a probe.
     public init(
         _ probes: [any ReadinessProbe], _ readiness: Readiness, pause: Duration = .seconds(2),

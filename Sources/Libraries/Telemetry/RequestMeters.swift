@@ -3,7 +3,7 @@ import Synchronization
 /// HTTP request metrics by route, method and status.
 ///
 /// Each event loop has its own counters (``Shard``), which are added up when they are read. Recording a request takes
-/// no lock, builds no strings and allocates no memory.
+/// no lock and builds no strings. It allocates memory only for the first request of a route with a further status.
 public final class RequestMeters: Sendable {
     /// The HTTP method and path template that requests are counted by.
     public struct Row: Sendable, Hashable {

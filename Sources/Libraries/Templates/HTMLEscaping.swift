@@ -1,5 +1,4 @@
-/// Escapes the eight characters that mustache.js escapes. Escaped text can't end an HTML element or an attribute, even
-/// an unquoted one.
+/// Escapes the eight characters that mustache.js escapes. Escaped text can't end an HTML element or a quoted attribute.
 ///
 /// Works on bytes, because Swift treats a quotation mark with a combining accent as a different character, but browsers
 /// don't.

@@ -93,7 +93,8 @@ public final class RequestSpan: Span {
     }
 }
 
-/// A request that is recorded, or would be if it turns out to be slow. Keeps its spans until it ends.
+/// A request whose spans are kept until it ends, because it is sampled, or because it is exported if it is slow or
+/// fails.
 final class RecordedRequest: Sendable {
     private struct State {
         var spans: [[UInt8]] = []
