@@ -145,8 +145,8 @@ public final class ChangeFeed: ChangeObserver {
         if followers.withLock({ $0.elsewhere.mayMiss(at: .now) }) { missElsewhere() }
     }
 
-    /// Waits for running writes that began before a connection followed their classes, so that the client's next query
-    /// includes their changes.
+    /// Waits up to a second for the running writes that weren't reported because their classes had no followers, so that
+    /// the client's next query includes their changes.
     func settleWrites() async { await pendingWrites.settle() }
 
     /// Disconnects the followers of a class. Their clients reconnect and query what they missed.

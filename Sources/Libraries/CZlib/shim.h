@@ -3,9 +3,8 @@
 
 #include <zlib.h>
 
-/* zlib's own name for this is a macro, which Swift does not see. */
+/* inflateInit2 and deflateInit2 are macros, which Swift can't call. */
 static inline int inflate_begin(z_stream *stream, int window_bits) { return inflateInit2(stream, window_bits); }
-/* The same for what packs. */
 static inline int deflate_begin(z_stream *stream, int level, int window_bits) {
     return deflateInit2(stream, level, Z_DEFLATED, window_bits, 8, Z_DEFAULT_STRATEGY);
 }

@@ -100,7 +100,7 @@ export class Adapters {
       ({ provider, methods: found, policy: adapter.policy ?? 'default' }));
   }
 
-  /** Runs a step of an adapter. Returns `{value}`, or throws the adapter's error. */
+  /** Runs a step of an adapter. Returns `{value}`, or `{}` for mails. Throws the adapter's error. */
   async perform(call) {
     if (call.name === '@mail') {
       await this.#sendAccountMail(call.request.params);

@@ -86,7 +86,7 @@ function takeListen(socket, log, opened, routes) {
 
 let listening;
 
-/** Waits until the app's routes have no open requests. */
+/** Waits until the server of the app's routes has no open connections. */
 export async function drainRoutes() {
   const open = () => new Promise(resolve => listening.getConnections((error, count) => resolve(count)));
   do await new Promise(resolve => setTimeout(resolve, 50)); while (listening && await open() > 0);

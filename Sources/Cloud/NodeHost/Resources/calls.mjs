@@ -270,7 +270,7 @@ function told(object) {
   return object instanceof Parse.Object ? foundJSON(object) : object ?? undefined;
 }
 
-/** Returns the objects that a beforeFind trigger returned instead of a query, or undefined if it returned none. */
+/** Returns the objects that a beforeFind trigger returned, or undefined if it returned anything else. */
 function foundObjects(value) {
   if (value instanceof Parse.Object) return [foundJSON(value)];
   if (Array.isArray(value) && value.every(element => element instanceof Parse.Object)) return value.map(foundJSON);

@@ -75,7 +75,7 @@ export class Connection {
     });
   }
 
-  /** Sends the remaining messages, then ends the process. */
+  /** Sends the remaining messages, then ends the process, after two seconds at the latest. */
   end(status) {
     this.#socket.removeAllListeners('close');
     this.#writer.whenDrained(() => this.#socket.end(() => process.exit(status)));

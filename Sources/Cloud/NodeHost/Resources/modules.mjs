@@ -6,8 +6,8 @@ import path from 'node:path';
 import { pathToFileURL } from 'node:url';
 
 /**
- * Resolves `require('cloud/x')` in the folder of main.js, and rejects internal modules of parse-server, which can't
- * work in Roost.
+ * Resolves `require('cloud/x')` in the folder of main.js, and rejects parse-server and its modules, which can't work in
+ * Roost.
  */
 export function adaptRequire(main) {
   const folder = path.dirname(main);

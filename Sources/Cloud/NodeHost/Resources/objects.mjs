@@ -1,6 +1,6 @@
 // Converts between objects of the SDK and the server's JSON.
 
-/** Creates a stored object. */
+/** Creates an object of the SDK without pending changes. */
 export function stored(json, className = json.className) {
   return Parse.Object.fromJSON({ ...json, className });
 }

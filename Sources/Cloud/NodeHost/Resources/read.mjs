@@ -136,7 +136,7 @@ loadMain(main, true).catch(error => {
   isLoaded = true;
 });
 
-// Reading ends when the app has created its server, listens, and has been inactive for a moment.
+// Reading ends when the app has been inactive for 150 ms, for 1 s if it doesn't listen, or for 20 s if it has no server.
 setInterval(() => {
   const quiet = performance.now() - quietSince;
   if (unanswered > 0) return;

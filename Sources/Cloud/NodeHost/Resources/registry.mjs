@@ -48,7 +48,7 @@ export class Registry {
     this.#add(this.#triggers, key, `${event} of ${className}`, handler, validator);
   }
 
-  /** Returns the registration for a call, or undefined if it was removed. */
+  /** Returns the registration for a call, or undefined if there is none. */
   find(call) {
     switch (call.kind) {
       case 'function': return this.#functions.get(call.name);

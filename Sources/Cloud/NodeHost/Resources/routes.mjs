@@ -39,7 +39,7 @@ export class Routes {
     }
   }
 
-  /** Loads the file. Call after cloud code is loaded. */
+  /** Opens the public folder and loads the app's own routes. Call after cloud code is loaded. */
   async load() {
     if (this.#folder !== undefined) this.#findFile = await publicFiles(this.#folder);
     if (this.#file === undefined) return;

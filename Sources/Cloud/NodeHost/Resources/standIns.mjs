@@ -10,7 +10,7 @@ const known = new RegExp('^(@parse/(simple-mailgun|s3-files|gcs-files|fs-files|p
   + '|(@[^/]+/)?parse-server-(simple-)?mailgun-adapter-template'
   + '|parse-smtp-template|simple-parse-smtp-adapter|parse-mail-adapter-smtp-ejs)$');
 
-/** Returns the stand-in for a package, or undefined to load the app's own. */
+/** Returns the stand-in for a package, or undefined to load the app's own. Throws for internal modules of parse-server. */
 function standIn(name) {
   if (/^parse-server(\/lib(\/(index|ParseServer)(\.js)?)?)?$/.test(name)) return ParseServer;
   if (name === 'parse-dashboard') return ParseDashboard;

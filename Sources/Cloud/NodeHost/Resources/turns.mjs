@@ -7,7 +7,7 @@ export class CallTurns {
   #lines = new Map();
   #sliceBegan;
 
-  /** Starts a call in its turn, or immediately if the event loop hasn't been blocked for long. */
+  /** Starts a call in its turn, or immediately if no call waits and the event loop hasn't been blocked for long. */
   add(call, begin) {
     if (this.#sliceBegan === undefined) {
       this.#sliceBegan = performance.now();

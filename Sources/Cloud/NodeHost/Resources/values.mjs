@@ -4,7 +4,7 @@ import { adapters } from './parseServer.mjs';
 
 const deepest = 32;
 
-/** Returns `{options, marks}`: plain values, and the paths of functions and instances, which JSON can't represent. */
+/** Returns `{options, marks}`: plain values, and the paths of functions, instances and cycles, which JSON can't represent. */
 export function plain(options) {
   const marks = [];
   const mark = (path, kind, name) => {
