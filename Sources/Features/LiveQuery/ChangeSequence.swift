@@ -80,7 +80,7 @@ package struct ChangeSequence {
         return changes
     }
 
-    /// Returns the waiting changes that are overdue, and those of the same objects that need not wait after them.
+    /// Returns the waiting changes that are overdue, and later ones of the same objects that can follow them.
     package mutating func takeOverdue(at now: ContinuousClock.Instant) -> [Change] {
         let keys = held.filter { $0.value.contains { $0.deadline <= now } }.keys
         let changes = keys.flatMap { key in drain(key, held.removeValue(forKey: key) ?? [], now) }

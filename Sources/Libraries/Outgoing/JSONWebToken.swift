@@ -24,7 +24,7 @@ public struct JSONWebToken: Sendable {
     public init?(_ text: String) {
         guard text.utf8.count <= Self.longest else { return nil }
         let parts = text.utf8.split(separator: UInt8(ascii: "."), omittingEmptySubsequences: false)
-        // No extension is supported, so none may be critical (RFC 7515, section 4.1.11).
+        // `crit` lists extensions that readers must support (RFC 7515, section 4.1.11). No extension is supported.
         guard parts.count == 3, let header = Self.object(parts[0]), let claims = Self.object(parts[1]),
             header["crit"] == nil
         else { return nil }

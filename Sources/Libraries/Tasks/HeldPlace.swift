@@ -46,7 +46,7 @@ public final class HeldPlace: Sendable {
 
     /// Ends the wait of a part of the request for external code.
     ///
-    /// - Parameter takesPlace: Whether to reacquire the slot, because heavy work follows. Only the last part that
+    /// - Parameter takesPlace: Whether to reacquire the slot, because work that needs it follows. Only the last part that
     ///   returns does so, because external code may still need the slot. If the caller has disconnected, the
     ///   request continues without a slot, because it must not be carried out in part.
     public nonisolated(nonsending) func comeBack(takingPlace takesPlace: Bool) async {

@@ -16,13 +16,13 @@ package struct PushAttempt: Sendable {
         self.entries = entries
     }
 
-    /// Whether all entries have been tried.
+    /// Whether all senders have been tried.
     var isExhausted: Bool { position >= entries.count }
 
-    /// The current entry, or the last one after all have been tried.
+    /// The current sender, or the last one after all have been tried.
     var entry: any PushSender { entries[min(position, entries.count - 1)] }
 
-    /// Returns an attempt by the next entry, which may know the token.
+    /// Returns an attempt by the next sender, whose service may know the token.
     func byNextEntry() -> Self {
         var next = self
         next.position += 1

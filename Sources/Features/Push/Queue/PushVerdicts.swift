@@ -5,14 +5,14 @@ import Synchronization
 /// A service that rejects a message rejects it for every device. After ten identical rejections the remaining devices
 /// are not sent to. A sender whose credentials are rejected pauses for a minute.
 final class PushVerdicts: Sendable {
-    /// The devices of a push that get the same text from the same entry.
+    /// The devices of a push that get the same text from the same sender.
     struct Part: Hashable {
         var pushId: String
         var locale: String?
         var entry: String
     }
 
-    /// Whether to send a part.
+    /// Whether to send to the remaining devices of a part.
     enum Verdict {
         /// Nothing is known yet, so only a few devices are tried.
         case unknown
@@ -47,7 +47,7 @@ final class PushVerdicts: Sendable {
         }
     }
 
-    /// Records an outcome. Returns true if it made the entry unusable.
+    /// Records an outcome. Returns true if it made the sender unusable.
     func note(_ part: Part, _ outcome: PushOutcome) -> Bool {
         state.withLock { state in
             switch outcome {

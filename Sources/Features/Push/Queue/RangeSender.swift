@@ -150,7 +150,7 @@ struct RangeSender {
         return .failed(PushMessage.overdue)
     }
 
-    /// Sends by one entry, first to a few devices if nothing is known about it. Returns the devices to try again.
+    /// Sends with one sender, first to a few devices if nothing is known about it. Returns the devices to try again.
     private func send(_ part: Part, _ key: PushVerdicts.Part, _ group: [PushAttempt], _ tally: RangeTally) async
         -> [PushAttempt]
     {
@@ -212,7 +212,7 @@ struct RangeSender {
         return nil
     }
 
-    /// Decides whether tokens that no entry knows are dead, which requires that all entries are trusted.
+    /// Decides whether tokens that no service knows are dead, which requires that all senders are trusted.
     private func judge(_ suspects: [PushAttempt], _ tally: RangeTally) {
         for attempt in suspects {
             let wrong = attempt.entries.filter { !guardian.trusts($0.name) }

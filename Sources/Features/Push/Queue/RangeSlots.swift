@@ -54,7 +54,7 @@ final class RangeActivity: Sendable {
     private let report: @Sendable (_ isWaiting: Bool) -> Void
 
     /// - Parameters:
-    ///   - parts: The number of parts being sent.
+    ///   - parts: The number of groups of devices that get the same content.
     ///   - left: Returns the number of unsettled devices.
     ///   - report: Called when the range starts or stops waiting.
     init(parts: Int, left: @escaping @Sendable () -> Int, report: @escaping @Sendable (_ isWaiting: Bool) -> Void) {
@@ -63,10 +63,10 @@ final class RangeActivity: Sendable {
         self.report = report
     }
 
-    /// Records that a part waits or is done.
+    /// Records that a group of devices waits for a later attempt or is done.
     func pause() { update(-1) }
 
-    /// Records that a part continues.
+    /// Records that sending to a group of devices continues.
     func resume() { update(1) }
 
     /// Ends the waiting state, even if cancellation left devices unsettled.

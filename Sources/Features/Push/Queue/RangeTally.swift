@@ -40,7 +40,7 @@ final class RangeTally: Sendable {
     ///
     /// - Parameters:
     ///   - isDead: Whether its token should be removed.
-    ///   - entry: The entry to name in the push's error, or nil to name none.
+    ///   - entry: The name of the sender for the push's error, or nil to leave it out.
     func note(_ device: PushDevice, _ outcome: PushOutcome, isDead: Bool, by entry: String? = nil) {
         state.withLock { state in
             guard state.left.remove(Name(device.objectId)) != nil else { return }

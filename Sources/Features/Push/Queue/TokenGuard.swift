@@ -1,7 +1,7 @@
 import Synchronization
 
-/// Judges whether a token that an entry doesn't know is dead. If the entry rejects most tokens, the entry itself is
-/// misconfigured: Apple's sandbox rejects production tokens, and vice versa.
+/// Judges whether a token that a sender's service doesn't know is dead. If the service rejects most tokens, the sender
+/// is misconfigured: Apple's sandbox rejects production tokens, and vice versa.
 final class TokenGuard: Sendable {
     private struct Window {
         var answers: [Bool] = []
@@ -28,8 +28,8 @@ final class TokenGuard: Sendable {
         }
     }
 
-    /// Returns whether less than half of the entry's last 1,000 tokens were rejected. Returns false for an entry
-    /// without responses.
+    /// Returns whether less than half of the sender's last 1,000 tokens were rejected. Returns false before the first
+    /// response.
     func trusts(_ entry: String) -> Bool {
         windows.withLock { windows in
             guard let window = windows[entry] else { return false }
@@ -37,7 +37,7 @@ final class TokenGuard: Sendable {
         }
     }
 
-    /// Returns true the first time it is called for an entry that has had responses, so that each entry is reported
+    /// Returns true the first time it is called for a sender that has had responses, so that each sender is reported
     /// once.
     func warnsNow(_ entry: String) -> Bool {
         windows.withLock { windows in

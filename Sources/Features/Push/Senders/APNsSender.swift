@@ -99,7 +99,7 @@ package final class APNsSender: PushSender {
             return await report(devices.indices.map { ($0, .failed("MissingPayload")) })
         }
         let body = ByteBuffer(bytes: JSONValue.object(APNsForm.body(data)).serialized())
-        // Grouped by app, because an entry without a topic may get devices of several apps.
+        // Grouped by app, because a sender without a topic may get devices of several apps.
         for (app, indices) in Dictionary(grouping: devices.indices, by: { topic ?? devices[$0].app ?? "" }) {
             guard topic != nil || APNsForm.isTopic(app) else {
                 await report(indices.map { ($0, .failed("BadTopic")) })
