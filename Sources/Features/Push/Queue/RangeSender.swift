@@ -31,7 +31,7 @@ struct RangeSender {
         var end: ContinuousClock.Instant
         /// Whether the push expires at `end`.
         var expires: Bool
-        /// The number of devices tried first, until the service has accepted the message.
+        /// The number of devices tried first to find out whether the service rejects the message.
         var firstTried: Int
     }
 

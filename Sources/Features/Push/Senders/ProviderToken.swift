@@ -29,7 +29,7 @@ package final class ProviderToken: Sendable {
         self.teamId = teamId
     }
 
-    /// Returns a token that isn't too old.
+    /// Returns a token that is less than 55 minutes old.
     ///
     /// - Parameters:
     ///   - now: The time in seconds since 1970.
