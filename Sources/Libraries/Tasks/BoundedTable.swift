@@ -40,7 +40,7 @@ public struct BoundedTable<Key: Hashable, Value> {
     @inlinable public func peek(_ key: Key) -> Value? { slots[key].flatMap { nodes[$0]?.value } }
 
     /// Stores a value and evicts the least recently used ones until it fits. A value heavier than the capacity isn't
-    /// stored.
+    /// stored, but still removes the key's earlier value.
     ///
     /// - Returns: The evicted values.
     @discardableResult

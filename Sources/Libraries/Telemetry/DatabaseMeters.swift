@@ -10,12 +10,14 @@ public final class DatabaseMeters: Sendable {
 
     /// Counts an operation.
     ///
-    /// - Parameter errorClass: The first two characters of the error's SQLSTATE, or nil if the operation succeeded.
+    /// - Parameter errorClass: The SQLSTATE of a failure, of which the first two characters count, or nil if the
+    ///   operation succeeded or failed as expected, for example because of a missing object. Other texts count as
+    ///   `_OTHER`.
     public func add(_ operation: Operation, _ duration: Duration, errorClass: String? = nil) {
         durations[operation.rawValue].record(duration, of: Self.number(of: errorClass))
     }
 
-    /// Returns the durations of an operation by error class. The key 0 means success.
+    /// Returns the durations of an operation by error class. The key 0 means success or an expected error.
     func counts(of operation: Operation) -> [Int: Histogram.Counts] { durations[operation.rawValue].counts }
 
     func write(to text: inout Exposition) {

@@ -7,7 +7,7 @@ public final class Meters: Sendable {
     public let logins: LoginMeters
     /// Durations of password hashing, without the time in the queue.
     public let passwordHashes = Histogram(.requests)
-    /// The last request of each kind of client.
+    /// The last request of each kind of client. Requests with privileged keys don't count.
     public let clients = ClientMeters()
     /// Requests rejected by rate limits.
     public let rateLimited: LimitMeters

@@ -14,7 +14,7 @@ package struct TraceContext: Sendable, Equatable {
 
     package let traceID: TraceID
     package let spanID: UInt64
-    /// Whether the trace is recorded.
+    /// The sampling flag: whether servers should record the trace.
     package let isSampled: Bool
     /// The value of `tracestate` to propagate, or nil for none.
     package let state: String?
