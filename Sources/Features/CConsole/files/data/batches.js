@@ -149,7 +149,7 @@ export async function deleteRows(page, rows) {
 export function askToDelete(className, n, names) {
   return confirm({
     title: t("delete.title", { n, class: className }), button: t("delete"), isDanger: true,
-    text: h("div", names.length > 0 && h("ul.names", names.map((name) => h("li", h("bdi", plain(name, 60)))), n > names.length && h("li.quiet", t("delete.more", { n: n - names.length }))), h("p.quiet", t("delete.text"))),
+    text: h("div", names.length > 0 && h("ul.names", names.map((name) => h("li", h("bdi", plain(name, 60)))), n > names.length && h("li.quiet", t("word.andMore", { n: n - names.length }))), h("p.quiet", t("delete.text"))),
     typed: n > TYPED ? n : undefined, typedLabel: t("delete.type", { n }),
   });
 }

@@ -9,7 +9,7 @@ import { classes, counts, replaceClass } from "./schema.js";
 
 addWords({
   "index.build": "Create index", "index.text": "An index of {class} on {fields}.", "index.size": "The class has {n} {n|object|objects}, {bytes}.",
-  "index.meanwhile": "Meanwhile apps go on reading and writing. Each write of the class then takes a little longer, and the index needs disk space.",
+  "index.meanwhile": "Apps go on reading and writing. The index takes disk space and slows writes a little.",
   "index.building": "Building the index; apps go on writing.", "index.stopped": "Stopped. The index was not created.", "index.done": "Index {index} built in {seconds} s",
 });
 

@@ -162,7 +162,7 @@ addWords({
   "pointer.find": "Name or id of {class}", "pointer.none": "No {class} has that name.", "pointer.clear": "Not set",
   "delete.title": "Delete {n} {n|object|objects} of {class}?",
   "delete.text": "They go to the trash for 30 days, and can be restored from there.",
-  "delete.more": "and {n} more",
+
   "delete.done": "{n} {n|object|objects} of {class} deleted",
   "delete.without": "Without {fields}, which {class} no longer has, or has with another type",
   "delete.restored": "{n} {n|object|objects} restored", "delete.type": "Type {n} to continue",

@@ -102,7 +102,7 @@ function explain(problem, message) {
 
 addWords({
   "confirm.title": "Confirm that it is you", "confirm.text": "You can't undo this. You are not asked again for 15 minutes.", "confirm.go": "Continue",
-  "account.sessions": "Sessions", "account.this": "this browser", "account.used": "{who}, {address}, used {when}", "account.ended": "Session ended",
+  "account.sessions": "Sessions", "account.this": "this browser", "account.used": "{who}, {address}, used {when}",
   "account.passwordHint": "A new password ends all of your sessions, this one too.", "account.newAgain": "Repeat the new password",
   "account.notSame": "The passwords differ.", "account.totp": "Codes at sign-in", "account.totpOn": "A code is asked for at each sign-in.",
   "account.totpOff": "With an authenticator app, your password alone is not enough.", "account.setUp": "Set up", "account.turnOn": "Turn on",
@@ -151,7 +151,7 @@ function line(entry, again) {
   const end = async () => {
     try {
       await send("DELETE", "sessions/" + encodeURIComponent(entry.id));
-      toast(t("account.ended"));
+      toast(t("word.ended"));
     } catch (problem) {
       complain(problem);
     }

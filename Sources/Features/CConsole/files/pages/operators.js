@@ -13,8 +13,8 @@ addWords({
   "operators.new": "New operator", "operators.change": "Change {name}", "operators.delete": "Delete {name}",
   "operators.deleteText": "{name} is signed out everywhere, and cannot sign in again.", "operators.newPassword": "New password (empty: unchanged)",
   "operators.role": "Role", "operators.create": "Add operator", "operators.you": "you", "operators.added": "{name} can sign in",
-  "operators.changed": "{name} changed and signed out", "operators.deleted": "{name} deleted", "operators.missing": "Enter a name and a password.", "operators.mail": "Write a mail", "operators.send": "Send this to {name}. Send the password another way.",
-  "operators.email": "Email address", "operators.invite": "Send mail", "operators.invited": "Mail sent to {email}",
+  "operators.changed": "{name} changed and signed out", "operators.missing": "Enter a name and a password.", "operators.mail": "Write a mail", "operators.send": "Send this to {name}. Send the password another way.",
+  "operators.email": "Email address", "operators.invited": "Mail sent to {email}",
   "operators.invitation": "Open {address} and sign in as {name}.",
   "operators.totp": "Codes at sign-in are on", "operators.totpOff": "Turn codes off, if the app is lost", "role.means.owner": "everything, operators too",
   "role.means.developer": "objects, files, classes, configuration", "role.means.editor": "objects and files", "role.means.viewer": "reads",
@@ -44,7 +44,7 @@ function line(entry, again) {
   const isSelf = entry.id === session.peek().operator.id;
   const remove = async () => {
     if (!(await confirm({ title: t("operators.delete", { name: entry.name }), text: t("operators.deleteText", { name: entry.name }), button: t("operators.delete", { name: entry.name }), isDanger: true }))) return;
-    await attempt(() => send("DELETE", "operators/" + encodeURIComponent(entry.id)), t("operators.deleted", { name: entry.name }));
+    await attempt(() => send("DELETE", "operators/" + encodeURIComponent(entry.id)), t("word.deleted", { name: entry.name }));
     again();
   };
   return h(".line.member", h(".grow", h("div", shown(entry.name, 60), isSelf && h("span.quiet", ` \u00b7 ${t("operators.you")}`)),
@@ -97,7 +97,7 @@ function invite({ id, name }) {
     return;
   }
   const email = textField({ type: "email", autofocus: true });
-  openForm({ title, button: t("operators.invite") }, () => ({ body: [body(), labelled(t("operators.email"), email)], async save() {
+  openForm({ title, button: t("word.sendMail") }, () => ({ body: [body(), labelled(t("operators.email"), email)], async save() {
     await send("POST", `operators/${encodeURIComponent(id)}/invitation`, { body: { email: email.value } });
     toast(t("operators.invited", { email: email.value }));
   } }));

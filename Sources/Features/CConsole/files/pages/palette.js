@@ -9,7 +9,7 @@ import { classes, loadClasses, namingField } from "../data/schema.js";
 import { openDialog, show } from "../parts/dialog.js";
 
 addWords({
-  "palette.label": "Find a page, a class, a name or an id", "palette.none": "Nothing has that name.", "palette.page": "page",
+  "palette.none": "Nothing has that name.", "palette.page": "page",
   "palette.class": "class", "palette.in": "in {class}",
 });
 
@@ -17,9 +17,9 @@ addWords({
 export function open(pages) {
   if (document.querySelector("dialog.palette")) return;
   if (!classes.peek()) loadClasses();
-  const input = h("input", { type: "text", role: "combobox", "aria-expanded": "true", "aria-controls": "palette-list", "aria-label": t("palette.label"), placeholder: t("palette.label"), autocomplete: "off", spellcheck: "false" });
-  const list = h(".choices", { id: "palette-list", role: "listbox", "aria-label": t("palette.label") });
-  const element = h("dialog.palette", { "aria-label": t("palette.label") }, input, list);
+  const input = h("input", { type: "text", role: "combobox", "aria-expanded": "true", "aria-controls": "palette-list", "aria-label": t("keys.palette"), placeholder: t("keys.palette"), autocomplete: "off", spellcheck: "false" });
+  const list = h(".choices", { id: "palette-list", role: "listbox", "aria-label": t("keys.palette") });
+  const element = h("dialog.palette", { "aria-label": t("keys.palette") }, input, list);
   let rows = [];
   let chosen = 0;
   let found = [];
@@ -77,7 +77,7 @@ async function findObjects(text) {
   const isId = /^[A-Za-z0-9_-]{6,40}$/.test(text);
   const answers = await Promise.all(some.map(async (className) => {
     const field = namingField(className);
-    const where = [isId && { objectId: text }, field && className === open && { [field]: { $regex: `^\\Q${text.replaceAll("\\E", "")}\\E` } }].filter(Boolean);
+    const where = [isId && { objectId: text }, field && (className === open || className === "_User") && { [field]: { $regex: `^\\Q${text.replaceAll("\\E", "")}\\E` } }].filter(Boolean);
     if (!where.length) return [];
     try {
       const { body } = await parse.get(objectPath(className), { where: where.length > 1 ? { $or: where } : where[0], keys: field ?? "objectId", limit: 5 });

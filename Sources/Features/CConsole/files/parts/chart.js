@@ -5,7 +5,7 @@ import { addWords, date, t } from "../core/words.js";
 import { table } from "./states.js";
 
 addWords({
-  "chart.table": "As a table", "chart.time": "Time", "chart.scale": "up to {most}", "chart.label": "{title}: {values}", "chart.none": "nothing yet",
+  "chart.table": "As a table", "chart.time": "Time", "chart.scale": "up to {most}", "chart.label": "{title}: {values}",
   "chart.ms": "{n} ms", "chart.seconds": "{n} s",
 });
 
@@ -63,7 +63,7 @@ export function chart({ title, words, format }) {
       paths.forEach((path, index) => path.setAttribute("d", drawn(at, values[index], most)));
       put(scale, most > 0 ? t("chart.scale", { most: format(most) }) : "");
       say(at.length - 1);
-      drawing.setAttribute("aria-label", t("chart.label", { title, values: at.length === 0 ? t("chart.none") : words.map((text, index) => `${figures[index].textContent} ${text}`).join(", ") }));
+      drawing.setAttribute("aria-label", t("chart.label", { title, values: at.length === 0 ? t("word.nothingYet") : words.map((text, index) => `${figures[index].textContent} ${text}`).join(", ") }));
       fill();
     },
   };

@@ -8,7 +8,7 @@ import { fileName } from "../cells.js";
 import { copyButton } from "../../parts/states.js";
 
 addWords({
-  "file.choose": "Choose a file", "file.drop": "or drop one here", "file.none": "No file yet", "file.remove": "Remove",
+  "file.drop": "or drop one here", "file.none": "No file yet", "file.remove": "Remove",
   "file.big": "{name} has {size}; this server takes {limit} at most.",
   "file.uploading": "Uploading {name}…", "file.noPreview": "No preview for {type}", "file.failed": "The file could not be read: {reason}",
 });
@@ -25,7 +25,7 @@ export function edit({ value, save, close }) {
   const preview = h(".preview");
   const problem = problemLine();
   const input = h("input.sr", { type: "file", onchange: () => input.files[0] && upload(input.files[0]) });
-  const zone = h("label.drop", icon("file"), h("span.link", t("file.choose")), h("span.quiet", t("file.drop")), input);
+  const zone = h("label.drop", icon("file"), h("span.link", t("word.choose")), h("span.quiet", t("file.drop")), input);
   const upload = async (file) => {
     put(problem);
     const limit = session.peek().server.maxUploadSize;

@@ -87,8 +87,8 @@ export function editRelation({ className, row, field, close }) {
 }
 
 addWords({
-  "access.open": "No ACL: everybody may read and change this.", "access.master": "Only the master key may read and change this.", "access.has": "This object has an ACL",
-  "access.read": "Read", "access.write": "Change", "access.who": "Who", "access.addUser": "Add a user", "access.addRole": "Add a role",
+  "access.open": "No ACL: everybody may read and change this, as far as the class allows it.", "access.master": "Only the master key may read and change this.", "access.has": "This object has an ACL",
+  "access.read": "Read", "access.write": "Change", "access.addUser": "Add a user", "access.addRole": "Add a role",
   "access.everybody": "Add everybody", "access.remove": "Remove {who}", "access.may": "{right}: {who}",
 });
 
@@ -115,7 +115,8 @@ export function editAccess({ value, draft = value, isPart = false }) {
     table.hidden = acl === undefined;
     adding.hidden = acl === undefined;
     if (acl === undefined) return;
-    put(table, h("thead", h("tr", h("th", t("access.who")), h("th", t("access.read")), h("th", t("access.write")), h("th", h("span.sr", t("file.remove"))))),
+    everybody.hidden = Object.hasOwn(acl, "*");
+    put(table, h("thead", h("tr", h("th", t("word.who")), h("th", t("access.read")), h("th", t("access.write")), h("th", h("span.sr", t("file.remove"))))),
       h("tbody", Object.keys(acl).map((key) => h("tr", h("th", { scope: "row" }, h("bdi", who(key))), box(key, "read"), box(key, "write"),
         h("td", iconButton("close", t("access.remove", { who: said(who(key)) }), () => { delete acl[key]; draw(); }))))));
   };
@@ -127,8 +128,8 @@ export function editAccess({ value, draft = value, isPart = false }) {
     } });
     return choice.element;
   };
-  const adding = h(".adding", find("_User", (user) => user.objectId, "access.addUser"), find("_Role", (role) => `role:${role.name ?? role.objectId}`, "access.addRole"),
-    button(".button", () => { setOwn(acl, "*", { read: true }); draw(); }, t("access.everybody")));
+  const everybody = button(".button", () => { setOwn(acl, "*", { read: true }); draw(); }, t("access.everybody"));
+  const adding = h(".adding", find("_User", (user) => user.objectId, "access.addUser"), find("_Role", (role) => `role:${role.name ?? role.objectId}`, "access.addRole"), everybody);
   draw();
   return {
     body: [h(".card", words), h("label.line", has, t("access.has")), table, adding],

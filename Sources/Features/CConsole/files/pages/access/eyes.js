@@ -17,7 +17,7 @@ addWords({
   "may.class.only": "the class lets only {who}", "may.class.none": "the class lets nobody", "may.acl": "its ACL lets {who}",
   "may.acl.only": "its ACL lets only {who}", "may.acl.none": "its ACL lets nobody", "may.pointer": "{field} is {who}",
   "may.pointer.none": "{field} is not {name}", "may.protected.none": "{field} is hidden", "may.master.none": "only the master key",
-  "may.rows": "View the rows as {who}",
+  "may.rows": "View rows with this access",
 });
 
 const ORDER = ["get", "find", "count", "update", "delete", "create", "addField"];
@@ -29,7 +29,7 @@ export async function answerFor(host, { user, name, className, objectId, scope }
     const { body } = await send("POST", "may", { body: { user, className, objectId: objectId || undefined }, signal: scope, isRepeatable: true });
     const operations = new Map(Object.entries(body.operations));
     put(host, h("h3.label", t("may.for", { who: name })), ORDER.filter((key) => operations.has(key)).map((key) => operation(key, operations.get(key), name)),
-      !objectId && h("p", h("a", { href: address("data", [className], { as: user ?? "anonymous" }) }, t("may.rows", { who: name }))));
+      !objectId && h("p", h("a", { href: address("data", [className], { as: user ?? "anonymous" }) }, t("may.rows"))));
   } catch (problem) {
     if (!scope.aborted) put(host, failed(problem));
   }

@@ -14,12 +14,12 @@ import { chips, defaultAccess, hiddenSentence, names, OPERATIONS, own, principal
 
 addWords({
   "access.class": "Permissions of the class", "access.classHint": "An object's ACL can narrow them.",
-  "access.edit": "Edit permission: {operation}", "access.pointers": "Pointer permissions", "access.readFields": "Find and get: {who}",
+  "access.edit": "Edit permission: {operation}", "access.pointers": "More pointer permissions", "access.readFields": "Find and get: {who}",
   "access.writeFields": "Update and delete: {who}", "access.noOne": "no field", "access.editRead": "Edit the fields for find and get",
   "access.editWrite": "Edit the fields for update and delete", "access.hidden": "Hidden fields", "access.nothingHidden": "No field is hidden.",
   "access.hide": "Hide fields from …", "access.editHidden": "Change what is hidden from {who}", "access.new": "Default ACL of new objects",
   "access.editNew": "Edit the default ACL", "access.asks": "Check access", "access.object": "Object id (empty: the whole class)",
-  "access.data": "Rows", "access.schema": "Schema", "access.chooseHint": "Choose a class to see and edit its permissions.",
+  "access.chooseHint": "Choose a class to see and edit its permissions.",
 });
 
 /** Opens the page until `scope` ends. */
@@ -58,7 +58,7 @@ function showClass(content, className, scope) {
       h("section.panel", h("h2", t("access.new")), line(h("span", { class: fresh.isOpen ? "warn" : "" }, fresh.text), t("access.editNew"), "editDefault")));
   }
   put(content, h("header.head", h("a.plain.back", { href: address("access"), "aria-label": t("classes.label") }, icon("back")), h("h1", shown(className, 80)), h(".space"),
-    h("a.button.wide", { href: address("data", [className]) }, t("access.data")), h("a.button.wide", { href: address("schema", [className]) }, t("access.schema"))),
+    h("a.button.wide", { href: address("data", [className]) }, t("word.rows")), h("a.button.wide", { href: address("schema", [className]) }, t("rail.schema"))),
   h(".scroll", h(".two", rules, h("section.panel", h("h2", t("access.asks")), h(".form", object, mayPanel(className, () => object.value.trim(), scope))))));
 }
 

@@ -13,13 +13,13 @@ import { openDialog } from "../../parts/dialog.js";
 import { complain, empty, failed, loading, table } from "../../parts/states.js";
 
 addWords({
-  "audit.hint": "Changes made in the console. Nobody can change these entries.", "audit.operator": "Operator", "audit.class": "Class",
+  "audit.hint": "Changes made in the console. Nobody can change these entries.", "audit.operator": "Operator",
   "audit.object": "Id of an object", "audit.kind": "Kind", "audit.from": "From", "audit.until": "Until", "audit.time": "{name}: 2 days ago",
   "audit.allKinds": "All kinds", "audit.none": "No changes yet",
   "audit.noneHint": "Each change made in the console appears here with operator, time and the value before.", "audit.nothing": "Nothing matches",
-  "audit.nothingHint": "No entry matches all filters.", "audit.who": "Who", "audit.what": "What", "audit.objects": "Objects",
+  "audit.nothingHint": "No entry matches all filters.", "audit.what": "What",
   "audit.result": "Result", "audit.did.POST": "wrote", "audit.did.PUT": "changed", "audit.did.DELETE": "deleted", "audit.did.GET": "looked",
-  "audit.session.POST": "signed in", "audit.session.DELETE": "signed out", "audit.count": "{n} {n|object|objects}", "audit.refused": "refused ({status})",
+  "audit.session.POST": "signed in", "audit.session.DELETE": "signed out", "audit.refused": "refused ({status})",
   "audit.unknown": "unknown", "audit.done": "done", "audit.newest": "Newest", "audit.older": "Older", "audit.open": "{what}, {path}",
   "audit.request": "Request {id} from {address}", "audit.fields": "Fields: {fields}", "audit.before": "Before", "audit.after": "After",
 });
@@ -52,7 +52,7 @@ export function open(scope) {
     operator: field("operator"), object: field("object"),
     kind: h("select", { "aria-label": t("audit.kind"), onchange: (event) => choose({ kind: event.target.value }) }),
     from: time("from"), until: time("until"),
-    class: h("select", { "aria-label": t("audit.class"), onchange: (event) => choose({ class: event.target.value }) }),
+    class: h("select", { "aria-label": t("word.class"), onchange: (event) => choose({ class: event.target.value }) }),
   };
   const next = latest(scope);
   effect(() => {
@@ -89,7 +89,7 @@ async function read(place) {
   }
 }
 
-const entries = (rows) => table(t("rail.audit"), [[t("audit.what")], [t("word.when")], [t("audit.who")], [t("audit.objects"), ".wide"], [t("audit.result")]], rows.map((row) => [
+const entries = (rows) => table(t("rail.audit"), [[t("audit.what")], [t("word.when")], [t("word.who")], [t("word.objects"), ".wide"], [t("audit.result")]], rows.map((row) => [
   [h("button.link.wrap", { "aria-label": t("audit.open", { what: said(row), path: row.path ?? "" }), onclick: () => show(row) }, said(row)), h("div.quiet.mono", shown(row.path ?? "", 80))],
   h("time", { title: date(row.at, true) }, ago(row.at)), [shown(row.operator ?? "", 40), row.role !== row.operator && h("span.quiet", " ", plain(row.role ?? "", 20))], links(row, 3), result(row)]));
 
@@ -98,7 +98,7 @@ function said({ method, path, className, count, fields }) {
   if (path === "session") return t("audit.session." + method);
   const of = className ? plain(className, 40) : "";
   const names = (fields ?? []).slice(0, 3).map((name) => plain(name, 30)).join(", ");
-  return [t("audit.did." + method), count > 1 && t("audit.count", { n: count }), of, method === "PUT" && names && `\u00b7 ${names}`].filter(Boolean).join(" ");
+  return [t("audit.did." + method), count > 1 && t("grid.objects", { n: count }), of, method === "PUT" && names && `\u00b7 ${names}`].filter(Boolean).join(" ");
 }
 
 function result({ status }) {
@@ -122,7 +122,7 @@ function show(row) {
       h("code.wrap", plain(`${row.method} ${row.path}`, 500)),
       h("p.quiet", t("audit.request", { id: row.requestId ?? "", address: row.address ?? "" })),
       row.fields?.length > 0 && h("p", t("audit.fields", { fields: row.fields.map((name) => plain(name, 60)).join(", ") })),
-      row.ids?.length > 0 && h("section", h("h3.label", t("audit.objects")), h("p.wrap", links(row, 100))),
+      row.ids?.length > 0 && h("section", h("h3.label", t("word.objects")), h("p.wrap", links(row, 100))),
       part("before", row.before), part("after", row.after),
     ],
   }));

@@ -12,9 +12,9 @@ import { lineRow, openLine } from "../logs/lines.js";
 import { checks } from "./index.js";
 
 addWords({
-  "call.all": "All functions", "call.title": "Call {name}", "call.checked": "Requires: {checks}", "call.params": "Parameters (JSON)", "call.as": "Caller",
+  "call.all": "All functions", "call.title": "Call {name}", "call.checked": "Requires: {checks}", "call.as": "Caller",
   "call.master": "with all rights (master key)", "call.nobody": "anonymous: without a session", "call.user": "a user", "call.who": "Name or id of the user",
-  "call.noSession": "The code gets the user, but no session token.", "call.go": "Call", "call.answer": "Response", "call.took": "{ms} ms", "call.failed": "Failed",
+  "call.noSession": "The code gets the user, but no session token.", "call.go": "Call", "call.answer": "Response", "call.took": "{ms} ms",
   "call.nothing": "No result.", "call.lines": "Log lines", "call.noLines": "No lines yet.", "call.object": "Parameters must be a JSON object: {problem}",
   "call.noUser": "There is no user {who}.", "call.changes": "The code runs for real. Its changes stay.",
 });
@@ -54,7 +54,7 @@ export function openFunction(host, entry, scope) {
     const result = outcome.body?.result;
     answer.hidden = false;
     put(answer, h("h2", t("call.answer"), " ", took), outcome instanceof Error
-      ? [h("p.bad", t("call.failed")), h("p.mono.wrap", shown(outcome.message, 2000)), h("p.quiet", [outcome.code !== undefined && t("error.code", { code: String(outcome.code) }), String(outcome.status)].filter(Boolean).join(" \u00b7 "))]
+      ? [h("p.bad", t("word.failed")), h("p.mono.wrap", shown(outcome.message, 2000)), h("p.quiet", [outcome.code !== undefined && t("error.code", { code: String(outcome.code) }), String(outcome.status)].filter(Boolean).join(" \u00b7 "))]
       : result === undefined ? h("p.quiet", t("call.nothing")) : ["Object", "Array"].includes(typeOf(result)) ? tree(result).element : h("p", typeof result === "string" ? shown(result, 5000) : drawValue(result, { name: "result", type: typeOf(result) })));
   }
   /** The request is logged after its response was sent. */
@@ -71,7 +71,7 @@ export function openFunction(host, entry, scope) {
     }
   }
   put(host, h("p.crumbs", h("a", { href: address("cloud") }, t("call.all"))), h("section.panel", h("h2", t("call.title", { name: entry.name })), h("p.quiet", t("call.checked", { checks: checks(entry.validator) })),
-    labelled(t("call.params"), params), h(".line.wrap", labelled(t("call.as"), as), who), hint, h("p.quiet", t("call.changes")), problem, go), answer, lines);
+    labelled(t("word.params"), params), h(".line.wrap", labelled(t("call.as"), as), who), hint, h("p.quiet", t("call.changes")), problem, go), answer, lines);
   params.addEventListener("keydown", (event) => {
     if (event.key === "Enter" && (event.ctrlKey || event.metaKey)) go.click();
   });

@@ -11,8 +11,8 @@ import { complain, empty, failed, loading, record, table as plainTable, toast } 
 
 addWords({
   "cloud.functions": "Functions", "cloud.triggers": "Triggers", "cloud.jobs": "Jobs", "cloud.hooks": "Webhooks", "cloud.hosts": "Hosts",
-  "cloud.name": "Name", "cloud.event": "Event", "cloud.class": "Class", "cloud.host": "Runs in", "cloud.checks": "Requires", "cloud.calls": "Calls",
-  "cloud.failed": "Failed", "cloud.usual": "p50", "cloud.slow": "p99", "cloud.last": "Last call", "cloud.state": "State", "cloud.host.node": "Node.js",
+  "cloud.event": "Event", "cloud.host": "Runs in", "cloud.checks": "Requires", "cloud.calls": "Calls",
+  "cloud.last": "Last call", "cloud.host.node": "Node.js",
   "cloud.host.swift": "Swift", "cloud.host.webhook": "a webhook", "cloud.state.ready": "ready", "cloud.state.starting": "starting", "cloud.state.down": "not running",
   "cloud.processes": "{n} of {wanted} {wanted|process|processes}", "cloud.counted": "Calls are those of this process since it started.", "cloud.ms": "{text} ms",
   "cloud.noCheck": "nothing", "cloud.empty.functions": "No function yet", "cloud.empty.triggers": "No trigger yet",
@@ -80,12 +80,12 @@ export const figures = ({ calls, errors, p50, p99, last }) => [
 ];
 
 /** The titles of the call statistics. */
-export const FIGURES = [[".right", "cloud.calls"], [".right", "cloud.failed"], [".right.wide", "cloud.usual"], [".right.wide", "cloud.slow"], [".wide", "cloud.last"]];
+export const FIGURES = [[".right", "cloud.calls"], [".right", "word.failed"], [".right.wide", "word.p50"], [".right.wide", "word.p99"], [".wide", "cloud.last"]];
 
 const ROWS = {
-  functions: { titles: [["", "cloud.name"], [".wide", "cloud.host"], [".wide", "cloud.checks"], ...FIGURES], row: (one) => [["", h("a", { href: address("cloud", ["functions", one.name]) }, shown(one.name, 80))], hostCell(one), [".wide.quiet", checks(one.validator)], ...figures(one)] },
-  triggers: { titles: [["", "cloud.class"], ["", "cloud.event"], [".wide", "cloud.host"], [".wide", "cloud.checks"], ...FIGURES], row: (one) => [["", shown(one.className, 80)], ["", shown(one.event, 40)], hostCell(one), [".wide.quiet", checks(one.validator)], ...figures(one)] },
-  hosts: { titles: [["", "cloud.host"], ["", "cloud.state"], ["", "cloud.name"]], row: (one) => [["", t("cloud.host." + one.kind)], ["", h("span", { class: one.state === "ready" ? "" : "bad" }, t("cloud.state." + one.state))],
+  functions: { titles: [["", "word.name"], [".wide", "cloud.host"], [".wide", "cloud.checks"], ...FIGURES], row: (one) => [["", h("a", { href: address("cloud", ["functions", one.name]) }, shown(one.name, 80))], hostCell(one), [".wide.quiet", checks(one.validator)], ...figures(one)] },
+  triggers: { titles: [["", "word.class"], ["", "cloud.event"], [".wide", "cloud.host"], [".wide", "cloud.checks"], ...FIGURES], row: (one) => [["", shown(one.className, 80)], ["", shown(one.event, 40)], hostCell(one), [".wide.quiet", checks(one.validator)], ...figures(one)] },
+  hosts: { titles: [["", "cloud.host"], ["", "word.state"], ["", "word.name"]], row: (one) => [["", t("cloud.host." + one.kind)], ["", h("span", { class: one.state === "ready" ? "" : "bad" }, t("cloud.state." + one.state))],
     ["", one.wanted === undefined ? "" : h("span.quiet", t("cloud.processes", { n: one.processes, wanted: one.wanted }), " \u00b7 Node.js ", shown(one.node, 20), " \u00b7 Parse ", shown(one.sdk, 20), " \u00b7 ", shown(one.file, 200))]] },
 };
 
@@ -100,10 +100,10 @@ function draw(body, tab, list) {
 }
 
 addWords({
-  "hook.new": "New webhook", "hook.what": "Called for", "hook.url": "Address", "hook.function": "function {name}", "hook.trigger": "{event} of {class}",
-  "hook.kind.function": "a function", "hook.kind.trigger": "a trigger of a class", "hook.kind": "For", "hook.name": "Name of the function", "hook.event": "Event",
+  "hook.new": "New webhook", "hook.what": "Called for", "hook.function": "function {name}", "hook.trigger": "{event} of {class}",
+  "hook.kind.function": "a function", "hook.kind.trigger": "a trigger of a class", "hook.kind": "For", "hook.name": "Name of the function",
   "hook.change": "Change the address", "hook.deleteText": "{what} is no longer sent to {url}.", "hook.actions": "Actions of {what}", "hook.empty": "No webhook",
-  "hook.emptyHint": "A webhook sends calls of a function or trigger to your server, with the key of the option webhookKey.", "hook.saved": "{what} is sent to {url}",
+  "hook.emptyHint": "A webhook calls your server for a function or trigger and sends the option webhookKey.", "hook.saved": "{what} is sent to {url}",
   "hook.deleted": "The webhook of {what} is deleted", "hook.back": "The webhook of {what} is as before", "hook.since": "The address was changed since and kept.",
   "hook.bad": "Enter an http or https URL.",
 });
@@ -129,7 +129,7 @@ async function openHooks(host, scope) {
   }
   if (scope.aborted) return;
   put(host, hooks.length === 0 ? empty({ picture: "link", title: t("hook.empty"), text: t("hook.emptyHint"), actions: [add] }) : [
-    table(t("cloud.hooks"), [["", "hook.what"], ["", "hook.url"], [".actions", ""]], hooks.map((hook) => [["", shown(inWords(hook), 200)], [".mono", shown(masked(hook.url), 300)],
+    table(t("cloud.hooks"), [["", "hook.what"], ["", "word.address"], [".actions", ""]], hooks.map((hook) => [["", shown(inWords(hook), 200)], [".mono", shown(masked(hook.url), 300)],
       [".actions", iconButton("more", t("hook.actions", { what: inWords(hook) }), (event) => openMenu(event.currentTarget, [
         { words: t("hook.change"), icon: "link", do: () => change(hook, again) },
         { words: t("delete"), icon: "trash", isDanger: true, do: () => remove(hook, again) },
@@ -149,10 +149,10 @@ async function create(again) {
   const event = h("select", EVENTS.map((value) => option(value, value)));
   const url = textField({ type: "url" });
   const fields = h(".stack");
-  const draw = () => put(fields, kind.value === "function" ? labelled(t("hook.name"), name) : [labelled(t("word.class"), className), labelled(t("hook.event"), event)]);
+  const draw = () => put(fields, kind.value === "function" ? labelled(t("hook.name"), name) : [labelled(t("word.class"), className), labelled(t("cloud.event"), event)]);
   draw();
   await openForm({ title: t("hook.new"), button: t("save") }, () => ({
-    body: [labelled(t("hook.kind"), kind), fields, labelled(t("hook.url"), url)],
+    body: [labelled(t("hook.kind"), kind), fields, labelled(t("word.address"), url)],
     async save() {
       const hook = kind.value === "function" ? { functionName: name.value.trim() } : { className: className.value.trim(), triggerName: event.value };
       await store("post", { ...hook, url: addressIn(url) }, again);
@@ -170,7 +170,7 @@ async function store(method, hook, again) {
 async function change(hook, again) {
   const url = textField({ type: "url", value: hook.url, autofocus: true });
   await openForm({ title: inWords(hook), button: t("save") }, () => ({
-    body: labelled(t("hook.url"), url),
+    body: labelled(t("word.address"), url),
     async save() {
       const next = { ...hook, url: addressIn(url) };
       await parse.put(path(hook), { url: next.url });

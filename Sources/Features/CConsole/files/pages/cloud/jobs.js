@@ -12,10 +12,10 @@ import { FIGURES, figures, table } from "./index.js";
 import { planForm, planInWords, took } from "./schedule.js";
 
 addWords({
-  "job.start": "Start", "job.startOf": "Start {name}", "job.params": "Parameters (JSON)", "job.started": "{name} runs", "job.none": "No job yet",
+  "job.start": "Start", "job.startOf": "Start {name}", "job.started": "{name} runs", "job.none": "No job yet",
   "job.noneHint": "A job runs in the background, started here or by a schedule.", "job.once": "once at a time", "job.runs": "Runs", "job.noRuns": "No runs yet.",
   "job.state.running": "running", "job.state.succeeded": "succeeded", "job.state.failed": "failed", "job.message": "Message", "job.began": "Started", "job.took": "Duration",
-  "job.by": "By", "job.by.api": "a call", "job.by.schedule": "a schedule", "job.plans": "Schedules", "job.noPlans": "No schedules yet.", "job.plan": "New schedule",
+  "job.by.api": "a call", "job.by.schedule": "a schedule", "job.plans": "Schedules", "job.noPlans": "No schedules yet.", "job.plan": "New schedule",
   "job.last": "Last run", "job.never": "never", "job.job": "Job", "job.actions": "Actions of the schedule of {name}", "job.planned": "{name} runs {when}",
   "job.unplanned": "The schedule of {name} is deleted", "job.back": "The schedule of {name} is as before", "job.since": "The schedule was changed since and kept.",
   "job.unplanText": "{name} no longer runs {when}.", "job.off": "This server runs no schedules: the option jobSchedules is off.",
@@ -31,7 +31,7 @@ export function openJobs(host, { jobs = [], runsSchedules }, scope) {
   const watch = { isOn: false };
   const again = () => readRuns(runs, watch, scope);
   put(host, h("section.panel", h("h2", t("cloud.jobs")), jobs.length === 0 ? [h("p", t("job.none")), h("p.quiet", t("job.noneHint"))]
-    : table(t("cloud.jobs"), [["", "cloud.name"], ...FIGURES, [".actions.start", ""]], jobs.map((job) => [["", [shown(job.name, 80), job.isExclusive && h("span.quiet", " \u00b7 ", t("job.once"))]], ...figures(job),
+    : table(t("cloud.jobs"), [["", "word.name"], ...FIGURES, [".actions.start", ""]], jobs.map((job) => [["", [shown(job.name, 80), job.isExclusive && h("span.quiet", " \u00b7 ", t("job.once"))]], ...figures(job),
       [".actions.start", h("button.button", { "aria-label": t("job.startOf", { name: job.name }), onclick: () => start(job.name, again) }, t("job.start"))]]))), plans, runs);
   again();
   readPlans(plans, jobs, runsSchedules, scope);
@@ -40,7 +40,7 @@ export function openJobs(host, { jobs = [], runsSchedules }, scope) {
 async function start(name, again) {
   const params = h("textarea", { rows: "5", spellcheck: "false", value: "{}" });
   const isStarted = await openForm({ title: t("job.startOf", { name }), button: t("job.start") }, () => ({
-    body: labelled(t("job.params"), params),
+    body: labelled(t("word.params"), params),
     async save() {
       await parse.post("jobs/" + encodeURIComponent(name), read(params.value));
       return true;
@@ -67,7 +67,7 @@ async function readRuns(host, watch, scope) {
   if (scope.aborted) return;
   const states = ["running", "succeeded", "failed"];
   keepFocus(host, () => put(host, h("h2", t("job.runs")), rows.length === 0 ? h("p.quiet", t("job.noRuns"))
-    : table(t("job.runs"), [["", "cloud.name"], ["", "word.state"], ["", "job.message"], ["", "job.began"], [".wide", "job.took"], [".wide", "job.by"]], rows.map((row) => [
+    : table(t("job.runs"), [["", "word.name"], ["", "word.state"], ["", "job.message"], ["", "job.began"], [".wide", "job.took"], [".wide", "word.by"]], rows.map((row) => [
       ["", shown(row.jobName ?? "", 80)], ["", h("span", { class: row.status === "failed" ? "bad" : "" }, states.includes(row.status) ? t("job.state." + row.status) : shown(row.status ?? "", 30))],
       ["", row.message === undefined || row.message === null ? "" : shown(typeof row.message === "string" ? row.message : JSON.stringify(row.message), 300)], ["", time(row.createdAt)],
       [".wide", isoOf(row.finishedAt) ? took(row.createdAt, isoOf(row.finishedAt)) : ""], [".wide.quiet", ["api", "schedule"].includes(row.source) ? t("job.by." + row.source) : shown(row.source ?? "", 30)],
@@ -101,7 +101,7 @@ async function readPlans(host, jobs, isOn, scope) {
   if (scope.aborted) return;
   const add = jobs.length > 0 && button(".button", () => edit({}, jobs, again), icon("plus"), t("job.plan"));
   keepFocus(host, () => put(host, h("h2", t("job.plans")), !isOn && h("p.notice", t("job.off")), rows.length === 0 ? h("p.quiet", t("job.noPlans"))
-    : table(t("job.plans"), [["", "job.job"], ["", "word.when"], [".wide", "job.params"], [".wide", "job.last"], [".actions", ""]], rows.map((row) => [
+    : table(t("job.plans"), [["", "job.job"], ["", "word.when"], [".wide", "word.params"], [".wide", "job.last"], [".actions", ""]], rows.map((row) => [
       ["", shown(row.jobName ?? "", 80)], ["", planInWords(row)], [".wide.mono", shown(cut(JSON.stringify(given(row.params)), 200), 200)],
       [".wide", typeof row.lastRun === "number" ? time(new Date(row.lastRun).toISOString()) : h("span.quiet", t("job.never"))],
       [".actions", iconButton("more", t("job.actions", { name: cut(String(row.jobName), 60) }), (event) => openMenu(event.currentTarget, [
@@ -118,7 +118,7 @@ async function edit(row, jobs, again) {
   const params = h("textarea", { rows: "4", spellcheck: "false", value: JSON.stringify(given(row.params), null, 2) });
   const form = planForm(row);
   await openForm({ title: row.objectId ? t("job.plans") : t("job.plan"), button: t("save") }, () => ({
-    body: [labelled(t("job.job"), name), form.element, labelled(t("job.params"), params)],
+    body: [labelled(t("job.job"), name), form.element, labelled(t("word.params"), params)],
     async save() {
       const plan = { jobName: name.value, params: JSON.stringify(read(params.value)), ...form.read() };
       // Removes members of the previous kind of schedule.

@@ -17,12 +17,12 @@ addWords({
   "config.master": "master key only",
   "config.masterBox": "Only for the master key; apps do not get it",
   "config.new": "New parameter", "config.empty": "No parameter yet",
-  "config.emptyHint": "Apps ask for the configuration and get these values: a message of the day, a limit, a switch.",
+  "config.emptyHint": "Apps read these values: a message of the day, a limit, a switch.",
   "config.actions": "Actions of {name}", "config.title": "Parameter {name}",
   "config.hintName": "Letters, digits and _, beginning with a letter: welcomeText",
   "config.taken": "The parameter {name} already exists.",
   "config.missing": "Enter a value. To remove the parameter, delete it.",
-  "config.done": "{name} is {value}", "config.deleted": "{name} deleted", "config.undone": "{name} is as before",
+  "config.done": "{name} is {value}", "config.undone": "{name} is as before",
   "config.changedSince": "{name} was changed meanwhile, and is shown as it is now. Nothing was stored.",
   "config.deleteText": "Apps no longer get {name}.",
   "config.opens": "Everyone who has the app sees {name} from now on.",
@@ -152,7 +152,7 @@ async function edit(name, again) {
 async function remove(name, again) {
   const title = `${t("delete")} ${plain(name, 60)}`;
   if (!(await confirm({ title, text: t("config.deleteText", { name }), button: t("delete"), isDanger: true }))) return;
-  await store(name, undefined, t("config.deleted", { name }), again).catch(complain);
+  await store(name, undefined, t("word.deleted", { name }), again).catch(complain);
 }
 
 /** Shows the history of a parameter from the latest audit entries. */

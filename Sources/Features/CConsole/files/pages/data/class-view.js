@@ -87,7 +87,7 @@ const keysOf = (columns) => columns.filter(({ type }) => type !== "Password").ma
 
 function header(page) {
   const number = h("span.quiet.count", { "aria-live": "polite" });
-  page.newer = h("span");
+  page.newer = h("span.newer");
   effect(() => {
     const rows = page.current();
     rows.changed();
@@ -140,8 +140,24 @@ async function begin(page, { top = 0, active } = {}) {
 /** Inserts the grid once there are rows, before they are counted. An existing grid keeps its position. */
 function showGrid(page) {
   if (page.grid.parentElement !== page.body) put(page.body, page.grid, page.inspectorElement);
+  if (!page.isFitted) fit(page);
   page.grid.show(page.rows, page.columns, controller(page));
   if (document.activeElement?.matches("body, main, h1")) page.grid.focus({ preventScroll: true });
+}
+
+/** Fits columns of strings to their first values, unless the operator has chosen a width. */
+function fit(page) {
+  const { className, columns, grid, rows } = page;
+  const context = document.createElement("canvas").getContext("2d");
+  const { fontSize, fontFamily } = getComputedStyle(grid);
+  context.font = `${fontSize} ${fontFamily}`;
+  const { widths = {} } = choices(className);
+  for (const column of columns.filter(({ name, type }) => type === "String" && name !== "objectId" && !Object.hasOwn(widths, name))) {
+    const values = Array.from({ length: 40 }, (_, index) => rows.at(index)?.values.get(column.name) ?? "");
+    const wide = [column.name + "wide", ...values].map((value) => context.measureText(typeof value === "string" ? value.slice(0, 60) : "m".repeat(60)).width);
+    column.width = Math.min(320, Math.ceil(Math.max(88, ...wide)) + 24);
+  }
+  page.isFitted = true;
 }
 
 function showNothing(page) {

@@ -13,7 +13,7 @@ import { openDialog } from "../../parts/dialog.js";
 import { startNote } from "./import-note.js";
 
 addWords({
-  "import.title": "Import into {class}", "import.choose": "Choose a file", "import.drop": "or drop one here: CSV, JSON, or JSON with one object per line",
+  "import.title": "Import into {class}", "import.drop": "or drop one here: CSV, JSON, or JSON with one object per line",
   "import.silent": "Triggers don't run. The trash does not keep overwritten objects.", "import.file": "{name}, {size}", "import.encoding": "Encoding",
   "import.delimiter": "Columns are separated by", "import.tab": "tab", "import.column": "Column", "import.field": "Field", "import.type": "Type",
   "import.example": "First values", "import.skip": "skip", "import.newField": "new field {field}", "import.fieldOf": "Field of column {column}",
@@ -21,11 +21,11 @@ addWords({
   "import.existingSkip": "keep them", "import.existingReplace": "overwrite them", "import.existingStop": "stop the import",
   "import.guarded": "Remove the apostrophe that an export puts before formulas", "import.empty": "The file is empty.",
   "import.none": "Choose a field for at least one column.", "import.dry": "Dry run", "import.go": "Import", "import.read": "{done} of {total} read, {n} {n|row|rows}",
-  "import.pause": "Pause", "import.resume": "Resume", "import.good": "{n} good", "import.stored": "{n} stored",
+  "import.resume": "Resume", "import.good": "{n} good", "import.stored": "{n} stored",
   "import.skipped": "{n} skipped, as their ids exist", "import.refused": "{n} refused", "import.isStopped": "Stopped; what is stored stays.",
   "import.ended": "The id in line {line} exists: nothing from there on was stored.",
   "import.endedDry": "The id in line {line} exists: nothing from there on would be stored.", "import.count": "{class} has {n} {n|object|objects} now.",
-  "import.lost": "The connection was lost; up to {n} more may be stored.", "import.line": "Line {line}", "import.more": "and {n} more",
+  "import.lost": "The connection was lost; up to {n} more may be stored.", "import.line": "Line {line}",
   "import.list": "Download the list", "import.back": "Back",
 });
 
@@ -60,7 +60,7 @@ function choose(work) {
     }
   };
   const input = h("input.sr", { type: "file", accept: ".csv,.tsv,.txt,.json,.ndjson,.jsonl", onchange: () => input.files[0] && take(input.files[0]) });
-  const zone = h("label.drop", icon("file"), h("span.link", t("import.choose")), h("span.quiet", t("import.drop")), input);
+  const zone = h("label.drop", icon("file"), h("span.link", t("word.choose")), h("span.quiet", t("import.drop")), input);
   for (const kind of ["dragover", "drop"]) {
     zone.addEventListener(kind, (event) => {
       event.preventDefault();
@@ -165,8 +165,8 @@ async function run(work, columns, isDryRun) {
   const pause = button(".button", () => {
     paused?.resolve();
     paused = paused ? undefined : Promise.withResolvers();
-    put(pause, t(paused ? "import.resume" : "import.pause"));
-  }, t("import.pause"));
+    put(pause, t(paused ? "import.resume" : "word.pause"));
+  }, t("word.pause"));
   put(work.body, bar, words);
   control.signal.addEventListener("abort", () => paused?.resolve());
   put(work.foot, pause, button(".button", () => control.abort(), t("word.stop")));
@@ -239,7 +239,7 @@ async function run(work, columns, isDryRun) {
     loadCounts();
     now = await countOf(className).then((n) => t("import.count", { class: className, n }), () => "");
   }
-  drawEnd(work, total, isDryRun, end, now);
+  drawEnd(work, total, isDryRun && columns, end, now);
 }
 
 function refuse(total, line, reason) {
@@ -250,13 +250,15 @@ function refuse(total, line, reason) {
 const summary = (total, isDryRun) => [t(isDryRun ? "import.good" : "import.stored", { n: total.stored }),
   total.skipped > 0 && t("import.skipped", { n: total.skipped }), total.refused > 0 && t("import.refused", { n: total.refused })].filter(Boolean).join(", ");
 
-function drawEnd(work, total, isDryRun, end, now) {
+/** Shows the result. A dry run (of `columns`) offers the import itself. */
+function drawEnd(work, total, columns, end, now) {
   const first = total.list.sort((left, right) => left.line - right.line).slice(0, 20);
   // No cell may begin a formula in a spreadsheet.
   const save = async () => (await import("../../data/batches.js")).saveBlob(new Blob([total.list.map(({ line, reason }) => `${line}\t${String(reason).replace(/[\t\r\n]/g, " ").replace(/^[=+@-]/, "'$&")}`).join("\n")], { type: "text/tab-separated-values" }), "refused.tsv");
-  put(work.body, h("p", { role: "status" }, h("strong", summary(total, isDryRun))), end && h("p.bad", end), now && h("p", now),
-    first.length > 0 && h("ul.names", first.map(({ line, reason }) => h("li", t("import.line", { line }), ": ", shown(String(reason), 200))), total.refused > first.length && h("li.quiet", t("import.more", { n: total.refused - first.length }))),
+  put(work.body, h("p", { role: "status" }, h("strong", summary(total, columns))), end && h("p.bad", end), now && h("p", now),
+    first.length > 0 && h("ul.names", first.map(({ line, reason }) => h("li", t("import.line", { line }), ": ", shown(String(reason), 200))), total.refused > first.length && h("li.quiet", t("word.andMore", { n: total.refused - first.length }))),
     total.list.length > 0 && button(".link", save, t("import.list")));
-  put(work.foot, isDryRun && button(".button", () => drawColumns(work), t("import.back")), button(".button.primary", work.close, t("close")));
+  put(work.foot, columns && button(".button", () => drawColumns(work), t("import.back")),
+    columns ? button(".button.primary", () => run(work, columns, false), t("import.go")) : button(".button.primary", work.close, t("close")));
   work.foot.querySelector(".primary").focus();
 }

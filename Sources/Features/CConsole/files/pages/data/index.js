@@ -75,9 +75,9 @@ export async function newClass(page) {
 async function show(content, className, objectId, scope) {
   const all = classes.peek();
   setTitle(className);
-  const connect = h("a.button.primary", { href: address("start") }, icon("link"), t("classes.connect"));
+  const connect = h("a.button", { href: address("start") }, icon("link"), t("classes.connect"));
   if (!className) put(content, empty(hasNoClass()
-    ? { title: t("classes.empty"), text: t("classes.emptyHint"), actions: [connect, mayChangeClasses() && button(".button", () => newClass("data"), icon("plus"), t("classes.new"))] }
+    ? { title: t("classes.empty"), text: t("classes.emptyHint"), actions: [mayChangeClasses() && button(".button.primary", () => newClass("data"), icon("plus"), t("classes.new")), connect] }
     : { title: t("classes.choose"), text: t("classes.chooseHint"), actions: [connect] }));
   else if (!all.has(className)) put(content, empty({ picture: "search", title: t("classes.none"), text: "" }));
   else if (objectId) {
@@ -104,7 +104,7 @@ export function classList(scope, page = "data") {
   const list = h(".list", { onkeydown: walk });
   let shownClass;
   follow(scope);
-  addKeys(t("classes.label"), { "/": { words: t("keys.find"), do: () => input.focus() } }, scope);
+  addKeys(t("classes.label"), { "/": { words: t("classes.find"), do: () => input.focus() } }, scope);
   effect(() => {
     const all = classes();
     const numbers = counts();

@@ -6,14 +6,14 @@ import { addWords, plain, shown, t } from "../../core/words.js";
 import { valueInput } from "../../data/editors/inline.js";
 import { pointerField } from "../../data/editors/pointer.js";
 import { Row, viewsOf } from "../../data/rows.js";
-import { isReadOnly, nameOf, ranked } from "../../data/schema.js";
+import { isReadOnly, nameOf, namingField, ranked } from "../../data/schema.js";
 import { setOwn } from "../../data/values.js";
 import { openForm } from "../../parts/dialog.js";
 import { record } from "../../parts/states.js";
 
 addWords({
   "new.title": "New object of {class}", "new.create": "Create", "new.done": "{object} created", "new.missing": "{field} is required.",
-  "new.required": "required", "new.access": "Who may read and change it", "new.undone": "The new object is removed again",
+  "new.required": "required", "new.access": "Permissions (ACL)", "new.undone": "The new object is removed again",
 });
 
 /** Creates the field of a file, which is uploaded when it is chosen. */
@@ -55,7 +55,7 @@ export async function openNew(page) {
   const inputFor = (field) => (field.type === "File" ? fileInput(edit) : field.type === "Relation" ? relationInput(field) : valueInput(field, field.defaultValue));
   const fields = ranked(description).filter((field) => !isReadOnly(className, field) && field.type !== "ACL")
     .sort((left, right) => Number(Boolean(right.required)) - Number(Boolean(left.required)));
-  const object = await openForm({ title: t("new.title", { class: className }), kind: "sheet", button: t("new.create") }, () => {
+  const object = await openForm({ title: page.title ?? t("new.title", { class: className }), kind: "sheet", button: t("new.create") }, () => {
     const inputs = fields.map((field) => ({ field, input: inputFor(field), problem: problemLine() }));
     let wrong;
     const complain = (entry, words) => {
@@ -108,7 +108,7 @@ export async function openNew(page) {
     page.grid.moveTo(0, page.grid.active.column);
     page.grid.focus({ preventScroll: true });
   }
-  record(t("new.done", { object: object.objectId }), async () => {
+  record(t("new.done", { object: plain(object[namingField(className)] || object.objectId, 60) }), async () => {
     await parse.delete(objectPath(className, object.objectId));
     for (const view of viewsOf(className)) view.remove(object.objectId);
     return t("new.undone");

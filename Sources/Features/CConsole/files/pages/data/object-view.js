@@ -18,7 +18,7 @@ import { inWords } from "../../data/values.js";
 import { copyButton, empty, failed, loading } from "../../parts/states.js";
 
 addWords({
-  "object.access": "Permissions", "object.pointsTo": "Points to", "object.pointedAt": "Pointed at by", "object.nothing": "Nothing", "object.copyId": "Copy the id",
+  "object.access": "ACL", "object.pointedAt": "Pointed at by", "object.nothing": "Nothing", "object.copyId": "Copy the id",
   "object.gone": "The object is gone", "object.goneText": "{class} has no object with the id {id}. It may be in the trash.", "object.toTrash": "Open the trash",
   "object.keys": "This object", "object.back": "Back to {class}",
 });
@@ -61,7 +61,7 @@ export async function openObject(host, className, objectId, outer, next = latest
   import("../access/eyes.js").then(({ mayPanel }) => put(question, mayPanel(className, () => objectId, scope)));
   put(host, header(className, objectId, row, remove, scope), h(".object",
     h(".object-main", h("section.panel", h("h2", t("word.fields")), list), json, history),
-    h(".object-side", panel(t("object.access"), [access, question]), panel(t("object.pointsTo"), pointsTo), panel(t("object.pointedAt"), pointedAt(className, objectId, scope)))));
+    h(".object-side", panel(t("object.access"), [access, question]), panel(t("word.pointsTo"), pointsTo), panel(t("object.pointedAt"), pointedAt(className, objectId, scope)))));
   addKeys(t("object.keys"), {
     Escape: { words: t("object.back", { class: className }), do: () => leave(className) },
     "Alt+r": { words: t("grid.refresh"), do: again },

@@ -16,8 +16,8 @@ addWords({
   "files.sort": "Order", "files.modified": "Newest first", "files.size": "Largest first", "files.name": "By name",
   "files.titleSize": "Size", "files.titleModified": "Stored", "files.empty": "No files yet",
   "files.emptyHint": "Files that your app uploads appear here. You can also upload one yourself.", "files.none": "No file has this name", "files.upload": "Upload",
-  "files.uploaded": "{name} uploaded", "files.delete": "Delete …", "files.deleteTitle": "Delete {name}?",
-  "files.deleteText": "You can't undo this. Objects that refer to the file keep a broken link.", "files.deleted": "{name} deleted",
+  "files.uploaded": "{name} uploaded", "files.deleteTitle": "Delete {name}?",
+  "files.deleteText": "You can't undo this. Objects that refer to the file keep a broken link.",
 });
 
 const SORTS = ["modified", "size", "name"];
@@ -115,7 +115,7 @@ function openFile(file, again) {
     return {
       body: [preview, h("code.quiet.wrap", shown(file.name, 200)), h("p.quiet", `${bytes(file.size)} \u00b7 ${date(file.modified, true)}`)],
       foot: [copyButton(file.url, t("word.copy")),
-        mayWrite() && button(".button", remove, icon("trash"), t("files.delete")), button(".button.primary", () => close(), t("close"))],
+        mayWrite() && button(".button", remove, icon("trash"), t("word.delete")), button(".button.primary", () => close(), t("close"))],
     };
   });
 }
@@ -126,7 +126,7 @@ async function askToDelete(file) {
   try {
     if (!(await confirm({ title: t("files.deleteTitle", { name }), text: t("files.deleteText"), button: t("delete"), isDanger: true }))) return false;
     await send("DELETE", "parse/files/" + encodeURIComponent(file.name));
-    toast(t("files.deleted", { name }));
+    toast(t("word.deleted", { name }));
     return true;
   } catch (problem) {
     complain(problem);

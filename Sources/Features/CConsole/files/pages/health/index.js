@@ -17,7 +17,7 @@ addWords({
   "health.fixText": "This is safe: {words}.", "health.fixed": "{subject} is fixed", "health.owner": "An owner can fix this.",
   "health.consider": "Consider:", "health.examples": "For example {examples}", "health.security": "Security check",
   "health.securityOff": "It is off: the option security with \"enableCheck\": true turns it on.", "health.passed": "{n} of {all} checks passed", "health.mails": "Mails",
-  "health.waiting": "{n} {n|mail waits|mails wait} to be sent, the oldest for {seconds} s; {failed} {failed|was|were} given up since the start.",
+  "health.waiting": "{n} {n|mail|mails} in the queue, the oldest for {seconds} s; {failed} given up since the start.",
   "health.parts": "What the server uses", "health.up": "answers", "health.part.database": "Database", "health.part.databaseWrites": "Writes to the database",
   "health.part.fileStore": "File store", "health.log": "{n} {n|error|errors} in the log since the start.",
 });
@@ -43,7 +43,7 @@ async function read(body, parts, scope) {
     const security = health.securityCheck ? (await parse.get("security", {}, { signal: scope })).body.report : null;
     if (scope.aborted) return;
     put(hint, t("health.hint", { version: health.version, preset: String(health.preset) }));
-    keepFocus(body, () => put(body, findings(health.doctor, () => read(body, parts, scope), scope), partsPanel(health.checks), securityPanel(security), mailPanel(health), backups));
+    keepFocus(body, () => put(body, findings(health.doctor, () => read(body, parts, scope), scope), partsPanel(health), securityPanel(security), mailPanel(health), backups));
     if (!health.doctor) await examine(body, parts, scope);
   } catch (problem) {
     if (!scope.aborted) put(body, failed(problem, () => read(body, parts, scope)));
@@ -86,11 +86,11 @@ function findings(doctor, again, scope) {
 }
 
 /** Shows the last result of each component, with its error if it failed. */
-function partsPanel(checks) {
+function partsPanel({ checks, errors }) {
   const known = ["database", "databaseWrites", "fileStore"];
   return checks && h(".panel", h("h2", t("health.parts")), Object.entries(checks).map(([name, { status, reason }]) => h(".line.member",
     h(status === "up" ? "span.flag.on" : "span.flag.bad", icon(status === "up" ? "check" : "warn")), h("b", known.includes(name) ? t("health.part." + name) : shown(name, 60)),
-    h("span.grow.quiet", status === "up" ? t("health.up") : shown(reason ?? status, 300)))));
+    h("span.grow.quiet", status === "up" ? t("health.up") : shown(reason ?? status, 300)))), h("p", t("health.log", { n: errors })));
 }
 
 function row(finding, again, scope) {
@@ -130,7 +130,7 @@ function securityPanel(report) {
 }
 
 function mailPanel({ mails, errors }) {
-  return h(".panel", h("h2", t("health.mails")), h("p", t("health.waiting", { n: mails.waiting, seconds: mails.oldest, failed: mails.failed })), h("p", t("health.log", { n: errors })));
+  return h(".panel", h("h2", t("health.mails")), h("p", t("health.waiting", { n: mails.waiting, seconds: mails.oldest, failed: mails.failed })));
 }
 
 addWords({

@@ -17,9 +17,9 @@ addWords({
   "live.offHint": "Set the option {option}. See docs/live-queries.md.", "live.missing": "No change is published: set the option {option}.",
   "live.nobody": "Nobody is connected", "live.nobodyHint": "As soon as a client subscribes to something, it appears here.",
   "live.figures": "{clients} {clients|client|clients}, {subscriptions} {subscriptions|subscription|subscriptions}", "live.some": "Showing the first {n}.",
-  "live.client": "Client", "live.from": "Address", "live.since": "Since", "live.what": "Subscribed to", "live.master": "with the master key",
-  "live.nothing": "nothing yet", "live.all": "all of {class}", "live.where": "{class} where", "live.user": "as {user}", "live.more": "and {n} more",
-  "live.follow": "Follow", "live.classes": "By class", "live.count": "Subscriptions",
+  "live.client": "Client", "live.since": "Since", "live.what": "Subscribed to", "live.master": "with the master key",
+  "live.all": "all of {class}", "live.where": "{class} where", "live.user": "as {user}",
+  "live.classes": "By class", "live.count": "Subscriptions",
 });
 
 /** The interval in milliseconds for reading the clients while the page is watched. */
@@ -37,8 +37,8 @@ export function open(scope) {
     follows = !follows;
     toggle.setAttribute("aria-pressed", String(follows));
     if (follows) begin();
-  }, icon("refresh"), h("span.words", t("live.follow")));
-  toggle.setAttribute("aria-label", t("live.follow"));
+  }, icon("refresh"), h("span.words", t("word.follow")));
+  toggle.setAttribute("aria-label", t("word.follow"));
   toggle.setAttribute("aria-pressed", String(follows));
   const events = h(".live-events");
   let isRunning = false;
@@ -77,9 +77,9 @@ function draw(body, number, { isOn, missing, clients = 0, subscriptions = 0, con
   keepFocus(body, () => put(body,
     byClass.size > 0 && h("section.panel", h("h2", t("live.classes")), table(t("live.classes"), [[t("word.class")], [t("live.count"), ".right"]],
       [...byClass].sort(([, left], [, right]) => right - left).map(([name, n]) => [shown(name, 80), String(n)]))),
-    table(t("rail.live"), [[t("live.client"), ".mono"], [t("live.what")], [t("live.from"), ".wide.mono"], [t("live.since"), ".wide"]], connections.map((one) => [
+    table(t("rail.live"), [[t("live.client"), ".mono"], [t("live.what")], [t("word.address"), ".wide.mono"], [t("live.since"), ".wide"]], connections.map((one) => [
       [shown(one.id, 40), one.isMaster && h("div.warn", t("live.master"))],
-      [one.subscriptions.length === 0 ? h("span.quiet", t("live.nothing")) : one.subscriptions.map(subscription), one.count > one.subscriptions.length && h("div.quiet", t("live.more", { n: one.count - one.subscriptions.length }))],
+      [one.subscriptions.length === 0 ? h("span.quiet", t("word.nothingYet")) : one.subscriptions.map(subscription), one.count > one.subscriptions.length && h("div.quiet", t("word.andMore", { n: one.count - one.subscriptions.length }))],
       shown(one.address, 60), h("time", { title: date(one.since, true) }, ago(one.since))])),
     clients > connections.length && h("p.quiet", t("live.some", { n: connections.length }))));
 }
@@ -91,7 +91,7 @@ function subscription({ className, where, user }) {
 }
 
 addWords({
-  "events.title": "Events", "events.where": "Condition as JSON, or nothing for all", "events.watch": "Watch", "events.pause": "Pause",
+  "events.title": "Events", "events.where": "Condition as JSON, or nothing for all", "events.watch": "Watch",
   "events.waiting": "Watching {class}. Nothing has happened yet.", "events.noObject": "A condition must be a JSON object.", "events.count": "{n} {n|event|events}",
   "events.skipped": "{n} skipped", "events.paused": "{n} more while paused", "events.gap": "some may be missing",
   "events.large": "The object has {n} bytes, and is not shown.", "events.before": "Before", "events.now": "Now",
@@ -120,7 +120,7 @@ function eventPanel(classes, scope) {
   const pause = button(".button", () => {
     pause.setAttribute("aria-pressed", String(pause.getAttribute("aria-pressed") !== "true"));
     draw();
-  }, t("events.pause"));
+  }, t("word.pause"));
   pause.setAttribute("aria-pressed", "false");
   const isPaused = () => pause.getAttribute("aria-pressed") === "true";
   const clear = button(".button", () => {

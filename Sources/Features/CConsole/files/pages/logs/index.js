@@ -13,7 +13,7 @@ import { lineList, lineRow, openLine } from "./lines.js";
 
 addWords({
   "logs.hint": "What the server does and what cloud code says, without secrets.", "logs.list": "Lines of the log", "logs.level": "Level", "logs.all": "All levels",
-  "logs.warn": "Warnings and errors", "logs.error": "Errors", "logs.text": "Text in a line", "logs.console": "Console requests", "logs.tail": "Follow",
+  "logs.warn": "Warnings and errors", "logs.error": "Errors", "logs.text": "Text in a line", "logs.console": "Console requests",
   "logs.tailHint": "Shows lines as they come", "logs.newest": "Jump to the newest", "logs.request": "Request {id}", "logs.function": "Function {name}",
   "logs.memory": "The server keeps no older lines.", "logs.dropped": "{n} {n|line|lines} came too fast to be shown.",
   "logs.cut": "Only the last {n} lines are kept here.", "logs.count": "{n} {n|line|lines}", "logs.empty": "No line matches",
@@ -40,9 +40,9 @@ export function open(scope) {
   const tail = button(".button", () => {
     follows = !follows;
     begin();
-  }, icon("down"), h("span.words", t("logs.tail")));
+  }, icon("down"), h("span.words", t("word.follow")));
   tail.title = t("logs.tailHint");
-  tail.setAttribute("aria-label", t("logs.tail"));
+  tail.setAttribute("aria-label", t("word.follow"));
   const own = h("input", { type: "checkbox", onchange: () => set({ console: own.checked ? "true" : "" }) });
   const chips = h(".filters", { hidden: true });
   const host = h(".log-host", loading());

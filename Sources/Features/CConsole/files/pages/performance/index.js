@@ -16,13 +16,13 @@ import { complain, failed, loading, table } from "../../parts/states.js";
 
 addWords({
   "performance.hint": "Process {process}", "performance.span": "Time range", "performance.hour": "Last hour", "performance.day": "Last day",
-  "performance.time": "Response time", "performance.half": "p50", "performance.most": "p99", "performance.errors": "Errors", "performance.client": "4xx a second",
+  "performance.time": "Response time", "performance.errors": "Errors", "performance.client": "4xx a second",
   "performance.server": "5xx a second", "performance.connections": "Connections", "performance.clients": "clients", "performance.live": "live queries",
   "performance.database": "Database connections", "performance.active": "active", "performance.waiting": "waiting", "performance.memory": "Memory",
   "performance.process": "this process", "performance.calls": "Database calls", "performance.callTime": "Call time", "performance.callErrors": "Database errors",
   "performance.notCounted": "Requests are not counted here: set the option metrics. The charts show database calls instead.", "performance.routes": "Routes",
   "performance.since": "Since {when}", "performance.route": "Route", "performance.call": "Call", "performance.count": "Count", "performance.mean": "Mean",
-  "performance.failures": "Failed", "performance.fault": "{client} by clients, {server} by the server", "performance.other": "other paths",
+  "performance.fault": "{client} by clients, {server} by the server", "performance.other": "other paths",
   "performance.none": "No requests yet.", "performance.under": "under {ms}", "performance.over": "over {ms}",
 });
 
@@ -41,11 +41,11 @@ function charts(countsRequests) {
   const of = countsRequests ? REQUESTS : CALLS;
   const first = countsRequests ? [
     { title: t("word.requests"), series: ["requests"], words: [t("word.perSecond")], format: rate },
-    { title: t("performance.time"), series: ["p50", "p99"], words: [t("performance.half"), t("performance.most")], format: bounded(of) },
+    { title: t("performance.time"), series: ["p50", "p99"], words: [t("word.p50"), t("word.p99")], format: bounded(of) },
     { title: t("performance.errors"), series: ["5xx", "4xx"], words: [t("performance.server"), t("performance.client")], format: rate },
   ] : [
     { title: t("performance.calls"), series: ["calls"], words: [t("word.perSecond")], format: rate },
-    { title: t("performance.callTime"), series: ["callP50", "callP99"], words: [t("performance.half"), t("performance.most")], format: bounded(of) },
+    { title: t("performance.callTime"), series: ["callP50", "callP99"], words: [t("word.p50"), t("word.p99")], format: bounded(of) },
     { title: t("performance.callErrors"), series: ["callErrors"], words: [t("word.perSecond")], format: rate },
   ];
   return [...first,
@@ -121,7 +121,7 @@ function figureTable(rows, since, bounds, name) {
   if (rows.length === 0) return h("p.quiet", t("performance.none"));
   const format = bounded(bounds);
   return [h("p.quiet", t("performance.since", { when: date(since) })), table(name,
-    [[name], [t("performance.count"), ".right"], [t("performance.mean"), ".right.wide"], [t("performance.half"), ".right"], [t("performance.most"), ".right"], [t("performance.failures"), ".right"]],
+    [[name], [t("performance.count"), ".right"], [t("performance.mean"), ".right.wide"], [t("word.p50"), ".right"], [t("word.p99"), ".right"], [t("word.failed"), ".right"]],
     rows.map((row) => [[row.method && h("span.tag", plain(row.method, 10)), row.route === undefined ? h("span.quiet", t("performance.other")) : shown(row.route, 80)], count(row.count), time(row.mean), format(row.p50), format(row.p99),
       h(row.serverErrors > 0 ? "span.bad" : "span.quiet", { title: t("performance.fault", { client: row.clientErrors, server: row.serverErrors }) }, count(row.clientErrors + row.serverErrors))]))];
 }

@@ -222,7 +222,7 @@ export function openReport(row, what) {
       const { body } = await parse.get(`push/${encodeURIComponent(row.objectId)}/${what}`);
       const list = body.results ?? body;
       if (what === "report") put(host, reportView(body));
-      else put(host, !Array.isArray(list) || list.length === 0 ? h("p", t("report.reached")) : table(t("push.failed"), ["device", "type", "reason"].map((name) => [t("report." + name)]),
+      else put(host, !Array.isArray(list) || list.length === 0 ? h("p", t("report.reached")) : table(t("word.failed"), ["device", "type", "reason"].map((name) => [t("report." + name)]),
         list.slice(0, 500).map((one) => [shown(one.installationId ?? one.objectId ?? "", 60), shown(one.deviceType ?? "", 30), h("span.bad", shown(one.reason ?? one.error ?? "", 200))])));
     } catch (problem) {
       put(host, problem.code === 101 && what === "report" ? h("p", t("report.none")) : failed(problem, read));

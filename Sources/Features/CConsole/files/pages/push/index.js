@@ -12,7 +12,7 @@ import { composer, openReport } from "./compose.js";
 addWords({
   "push.hint": "Notifications to the devices of your users.", "push.off": "Push is not set up",
   "push.offHint": "Set the option push. docs/push.md leads from a key to the first notification.", "push.list": "Pushes",
-  "push.none": "No push yet. The first one appears here as soon as it is sent.", "push.state": "State", "push.sent": "Sent", "push.failed": "Failed",
+  "push.none": "No push yet. The first one appears here as soon as it is sent.", "push.state": "State", "push.sent": "Sent",
   "push.to": "To", "push.state.scheduled": "scheduled", "push.state.pending": "waiting", "push.state.running": "sending",
   "push.state.succeeded": "done", "push.state.failed": "failed", "push.dryRun": "dry run", "push.noText": "without a text",
   "push.actions": "Actions of the push \u201c{text}\u201d", "push.cancel": "Cancel the push", "push.cancelText": "\u201c{text}\u201d is not sent.",
@@ -71,7 +71,7 @@ async function read(host, watch, scope) {
   }
   if (scope.aborted) return;
   keepFocus(host, () => put(host, h("h2", t("push.list")), rows.length === 0 ? h("p.quiet", t("push.none"))
-    : table(t("push.list"), [[t("word.text")], [t("push.state")], [t("push.sent"), ".right"], [t("push.failed"), ".right"], [t("push.to"), ".wide.mono"], [t("word.when"), ".wide"], ["", ".actions"]], rows.map((row) => [
+    : table(t("push.list"), [[t("word.text")], [t("push.state")], [t("push.sent"), ".right"], [t("word.failed"), ".right"], [t("push.to"), ".wide.mono"], [t("word.when"), ".wide"], ["", ".actions"]], rows.map((row) => [
       [shown(textOf(row), 120), row.errorMessage && h("div.bad", shown(typeof row.errorMessage === "string" ? row.errorMessage : row.errorMessage.error ?? JSON.stringify(row.errorMessage), 200))],
       isDryRun(row) && row.status === "succeeded" ? t("push.dryRun") : h("span", { class: row.status === "failed" ? "bad" : "" }, STATES.includes(row.status) ? t("push.state." + row.status) : shown(row.status ?? "", 30)),
       isDryRun(row) ? "\u2013" : count(row.numSent ?? 0), isDryRun(row) ? "\u2013" : h("span", { class: row.numFailed ? "bad" : "quiet" }, count(row.numFailed ?? 0)),

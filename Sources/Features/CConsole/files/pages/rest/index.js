@@ -18,7 +18,7 @@ addWords({
   "rest.onlyReads": "As someone else, you can only read and call functions.", "rest.planHint": "How the database would find these objects",
   "rest.took": "{status} in {ms} ms, {size}", "rest.headers": "Header fields", "rest.tree": "As a tree", "rest.json": "As JSON", "rest.code": "The same from an app",
   "rest.sdk": "Code for the SDKs", "rest.keys": "Keys come from environment variables. Apps send no master key: do what needs it here or in cloud code.",
-  "rest.history": "History", "rest.bad": "The body is not JSON: {problem}", "rest.badQuery": "Write parameters like name=value: {line}",
+  "rest.bad": "The body is not JSON: {problem}", "rest.badQuery": "Write parameters like name=value: {line}",
   "rest.badPath": "Write paths like classes/Track, without dots between slashes and without ?.", "rest.sure": "{method} {path}",
   "rest.sureText": "This deletes. Objects go to the trash; classes, files, hooks and schedules do not.",
 });
@@ -121,7 +121,7 @@ export function open(scope) {
   }
   function drawPast() {
     past.hidden = history.length === 0;
-    put(past, h("h2", t("rest.history")), history.map((one) => h("button.member.line.past", { onclick: () => {
+    put(past, h("h2", t("word.history")), history.map((one) => h("button.member.line.past", { onclick: () => {
       method.value = one.method;
       path.value = one.path;
       query.value = one.query;

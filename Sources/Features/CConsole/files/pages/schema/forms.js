@@ -12,8 +12,8 @@ import { complain, toast } from "../../parts/states.js";
 
 addWords({
   "name.empty": "Enter a name.", "name.wrong": "{name} can't be a name.", "field.change": "Field {field}",
-  "field.hint": "Letters, digits and _, beginning with a letter: playCount", "field.required": "Required",
-  "field.default": "Default value", "field.create": "Add field", "field.done": "Field {field} added to {class}",
+  "field.hint": "Letters, digits and _, beginning with a letter: playCount",
+  "field.default": "Default value", "field.done": "Field {field} added to {class}",
   "field.changed": "Field {field} changed", "field.fixed": "A field keeps its name and type. For another, add a field, copy the values and delete this one.",
 });
 
@@ -49,7 +49,7 @@ export function fieldControls(field) {
   return {
     name, kind,
     parts: [field ? h("p.quiet", t("field.fixed")) : [labelled(t("word.name"), name), labelled(t("word.type"), type), targetRow],
-      field?.type !== "Relation" && h("label.line", required, t("field.required")), defaultRow],
+      field?.type !== "Relation" && h("label.line", required, t("word.required")), defaultRow],
     async read() {
       const { type: key, targetClass } = kind();
       // An existing default of "" is kept.
@@ -62,7 +62,7 @@ export function fieldControls(field) {
 /** Asks for a new field, or for changes of an existing one. Returns its name once it is stored. */
 export function editField(className, field) {
   const controls = fieldControls(field);
-  return openForm({ title: field ? t("field.change", { field: field.name }) : t("grid.newField"), button: t(field ? "save" : "field.create") }, () => ({
+  return openForm({ title: field ? t("field.change", { field: field.name }) : t("grid.newField"), button: t(field ? "save" : "word.addField") }, () => ({
     body: [controls.parts, !field && h("p.quiet", t("field.hint"))],
     async save() {
       const [name, definition] = await controls.read();

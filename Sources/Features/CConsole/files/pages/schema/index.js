@@ -18,10 +18,10 @@ import { diagram } from "./diagram.js";
 import { deleteField, deleteIndex, dropClass, editField, emptyClass, makeIndex } from "./forms.js";
 
 addWords({
-  "schema.hint": "Classes, fields and pointers.", "schema.diagram": "Diagram", "schema.objects": "Objects", "schema.indexes": "Indexes",
-  "schema.leads": "Points to", "schema.required": "Required", "schema.yes": "yes", "schema.default": "Default", "schema.used": "Used",
+  "schema.hint": "Classes, fields and pointers.", "schema.diagram": "Diagram", "schema.indexes": "Indexes",
+  "schema.yes": "yes", "schema.default": "Default", "schema.used": "Used",
   "schema.usedHint": "Objects with a value in the field, among the last 1,000", "schema.actions": "Actions of {field}",
-  "schema.change": "Required, default …", "schema.index": "Index on it …", "schema.delete": "Delete …", "schema.may": "Permissions", "schema.drop": "Delete class …",
+  "schema.change": "Required, default …", "schema.index": "Index on it …", "schema.drop": "Delete class …",
   "schema.empty": "Delete all objects …", "schema.bytes": "Objects {bytes}, indexes {indexBytes}", "schema.unique": "unique",
   "schema.broken": "invalid: the build failed. Delete it and build it again.", "schema.scans": "{bytes}, read {n} {n|time|times}",
   "schema.never": "{bytes}, never used", "schema.neverSince": "{bytes}, never used since {date}", "schema.ofServer": "Made by the server: {names}; {bytes}.",
@@ -46,7 +46,7 @@ function showAll(content, scope) {
   effect(() => {
     const numbers = counts();
     const all = [...classes.peek().values()].sort((left, right) => Number(isServerClass(left.className)) - Number(isServerClass(right.className)));
-    keepFocus(list, () => put(list, table(t("word.allClasses"), [[t("word.class")], [t("schema.objects"), ".right"], [t("word.fields"), ".right"], [t("schema.leads"), ".wide"]], all.map(({ className, fields }) => [
+    keepFocus(list, () => put(list, table(t("word.allClasses"), [[t("word.class")], [t("word.objects"), ".right"], [t("word.fields"), ".right"], [t("word.pointsTo"), ".wide"]], all.map(({ className, fields }) => [
       h("a", { href: address("schema", [className]) }, shown(className, 60)),
       numbers.has(className) ? counted(numbers.get(className)) : "",
       String(fields.size),
@@ -65,7 +65,7 @@ function showClass(content, className, scope) {
   const size = h("p.quiet");
   effect(() => {
     const entry = counts().get(className);
-    put(number, entry ? `${counted(entry)} ${t("schema.objects").toLowerCase()}` : "");
+    put(number, entry ? `${counted(entry)} ${t("word.objects").toLowerCase()}` : "");
     put(size, entry ? t("schema.bytes", { bytes: bytes(entry.bytes), indexBytes: bytes(entry.indexBytes) }) : "");
   }, scope);
   const menu = mayChange && iconButton("more", t("grid.more"), (event) => openMenu(event.currentTarget, [
@@ -82,17 +82,17 @@ function showClass(content, className, scope) {
   const used = new Map();
   const fieldTable = h("div");
   const drawFields = () => put(fieldTable, table(t("word.fields"),
-    [[t("word.field")], [t("word.type")], [t("schema.required"), ".wide"], [t("schema.default"), ".wide"], [h("span", { title: t("schema.usedHint") }, t("schema.used")), ".right"], [h("span.sr", t("grid.more")), ".actions"]],
+    [[t("word.field")], [t("word.type")], [t("word.required"), ".wide"], [t("schema.default"), ".wide"], [h("span", { title: t("schema.usedHint") }, t("schema.used")), ".right"], [h("span.sr", t("grid.more")), ".actions"]],
     ranked({ className, fields }).map((field) => [shown(field.name, 80), typeOf(field), field.required ? t("schema.yes") : "", field.defaultValue === undefined ? "" : h("span.mono", inWords(field.defaultValue)),
       used.has(field.name) ? t("word.percent", { percent: used.get(field.name) }) : "", fieldMenu(className, field, mayChange)])));
   drawFields();
   put(content, h("header.head", h("a.plain.back", { href: address("schema"), "aria-label": t("word.allClasses") }, icon("back")), h("h1", shown(className, 80)), number, h(".space"),
-    h("a.button.wide", { href: address("data", [className]) }, t("word.rows")), h("a.button.wide", { href: address("access", [className]) }, t("schema.may")), addField, menu),
+    h("a.button.wide", { href: address("data", [className]) }, t("word.rows")), h("a.button.wide", { href: address("access", [className]) }, t("rail.access")), addField, menu),
   h(".scroll",
     h("section.panel", h("h2", t("word.fields")), fieldTable, mayChange && h("p.quiet", t("field.fixed"))),
     h("section.panel", h("h2", t("schema.indexes")), indexBox, size,
       mayChange && button(".button", () => makeIndex(className), icon("plus"), t("index.new"))),
-    h("section.panel.phone", h(".line", h("a.button", { href: address("data", [className]) }, t("word.rows")), h("a.button", { href: address("access", [className]) }, t("schema.may"))))));
+    h("section.panel.phone", h(".line", h("a.button", { href: address("data", [className]) }, t("word.rows")), h("a.button", { href: address("access", [className]) }, t("rail.access"))))));
   addKeys(t("schema.keys"), mayChange ? { "Alt+n": { words: t("grid.newField"), do: () => editField(className) } } : {}, scope);
   measure(className, scope).then((shares) => {
     for (const [name, percent] of shares) used.set(name, percent);
@@ -109,7 +109,7 @@ function fieldMenu(className, field, mayChange) {
   return iconButton("more", t("schema.actions", { field: field.name }), (event) => openMenu(event.currentTarget, [
     hasOptions && { words: t("schema.change"), icon: "config", do: () => editField(className, field) },
     field.type !== "Relation" && { words: t("schema.index"), icon: "plus", do: () => makeIndex(className, field.name) },
-    hasOptions && { words: t("schema.delete"), icon: "trash", isDanger: true, do: () => deleteField(className, field) },
+    hasOptions && { words: t("word.delete"), icon: "trash", isDanger: true, do: () => deleteField(className, field) },
   ].filter(Boolean), { label: t("schema.actions", { field: field.name }) }));
 }
 

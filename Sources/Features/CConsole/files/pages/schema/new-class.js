@@ -12,7 +12,7 @@ import { fieldControls, nameField, nameIn } from "./forms.js";
 
 addWords({
   "class.hint": "Letters, digits and _, beginning with a letter: Track", "class.create": "Create class", "class.done": "Class {class} created",
-  "class.addField": "Add field", "class.removeField": "Remove this field", "class.twice": "The field {field} is listed twice.",
+  "class.removeField": "Remove this field", "class.twice": "The field {field} is listed twice.",
   "class.may.owned": "Everyone reads, the owner changes", "class.may.private": "Private to its owner", "class.may.readOnly": "Read-only",
   "class.may.role": "Managed by a role", "class.may.open": "Open to everyone", "class.role": "Name of the role", "class.roleMissing": "Enter the name of the role.",
   "class.noRole": "There is no role {name} yet. Create it on the page Users.",
@@ -76,7 +76,7 @@ export function makeClass(first = "owned") {
   }, () => {});
   draw();
   const body = h(".form", { oninput: draw, onchange: draw }, labelled(t("word.name"), input), h("p.quiet", t("class.hint")),
-    h("h3.label", t("word.fields")), list, h(".line", button(".button", () => add().focus(), icon("plus"), t("class.addField"))),
+    h("h3.label", t("word.fields")), list, h(".line", button(".button", () => add().focus(), icon("plus"), t("word.addField"))),
     h("h3.label", t("rail.access")), h(".form", kinds.map((one) => h("label.line", one, t("class.may." + one.value)))), roleRow, h("label.line", extend, t("class.extend")), meaning, h("p.quiet", t("class.acl")));
   return openForm({ title: t("classes.new"), kind: "sheet", button: t("class.create") }, () => ({
     body,

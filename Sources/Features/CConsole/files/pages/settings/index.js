@@ -8,9 +8,9 @@ import { openDialog } from "../../parts/dialog.js";
 import { copyButton, failed, loading, toast } from "../../parts/states.js";
 
 addWords({
-  "settings.hint": "Flags override environment variables, these the configuration file, and that the defaults.", "settings.find": "Find an option",
+  "settings.hint": "Precedence: flags, environment variables, configuration file, defaults.", "settings.find": "Find an option",
   "settings.changed": "Only set options", "settings.copy": "Copy without secrets", "settings.copied": "Copied, without secrets", "settings.option": "Option",
-  "settings.value": "Value", "settings.source": "Set by", "settings.secret": "set, and not shown", "settings.none": "No option has that name.",
+  "settings.source": "Set by", "settings.secret": "set, and not shown", "settings.none": "No option has that name.",
   "settings.flag": "flag {from}", "settings.environment": "variable {from}", "settings.file": "configuration file", "settings.preset": "defaults of this preset",
   "settings.default": "default", "settings.else": "otherwise {value}", "settings.noEffect": "has no effect",
   "settings.change": "How to change {name}", "settings.lines": "Put these lines into the configuration file, such as roost.json, and restart the server:", "settings.more": "docs/configuration.md describes the option.",
@@ -53,7 +53,7 @@ function list(settings, wanted, isChanged) {
   if (chosen.length === 0) return h("p.quiet", t("settings.none"));
   const groups = Map.groupBy(chosen, ({ group }) => group);
   return [...groups].map(([group, options]) => h(".panel", h("h2", plain(group, 60)), h("table.list",
-    h("thead", h("tr", [t("settings.option"), t("settings.value"), t("settings.source")].map((words) => h("th", { scope: "col" }, words)))),
+    h("thead", h("tr", [t("settings.option"), t("word.value"), t("settings.source")].map((words) => h("th", { scope: "col" }, words)))),
     h("tbody", options.map(row)))));
 }
 

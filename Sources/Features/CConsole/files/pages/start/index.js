@@ -6,14 +6,16 @@ import { button, h, icon, iconButton, put, svg } from "../../core/dom.js";
 import { address, go } from "../../core/router.js";
 import { mayChangeClasses, session, setTitle } from "../../core/session.js";
 import { addWords, ago, t } from "../../core/words.js";
+import { classes } from "../../data/schema.js";
 import { copy, failed, loading } from "../../parts/states.js";
 
 addWords({
-  "start.hint": "Connect an app and add the first data.", "start.connect": "1. Connect an app", "start.url": "Server URL", "start.appId": "Application id",
+  "start.hint": "Connect an app and add the first data. docs/tutorial.md goes on from there.", "start.connect": "1. Connect an app", "start.url": "Server URL", "start.appId": "Application id",
   "start.clientKey": "Client key", "start.javascriptKey": "JavaScript key", "start.scan": "Scan the code to take the server URL to a phone.", "start.code": "QR code of the server URL",
   "start.thisMachine": "Only this machine reaches the server: it listens on {host}. To connect a phone, set host to 0.0.0.0.",
   "start.unknown": "This machine has no network address. To connect a phone, join a network or set publicServerURL.",
-  "start.needsKey": "Apps have to send a key that this server is configured with. A developer or an owner sees it here.",
+  "start.needsKey": "Apps have to send a key, which developers and owners see here.",
+  "start.noKey": "{key} stands for the option {option}, which is not set.", "start.noClass": "The code reads the class Note. Create the class first, or the request may fail with error 119.",
   "start.snippets": "2. Make a request", "start.waiting": "Waiting for the first request of an app\u2026", "start.connected": "Connected: {name}",
   "start.data": "3. Add data", "start.class": "Create a class", "start.import": "Import CSV or JSON", "start.browse": "Browse the data", "start.invite": "Invite an operator",
 });
@@ -43,11 +45,14 @@ function content(server, scope) {
   const hint = server.reach === "network" ? server.code && t("start.scan") : t("start." + server.reach, server);
   return [
     h("section.panel", h("h2", t("start.connect")), h(".connect", h(".facts", h("table.list", h("tbody", ["url", "appId", "clientKey", "javascriptKey"].map(row))),
-      hint && h("p.quiet", hint), server.needsKey && !mayChangeClasses() && h("p.quiet", t("start.needsKey"))), server.code && drawn(server.code))),
-    h("section.panel", h("h2", t("start.snippets")), snippets(server.snippets), h("div", status, said)),
+      hint && h("p.quiet", hint), server.needsKey && keyHint(server)), server.code && drawn(server.code))),
+    h("section.panel", h("h2", t("start.snippets")), !classes.peek()?.has("Note") && h("p.quiet", t("start.noClass")), snippets(server.snippets), h("div", status, said)),
     h("section.panel", h("h2", t("start.data")), h(".line.wrap", steps())),
   ];
 }
+
+const keyHint = (server) => (mayChangeClasses() ? [["clientKey", "CLIENT_KEY"], ["javascriptKey", "JAVASCRIPT_KEY"]].filter(([option]) => !server[option])
+  .map(([option, key]) => h("p.quiet", t("start.noKey", { key, option }))) : h("p.quiet", t("start.needsKey")));
 
 function snippets(all) {
   const element = h(".facts");

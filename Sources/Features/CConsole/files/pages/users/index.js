@@ -15,16 +15,15 @@ import { complain, empty, failed, loading, table, toast } from "../../parts/stat
 
 addWords({
   "users.users": "Users", "users.roles": "Roles", "users.sessions": "Sessions", "users.installations": "Installations",
-  "users.tabs": "Kinds",
-  "users.find": "Find by the beginning of a name or an address, or by id",
+  "users.find": "Name, address or id",
   "users.empty.users": "Nobody yet", "users.emptyHint.users": "Users sign up in the app. You can also create one here.",
   "users.empty.roles": "No role yet", "users.emptyHint.roles": "A role gives its members the same permissions. Create the first one here.", "users.new.users": "New user", "users.new.roles": "New role",
   "users.empty.sessions": "No session", "users.emptyHint.sessions": "A session begins when a user logs in.",
   "users.empty.installations": "No installation yet", "users.emptyHint.installations": "Apps store an installation for each device that is to get pushes.",
   "users.nothing": "No user has that name, address or id",
-  "users.email": "E-mail", "users.verified": "verified", "users.unverified": "not verified", "users.since": "Since",
-  "users.user": "User", "users.began": "Began", "users.ends": "Ends", "users.how": "By", "users.device": "Device", "users.app": "App", "users.channels": "Channels", "users.used": "Changed",
-  "users.endOf": "End the session of {when}", "users.ended": "Session ended",
+  "users.email": "E-mail", "users.verified": "verified", "users.unverified": "not verified",
+  "users.user": "User", "users.began": "Began", "users.ends": "Ends", "users.device": "Device", "users.app": "App", "users.channels": "Channels", "users.used": "Changed",
+  "users.endOf": "End the session of {when}",
   "users.count": "{n} in total",
   "users.object": "Object", "users.objectOf": "Object {id}",
 });
@@ -43,10 +42,10 @@ const cells = {
 
 /** The kinds with their requests and column titles. Titles with ".wide" are left out on phones. */
 const KINDS = {
-  users: { className: "_User", keys: "username,email,emailVerified", titles: [["word.name"], ["users.email"], ["users.since", ".wide"]], row: cells.user },
-  roles: { className: "_Role", keys: "name", titles: [["word.name"], ["users.since"]], row: cells.role },
+  users: { className: "_User", keys: "username,email,emailVerified", titles: [["word.name"], ["users.email"], ["word.created", ".wide"]], row: cells.user },
+  roles: { className: "_Role", keys: "name", titles: [["word.name"], ["word.created"]], row: cells.role },
   // Tokens are never requested.
-  sessions: { className: "_Session", keys: "user,createdWith,expiresAt", titles: [["users.user"], ["users.how", ".wide"], ["users.began"], ["users.ends", ".wide"], ["", ".actions"]], row: cells.session },
+  sessions: { className: "_Session", keys: "user,createdWith,expiresAt", titles: [["users.user"], ["word.by", ".wide"], ["users.began"], ["users.ends", ".wide"], ["", ".actions"]], row: cells.session },
   installations: { className: "_Installation", keys: "deviceType,appName,appIdentifier,appVersion,channels", titles: [["users.device"], ["users.app"], ["users.channels", ".wide"], ["users.used", ".wide"]], row: cells.installation },
 };
 
@@ -64,7 +63,7 @@ export function endButton({ objectId, createdAt }, again) {
     event.currentTarget.disabled = true;
     try {
       await parse.delete(objectPath("_Session", objectId));
-      toast(t("users.ended"));
+      toast(t("word.ended"));
     } catch (problem) {
       complain(problem);
     }
@@ -92,7 +91,7 @@ export function open(scope) {
 }
 
 /** Creates the tabs. */
-export const tabs = (chosen) => h("nav.tabs", { "aria-label": t("users.tabs") }, Object.keys(KINDS).map((kind) => h("a", {
+export const tabs = (chosen) => h("nav.tabs", { "aria-label": t("rail.users") }, Object.keys(KINDS).map((kind) => h("a", {
   href: address("users", kind === "users" ? [] : [kind]), "aria-current": kind === chosen ? "page" : null,
 }, t("users." + kind))));
 
@@ -112,7 +111,7 @@ function list(host, kind, scope) {
 /** Creates the button for a new user or role, or returns false for kinds that only apps create. */
 const adding = (kind, done) => ["users", "roles"].includes(kind) && mayWrite() && button(".button.primary", async () => {
   const { className } = KINDS[kind];
-  (await import("../data/new.js")).openNew({ className, description: classes.peek().get(className), rows: [], grid: {}, reload: done });
+  (await import("../data/new.js")).openNew({ className, title: t("users.new." + kind), description: classes.peek().get(className), rows: [], grid: {}, reload: done });
 }, icon("plus"), h("span.words", t("users.new." + kind)));
 
 /** Returns a filter for users whose name or address begins with a text, or whose id it is. */

@@ -17,12 +17,12 @@ import { endButton, how, tabs } from "./index.js";
 
 addWords({
   "one.gone": "No user has this id", "one.facts": "Account", "one.object": "Open object",
-  "one.noEmail": "none", "one.providers": "Sign-in methods", "one.password": "password", "one.hidden": "not shown to your role", "one.since": "Created", "one.seen": "Last seen", "one.noSession": "no open session",
+  "one.noEmail": "none", "one.providers": "Sign-in methods", "one.password": "password", "one.hidden": "not shown to your role", "one.seen": "Last seen", "one.noSession": "no open session",
   "one.open": "may log in", "one.locked": "locked out",
   "one.noRoles": "No roles.", "one.through": "through {role}",
   "one.noSessions": "Not logged in anywhere.", "one.ends": "ends {when}",
   "one.do": "Actions",
-  "one.resetTitle": "Password reset", "one.resetHint": "Sends a mail with a link to choose a new one.", "one.reset": "Send mail", "one.resetDone": "A mail is on its way to {email}, if there is such an account and mails are set up",
+  "one.resetTitle": "Password reset", "one.resetHint": "Sends a mail with a link to choose a new one.", "one.resetDone": "If mails are set up, one is on its way to {email}",
   "one.passwordHint": "Replaces the password right away.", "one.setPassword": "Set password", "one.passwordDone": "{name} has a new password",
   "one.lockTitle": "Access", "one.lockHint": "Refuses every new sign-in.", "one.unlockHint": "Sign-ins are refused at the moment.", "one.lock": "Lock out", "one.lockText": "{name} cannot log in from then on. Open sessions stay: end them under Sessions.", "one.lockDone": "{name} is locked out",
   "one.unlock": "Unlock", "one.unlockDone": "{name} may log in again", "one.undone": "The permissions of {name} are as before",
@@ -91,7 +91,7 @@ function user(object, again, scope) {
     panel(t("one.facts"), fact(t("word.name"), shown(object.username ?? "", 80)),
       fact(t("users.email"), object.email ? [shown(object.email, 80), " ", h("span.quiet", t(object.emailVerified ? "users.verified" : "users.unverified"))] : drawnApart(t("one.noEmail"))),
       fact(t("one.providers"), providers),
-      fact(t("one.since"), date(object.createdAt)), fact(t("one.seen"), seen), fact(t("word.state"), h("span", { class: isLocked ? "bad" : "good" }, t(isLocked ? "one.locked" : "one.open")))),
+      fact(t("word.created"), date(object.createdAt)), fact(t("one.seen"), seen), fact(t("word.state"), h("span", { class: isLocked ? "bad" : "good" }, t(isLocked ? "one.locked" : "one.open")))),
     panel(t("users.roles"), later(scope, () => rolesOf(id, scope)))),
   h("div", panel(t("users.sessions"), sessions), actions(object, name, isLocked, again)));
 }
@@ -137,7 +137,7 @@ function actions(object, name, isLocked, again) {
   // Harmless actions come first, those that lock the user out last.
   const row = (words, hint, action, ...content) => h(".line.member", h(".grow", h("div", words), h(".quiet", hint)), button(".button", action, ...content));
   return panel(t("one.do"), h(".line.member", h(".grow", labelled(t("one.as", { name }), className)), button(".button.end", () => go(address("data", [className.value], { as: id })), icon("users"), t("one.look"))),
-    mayWrite() && [mayChangeClasses() && typeof object.email === "string" && row(t("one.resetTitle"), t("one.resetHint"), reset, icon("push"), t("one.reset")),
+    mayWrite() && [mayChangeClasses() && typeof object.email === "string" && row(t("one.resetTitle"), t("one.resetHint"), reset, icon("push"), t("word.sendMail")),
       row(t("word.password"), t("one.passwordHint"), () => setPassword(id, name, again), icon("lock"), t("one.setPassword")),
       isLocked ? row(t("one.lockTitle"), t("one.unlockHint"), unlock, icon("check"), t("one.unlock")) : row(t("one.lockTitle"), t("one.lockHint"), lock, h("span.bad", t("one.lock")))]);
 }
