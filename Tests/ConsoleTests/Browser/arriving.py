@@ -88,6 +88,22 @@ def scenario_an_empty_project_opens_on_the_start_page_and_an_app_connects(consol
     console.open("data")
     console.click_text("Connect an app", ".content")
     console.wait_text("Connected: iOS SDK", "main")
+    # The server has neither key of these, and no class that the code could read.
+    assert all(f"The code contains {name}" in console.text("main") for name in ("CLIENT_KEY", "JAVASCRIPT_KEY")), console.text("main")
+    assert "Load the sample first" in console.text("main"), console.text("main")
+    console.click_text("Load the sample", "main")
+    console.wait("location.pathname.endsWith('/console/data/Note')")
+    console.wait_text("Milk", "r-grid")
+    try:
+        request = urllib.request.Request(rest.url + "/classes/Note", headers=fields)
+        with urllib.request.urlopen(request, timeout=60) as answer:
+            assert len(json.loads(answer.read())["results"]) == 3
+        console.open("start")
+        console.wait_text("Connected: iOS SDK", "main")
+        assert "sample" not in console.text("main"), console.text("main")
+    finally:
+        rest.call("DELETE", "/purge/Note")
+        rest.call("DELETE", "/schemas/Note")
 
 
 def scenario_live_queries_need_one_option(console, rest):

@@ -196,6 +196,12 @@ def scenario_24_rows_that_apps_change_are_offered(console, rest):
     console.open_class("Moving", order="title")
     rest.update("Moving", ids[1], title="again")
     console.wait_text("1 changed", ".head", 5)
+    # On a phone the offer leaves room for the name of the class.
+    console.size(390, 844)
+    try:
+        console.wait("(({ scrollWidth, clientWidth }) => scrollWidth <= clientWidth)(document.querySelector('.head h1'))")
+    finally:
+        console.size(1440, 900)
     # The first object of a class shows by itself.
     rest.define("Filling", title={"type": "String"})
     console.open_class("Filling")
@@ -241,6 +247,19 @@ def scenario_24_rows_that_were_read_again_are_not_kept(console, rest):
     while console.value("window.kept.filter((one) => one.deref()).length") > 0:
         assert time.monotonic() < end, "rows of which others took the place are kept"
         console.browser.call("HeapProfiler.collectGarbage")
+
+
+def scenario_25_columns_fit_their_values(console, rest):
+    rest.define("Fitted", kind={"type": "String"}, text={"type": "String"})
+    rest.create_many("Fitted", [{"kind": "pop", "text": "a text of some sixty characters, more than columns had room for"} for _ in range(3)])
+    widths = lambda: console.value("""Object.fromEntries([...document.querySelectorAll('.g-title')].map((e) => [e.querySelector('bdi').textContent, e.offsetWidth]))""")
+    console.open_class("Fitted")
+    before = widths()
+    assert before["kind"] < 120 and before["text"] == 320, before
+    # A chosen width stays.
+    console.value("localStorage.setItem('roost.columns.Fitted', JSON.stringify({ widths: { kind: 240 } }))")
+    console.open_class("Fitted")
+    assert widths() == {**before, "kind": 240}, widths()
 
 
 def scenario_25_a_wide_class_draws_few_cells(console, rest):

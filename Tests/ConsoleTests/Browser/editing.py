@@ -916,6 +916,7 @@ def scenario_45_all_get_the_permissions_of_the_editor(console, rest):
     console.click("dialog input[type=checkbox]")
     console.click_text("Add everybody", "dialog")
     console.wait_text("everybody: read", "dialog")
+    assert "Add everybody" not in console.text("dialog")
     console.click_text("Set 250 objects", "dialog .dialog-foot")
     console.wait_text("ACL of 250 objects of BulkAccess is set to everybody: read.", "dialog")
     console.click_text("Set 250 objects", "dialog .dialog-foot")

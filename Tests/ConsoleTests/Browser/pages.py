@@ -544,6 +544,7 @@ def scenario_48_a_user_and_a_role_are_made_on_their_pages(console, rest):
         open_page(console, path, "main .tabs")
         console.click_text(words, "main header")
         console.wait("document.querySelector('dialog .field-row')")
+        assert console.text("dialog h2") == words, console.text("dialog h2")
         console.value(field(label) + ".focus()")
         console.type(name)
         if path == "users":
@@ -552,6 +553,12 @@ def scenario_48_a_user_and_a_role_are_made_on_their_pages(console, rest):
         console.press("Control+Enter")
         console.wait(f"document.querySelector('dialog') === null && document.querySelector('main table')?.innerText.includes('{name}')")
     assert "sessionToken" in log_in(rest, name, "secret word")
+    # The palette finds users by name on every page.
+    console.press("Control+k")
+    console.wait("document.querySelector('dialog.palette input')")
+    console.type(name)
+    console.wait_text("in _User", "dialog.palette")
+    console.press("Escape")
     assert rest.find("_Role", {"name": name})[0]["ACL"] == {"*": {"read": True}}
 
 

@@ -31,7 +31,7 @@ const words = new Map(Object.entries({
   "undo.none": "{what}: you can't undo this.", "classes.label": "Classes", "classes.find": "Find a class", "classes.server": "Server", "classes.new": "New class",
   "classes.none": "No class has that name.", "classes.choose": "Choose a class",
   "classes.chooseHint": "Classes hold the objects of your app. Choose one to see its rows.", "classes.connect": "Connect an app", "classes.empty": "No class yet",
-  "classes.emptyHint": "A class holds objects of one kind, such as notes. Create one, then save objects in your app.", "grid.objects": "{n} {n|object|objects}",
+  "classes.emptyHint": "Classes hold the objects of your app. Create the first one.", "grid.objects": "{n} {n|object|objects}",
   "grid.new": "New object", "grid.newField": "New field", "grid.columns": "Columns", "grid.refresh": "Refresh", "grid.more": "More actions",
   "grid.empty": "No object yet", "grid.emptyHint": "Apps create objects by saving them. You can also create the first one here.", "grid.nothing": "Nothing matches the filter",
   "grid.nothingHint": "No object of {class} matches all conditions. Remove one to see more.", "grid.clearFilter": "Remove the filter", "filter.add": "Filter",

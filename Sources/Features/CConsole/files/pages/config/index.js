@@ -15,7 +15,7 @@ import { complain, empty, failed, loading, record, table, whileRecording } from 
 addWords({
   "config.hint": "Values that apps read without a release.", "config.kept": "{type}, kept as it is", "config.sees": "Who sees it",
   "config.master": "master key only",
-  "config.masterBox": "Only for the master key; apps do not get it",
+  "config.masterBox": "Only for the master key, not for apps",
   "config.new": "New parameter", "config.empty": "No parameter yet",
   "config.emptyHint": "Apps read these values: a message of the day, a limit, a switch.",
   "config.actions": "Actions of {name}", "config.title": "Parameter {name}",

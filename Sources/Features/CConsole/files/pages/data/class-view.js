@@ -147,15 +147,11 @@ function showGrid(page) {
 
 /** Fits columns of strings to their first values, unless the operator has chosen a width. */
 function fit(page) {
-  const { className, columns, grid, rows } = page;
-  const context = document.createElement("canvas").getContext("2d");
-  const { fontSize, fontFamily } = getComputedStyle(grid);
-  context.font = `${fontSize} ${fontFamily}`;
-  const { widths = {} } = choices(className);
-  for (const column of columns.filter(({ name, type }) => type === "String" && name !== "objectId" && !Object.hasOwn(widths, name))) {
-    const values = Array.from({ length: 40 }, (_, index) => rows.at(index)?.values.get(column.name) ?? "");
-    const wide = [column.name + "wide", ...values].map((value) => context.measureText(typeof value === "string" ? value.slice(0, 60) : "m".repeat(60)).width);
-    column.width = Math.min(320, Math.ceil(Math.max(88, ...wide)) + 24);
+  const { widths = {} } = choices(page.className);
+  for (const column of page.columns) {
+    if (column.type !== "String" || column.name === "objectId" || Object.hasOwn(widths, column.name)) continue;
+    const values = Array.from({ length: 40 }, (_, index) => page.rows.at(index)?.values.get(column.name) ?? "");
+    column.width = Math.min(320, 24 + 7.5 * Math.max(11, column.name.length, ...values.map((value) => (value.start ?? value).length)));
   }
   page.isFitted = true;
 }

@@ -1,6 +1,6 @@
 /** Creates a class with its fields and permissions in one request. */
 
-import { parse } from "../../core/api.js";
+import { parse, send } from "../../core/api.js";
 import { button, h, icon, iconButton, labelled, put, textField } from "../../core/dom.js";
 import { addWords, t } from "../../core/words.js";
 import { loadCounts, replaceClass } from "../../data/schema.js";
@@ -33,6 +33,12 @@ function template(kind, owner, role, isOpen) {
   const [read, create, write] = { owned: [EVERYONE, USERS, isOwner], private: [isOwner, USERS, isOwner], readOnly: [EVERYONE, {}, {}],
     role: [EVERYONE, role, role], open: [EVERYONE, EVERYONE, EVERYONE] }[kind];
   return { find: read, get: read, count: read, create, update: write, delete: write, addField: isOpen ? create : {} };
+}
+
+/** Creates the class that the code on the start page reads, with three objects. */
+export async function makeSample() {
+  replaceClass((await parse.post("schemas/Note", { className: "Note", fields: { text: { type: "String" } }, classLevelPermissions: template("readOnly") })).body);
+  await send("POST", "imports", { body: { className: "Note", rows: ["Milk", "Bread", "Apples"].map((text) => ({ text })), existing: "stop" } });
 }
 
 /** Asks for a new class. Returns its name once it exists; `first` is the preselected template. */

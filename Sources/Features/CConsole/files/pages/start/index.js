@@ -6,8 +6,8 @@ import { button, h, icon, iconButton, put, svg } from "../../core/dom.js";
 import { address, go } from "../../core/router.js";
 import { mayChangeClasses, session, setTitle } from "../../core/session.js";
 import { addWords, ago, t } from "../../core/words.js";
-import { classes } from "../../data/schema.js";
-import { copy, failed, loading } from "../../parts/states.js";
+import { classes, loadClasses } from "../../data/schema.js";
+import { complain, copy, failed, loading } from "../../parts/states.js";
 
 addWords({
   "start.hint": "Connect an app and add the first data. docs/tutorial.md goes on from there.", "start.connect": "1. Connect an app", "start.url": "Server URL", "start.appId": "Application id",
@@ -15,9 +15,9 @@ addWords({
   "start.thisMachine": "Only this machine reaches the server: it listens on {host}. To connect a phone, set host to 0.0.0.0.",
   "start.unknown": "This machine has no network address. To connect a phone, join a network or set publicServerURL.",
   "start.needsKey": "Apps have to send a key, which developers and owners see here.",
-  "start.noKey": "{key} stands for the option {option}, which is not set.", "start.noClass": "The code reads the class Note. Create the class first, or the request may fail with error 119.",
+  "start.noKey": "The code contains {key} until you set the option {option}.", "start.noClass": "The code reads the class Note. Load the sample first, or the request may fail with error 119.", "start.sample": "Load the sample",
   "start.snippets": "2. Make a request", "start.waiting": "Waiting for the first request of an app\u2026", "start.connected": "Connected: {name}",
-  "start.data": "3. Add data", "start.class": "Create a class", "start.import": "Import CSV or JSON", "start.browse": "Browse the data", "start.invite": "Invite an operator",
+  "start.data": "3. Add data", "start.class": "Create a class", "start.import": "Import CSV or JSON", "start.invite": "Invite an operator",
 });
 
 /** Opens the page until `scope` ends. */
@@ -26,6 +26,7 @@ export function open(scope) {
   setTitle(t("rail.start"));
   const read = async () => {
     try {
+      if (!classes.peek()) await loadClasses();
       put(body, content((await send("GET", "start", { signal: scope })).body, scope));
     } catch (problem) {
       if (!scope.aborted) put(body, failed(problem, read));
@@ -46,10 +47,12 @@ function content(server, scope) {
   return [
     h("section.panel", h("h2", t("start.connect")), h(".connect", h(".facts", h("table.list", h("tbody", ["url", "appId", "clientKey", "javascriptKey"].map(row))),
       hint && h("p.quiet", hint), server.needsKey && keyHint(server)), server.code && drawn(server.code))),
-    h("section.panel", h("h2", t("start.snippets")), !classes.peek()?.has("Note") && h("p.quiet", t("start.noClass")), snippets(server.snippets), h("div", status, said)),
+    h("section.panel", h("h2", t("start.snippets")), lacksNote() && h("p.quiet", t("start.noClass")), snippets(server.snippets), h("div", status, said)),
     h("section.panel", h("h2", t("start.data")), h(".line.wrap", steps())),
   ];
 }
+
+const lacksNote = () => !classes.peek()?.has("Note");
 
 const keyHint = (server) => (mayChangeClasses() ? [["clientKey", "CLIENT_KEY"], ["javascriptKey", "JAVASCRIPT_KEY"]].filter(([option]) => !server[option])
   .map(([option, key]) => h("p.quiet", t("start.noKey", { key, option }))) : h("p.quiet", t("start.needsKey")));
@@ -72,11 +75,12 @@ function steps() {
     if (isImport) await (await import("../data/import.js")).openImport(name);
     go(address("data", [name]));
   };
+  const sample = () => import("../schema/new-class.js").then(({ makeSample }) => makeSample()).then(() => go(address("data", ["Note"])), complain);
   const { role } = session.peek().operator;
   return [
     mayChangeClasses() && button(".button.primary", () => make(false), icon("plus"), t("start.class")),
     mayChangeClasses() && button(".button", () => make(true), icon("file"), t("start.import")),
-    h("a.button", { href: address("data") }, icon("data"), t("start.browse")),
+    mayChangeClasses() && lacksNote() && button(".button", sample, icon("data"), t("start.sample")),
     role === "owner" && button(".button", async () => (await import("../operators.js")).openOperators(), icon("users"), t("start.invite")),
   ];
 }
