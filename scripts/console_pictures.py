@@ -83,7 +83,7 @@ def close(console):
 def pictures(console, rest):
     """Each picture by its name."""
     open_page(console, "start", "main pre.code")
-    yield from in_both(console, "start")
+    yield from in_both(console, "start", (1200, 800))
     where = {"title": {"$regex": "\\QGold\\E", "$options": "i"}, "plays": {"$gte": 1000}}
     console.open_class("Track", where=where)
     console.wait("document.querySelectorAll('.g-row .pill').length > 6")
@@ -116,7 +116,8 @@ def main():
         configuration = pathlib.Path(folder, "roost.json")
         configuration.write_text(json.dumps({
             "appId": "music", "appName": "Music", "masterKey": MASTER_KEY, "host": "127.0.0.1", "port": port, "dataDir": folder + "/data",
-            "consoleFolder": str(ROOT / "Sources/Features/CConsole/files"), "console": {"signIn": "thisMachine"}}))
+            "publicServerURL": "https://music.example.com/parse", "clientKey": "music-client-key", "javascriptKey": "music-javascript-key",
+            "consoleFolder": str(ROOT / "Sources/Features/CConsole/files")}))
         output = pathlib.Path(folder, "output")
         with output.open("wb") as file:
             server = subprocess.Popen([binary, "serve", str(configuration)], stdout=file, stderr=subprocess.DEVNULL)

@@ -31,7 +31,7 @@ addWords({
   "one.changeMembers": "Change members", "one.changeChildren": "Change child roles",
   "one.first": "The first {n} of {total}", "one.circle": "leads back to {role}",
   "one.inside": "Members of a child role have the permissions of this role.",
-  "one.access": "Who may see and change the role",
+  "one.access": "ACL",
 });
 
 /** Shows a user or role in an element until `scope` ends. */
