@@ -516,6 +516,13 @@ def scenario_48_users_are_found_and_helped(console, rest):
     buttons = console.value("[...document.querySelectorAll('main .panel:last-child .member button')].map((e) => e.textContent)")
     assert buttons[0] == "View" and buttons[-2:] == ["Set password", "Lock out"], buttons
     assert made["sessionToken"] not in console.text("main")
+    # The server's own lock after failed log-ins is shown.
+    assert "may log in" in console.text("main")
+    lock_until = lambda moment: rest.sql(f"""UPDATE "_User" SET "_account_lockout_expires_at" = {moment} WHERE "objectId" = '{user}'""")
+    lock_until("now() + interval '1 hour'")
+    open_page(console, f"users/user/{user}", "main .avatar")
+    console.wait_text("locked after failed log-ins", "main")
+    lock_until("NULL")
     console.click("[aria-label^='End the session of']")
     console.wait_text("Not logged in anywhere", "main")
     console.click_text("Set password", "main")

@@ -132,7 +132,7 @@ addWords({
   "statements.none": "No slow statements.", "statements.noAdvice": "No index is missing for the requests so far.",
   "statements.off": "Nothing is recorded: the option indexAdvice is off.", "statements.createOf": "Create index on {class}: {fields}",
   "statements.before": "{words}: now {before} on average; with the index about {after}.",
-  "statements.copy": "A class can't declare this index. An administrator of the database runs:", "statements.built": "Index {index} is built.",
+  "statements.copy": "A class can't declare this index. Run this in the database:", "statements.built": "Index {index} is built.",
   "statements.calls": "{n} {n|time|times}, {mean} on average, {longest} at most", "statements.planOf": "Plan of a statement",
   "statements.unused": "Indexes unused for a month", "statements.unusedRow": "{name} of {class}, {bytes}, for {days} days",
 });

@@ -10,12 +10,12 @@ import { classes, loadClasses } from "../../data/schema.js";
 import { complain, copy, failed, loading } from "../../parts/states.js";
 
 addWords({
-  "start.hint": "Connect an app and add the first data. docs/tutorial.md goes on from there.", "start.connect": "1. Connect an app", "start.url": "Server URL", "start.appId": "Application id",
+  "start.hint": "Connect an app and add data. docs/tutorial.md goes on from there.", "start.connect": "1. Connect an app", "start.url": "Server URL", "start.appId": "Application id",
   "start.clientKey": "Client key", "start.javascriptKey": "JavaScript key", "start.scan": "Scan the code to take the server URL to a phone.", "start.code": "QR code of the server URL",
   "start.thisMachine": "Only this machine reaches the server: it listens on {host}. To connect a phone, set host to 0.0.0.0.",
   "start.unknown": "This machine has no network address. To connect a phone, join a network or set publicServerURL.",
   "start.needsKey": "Apps have to send a key, which developers and owners see here.",
-  "start.noKey": "The code contains {key} until you set the option {option}.", "start.noClass": "The code reads the class Note. Load the sample first, or the request may fail with error 119.", "start.sample": "Load the sample",
+  "start.noKey": "The code contains {key} until you set the option {option}.", "start.noClass": "The code reads the class Note. Load the sample first to avoid error 119.", "start.sample": "Load the sample",
   "start.snippets": "2. Make a request", "start.waiting": "Waiting for the first request of an app\u2026", "start.connected": "Connected: {name}",
   "start.data": "3. Add data", "start.class": "Create a class", "start.import": "Import CSV or JSON", "start.invite": "Invite an operator",
 });

@@ -18,13 +18,13 @@ import { endButton, how, tabs } from "./index.js";
 addWords({
   "one.gone": "No user has this id", "one.facts": "Account", "one.object": "Open object",
   "one.noEmail": "none", "one.providers": "Sign-in methods", "one.password": "password", "one.hidden": "not shown to your role", "one.seen": "Last seen", "one.noSession": "no open session",
-  "one.open": "may log in", "one.locked": "locked out",
+  "one.open": "may log in", "one.locked": "locked out", "one.paused": "locked after failed log-ins",
   "one.noRoles": "No roles.", "one.through": "through {role}",
   "one.noSessions": "Not logged in anywhere.", "one.ends": "ends {when}",
   "one.do": "Actions",
   "one.resetTitle": "Password reset", "one.resetHint": "Sends a mail with a link to choose a new one.", "one.resetDone": "If mails are set up, one is on its way to {email}",
   "one.passwordHint": "Replaces the password right away.", "one.setPassword": "Set password", "one.passwordDone": "{name} has a new password",
-  "one.lockTitle": "Access", "one.lockHint": "Refuses every new sign-in.", "one.unlockHint": "Sign-ins are refused at the moment.", "one.lock": "Lock out", "one.lockText": "{name} cannot log in from then on. Open sessions stay: end them under Sessions.", "one.lockDone": "{name} is locked out",
+  "one.lockTitle": "Access", "one.lockHint": "Refuses every new sign-in.", "one.lock": "Lock out", "one.lockText": "{name} cannot log in from then on. Open sessions stay: end them under Sessions.", "one.lockDone": "{name} is locked out",
   "one.unlock": "Unlock", "one.unlockDone": "{name} may log in again", "one.undone": "The permissions of {name} are as before",
   "one.as": "View a class as {name}", "one.look": "View",
   "one.members": "Members", "one.children": "Child roles", "one.parents": "Parent roles", "one.none": "None",
@@ -77,6 +77,10 @@ function user(object, again, scope) {
   const name = plain(nameOf("_User", id) || id, 60);
   const isLocked = object.ACL !== undefined && object.ACL !== null && Object.keys(object.ACL).length === 0;
   const providers = mayWrite() ? shown(Object.keys(object.authData ?? {}).join(", ") || t("one.password"), 120) : t("one.hidden");
+  const state = h("span", { class: isLocked ? "bad" : "good" }, t(isLocked ? "one.locked" : "one.open"));
+  // The server sends the field to nobody, but it can be compared.
+  find("_User", { objectId: id, _account_lockout_expires_at: { $gt: { __type: "Date", iso: new Date().toISOString() } } }, scope, { keys: "objectId" })
+    .then(({ results }) => results.length > 0 && put(state, h("span.bad", t("one.paused"))), () => {});
   const sessions = h("div");
   const seen = h("span", "\u2026");
   const drawSessions = async () => put(sessions, later(scope, async () => {
@@ -91,7 +95,7 @@ function user(object, again, scope) {
     panel(t("one.facts"), fact(t("word.name"), shown(object.username ?? "", 80)),
       fact(t("users.email"), object.email ? [shown(object.email, 80), " ", h("span.quiet", t(object.emailVerified ? "users.verified" : "users.unverified"))] : drawnApart(t("one.noEmail"))),
       fact(t("one.providers"), providers),
-      fact(t("word.created"), date(object.createdAt)), fact(t("one.seen"), seen), fact(t("word.state"), h("span", { class: isLocked ? "bad" : "good" }, t(isLocked ? "one.locked" : "one.open")))),
+      fact(t("word.created"), date(object.createdAt)), fact(t("one.seen"), seen), fact(t("word.state"), state)),
     panel(t("users.roles"), later(scope, () => rolesOf(id, scope)))),
   h("div", panel(t("users.sessions"), sessions), actions(object, name, isLocked, again)));
 }
@@ -139,7 +143,7 @@ function actions(object, name, isLocked, again) {
   return panel(t("one.do"), h(".line.member", h(".grow", labelled(t("one.as", { name }), className)), button(".button.end", () => go(address("data", [className.value], { as: id })), icon("users"), t("one.look"))),
     mayWrite() && [mayChangeClasses() && typeof object.email === "string" && row(t("one.resetTitle"), t("one.resetHint"), reset, icon("push"), t("word.sendMail")),
       row(t("word.password"), t("one.passwordHint"), () => setPassword(id, name, again), icon("lock"), t("one.setPassword")),
-      isLocked ? row(t("one.lockTitle"), t("one.unlockHint"), unlock, icon("check"), t("one.unlock")) : row(t("one.lockTitle"), t("one.lockHint"), lock, h("span.bad", t("one.lock")))]);
+      isLocked ? row(t("one.lockTitle"), t("one.locked"), unlock, icon("check"), t("one.unlock")) : row(t("one.lockTitle"), t("one.lockHint"), lock, h("span.bad", t("one.lock")))]);
 }
 
 async function setAccess(object, next, words, name, again) {
