@@ -161,7 +161,7 @@ addWords({
   "number.hint": "12.5, or +1 to add",
   "pointer.find": "Name or id of {class}", "pointer.none": "No {class} has that name.", "pointer.clear": "Not set",
   "delete.title": "Delete {n} {n|object|objects} of {class}?",
-  "delete.text": "They go to the trash for 30 days, and can be restored from there.",
+  "delete.text": "The trash keeps deleted objects for 30 days.",
 
   "delete.done": "{n} {n|object|objects} of {class} deleted",
   "delete.without": "Without {fields}, which {class} no longer has, or has with another type",

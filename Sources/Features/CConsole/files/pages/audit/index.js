@@ -98,7 +98,7 @@ function said({ method, path, className, count, fields }) {
   if (path === "session") return t("audit.session." + method);
   const of = className ? plain(className, 40) : "";
   const names = (fields ?? []).slice(0, 3).map((name) => plain(name, 30)).join(", ");
-  return [t("audit.did." + method), count > 1 && t("grid.objects", { n: count }), of, method === "PUT" && names && `\u00b7 ${names}`].filter(Boolean).join(" ");
+  return [t("audit.did." + method), count > 1 && t("grid.objects", { n: count }) + " \u00b7", of, method === "PUT" && names && `\u00b7 ${names}`].filter(Boolean).join(" ");
 }
 
 function result({ status }) {

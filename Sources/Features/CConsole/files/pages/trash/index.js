@@ -22,7 +22,7 @@ addWords({
 export function open(scope) {
   const list = h(".trash-list", loading());
   const filter = h("select", { "aria-label": t("word.class"), onchange: () => go(address("trash", filter.value ? [filter.value] : [])) });
-  const element = h(".page", h("header.head", h("h1", t("rail.trash")), h("span.quiet.words", t("trash.hint")), h(".space"), h(".narrow", filter)), list);
+  const element = h(".page", h("header.head", h("h1", t("rail.trash")), h("span.quiet.words", t("trash.hint")), h(".space"), filter), list);
   const next = latest(scope);
   effect(() => {
     const { page, parts } = route();
