@@ -13,7 +13,7 @@ import ServerConfiguration
 struct ConsoleCommand: AsyncParsableCommand {
     static let configuration = CommandConfiguration(
         commandName: "console",
-        abstract: "Signs in to the console, or adds an operator.",
+        abstract: "Prints a sign-in link for the console, or adds an operator.",
         subcommands: [ConsoleOpenCommand.self, ConsoleOperatorCommand.self])
 }
 
@@ -59,11 +59,11 @@ struct ConsoleOperatorCommand: AsyncParsableCommand {
             let isTyped = isatty(STDIN_FILENO) == 1
             let password = isTyped ? getpass("Password of \(name): ").map { String(cString: $0) } : readLine()
             guard let password, !password.isEmpty else {
-                throw ConfigurationError("no password on standard input")
+                throw ConfigurationError("the password is empty. Type it, or pass it on standard input")
             }
             try await ConsoleAccess(CommandRun.deployment(others)).addOperator(
                 name: name, password: password, role: role)
-            print("\(name) may sign in as \(role).")
+            print("Added the operator \(name) with the role \(role).")
             return 0
         }
     }

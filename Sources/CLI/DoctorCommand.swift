@@ -20,7 +20,7 @@ struct DoctorCommand: AsyncParsableCommand {
             Changes nothing without --fix, which offers a fix for each problem that it can solve without losing data, \
             and applies those that you confirm.
 
-            \(CommandRun.exitHelp), 2 problems found that are more than notes. See docs/maintenance.md.
+            \(CommandRun.exitHelp), 2 errors or warnings found. See docs/maintenance.md.
             """)
 
     @Flag(help: "Offer fixes, and apply those that are confirmed.")
@@ -46,7 +46,8 @@ struct DoctorCommand: AsyncParsableCommand {
         if yes, !fix { throw ValidationError("--yes requires --fix") }
         if fix, !yes, json || isatty(STDIN_FILENO) != 1 {
             throw ValidationError(
-                "--fix asks at a terminal, and can't be combined with --json. Add --yes to apply all fixes")
+                "--fix needs a terminal for its questions, and can't be combined with --json. Add --yes to apply all fixes"
+            )
         }
     }
 

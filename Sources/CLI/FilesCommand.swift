@@ -20,9 +20,9 @@ struct FilesCommand: AsyncParsableCommand {
 struct FilesCheckCommand: AsyncParsableCommand {
     static let configuration = CommandConfiguration(
         commandName: "check",
-        abstract: "Stores, reads, lists and deletes a test file, and reports what the store refuses.",
+        abstract: "Stores, reads, lists and deletes a test file, and reports what the store rejects.",
         usage: "roost files check [--json] [roost.json] [--OPTION VALUE ...]",
-        discussion: "\(CommandRun.exitHelp), 2 the store refused something. See docs/files.md.")
+        discussion: "\(CommandRun.exitHelp), 2 the store rejected something. See docs/files.md.")
 
     @OptionGroup var common: ScriptArguments
 
@@ -80,7 +80,7 @@ struct FilesCopyCommand: AsyncParsableCommand {
 
     func validate() throws {
         guard (1...64).contains(jobs) else { throw ValidationError("--jobs must be between 1 and 64") }
-        if from == to { throw ValidationError("--from and --to are the same store") }
+        if from == to { throw ValidationError("--from and --to must be different stores") }
     }
 
     func run() async throws {

@@ -24,7 +24,7 @@ struct ImportCommand: AsyncParsableCommand {
             running parse-server, through its REST interface and with its master key.
 
             Each class appears once it is complete. Values that can't be imported exactly are written to the rejects file. \
-            Run the same command again to continue after an interruption. Once done, it changes nothing.
+            Run the same command again to continue after an interruption. After a complete import it changes nothing.
 
             \(CommandRun.exitHelp), 2 done except for rejects and reported problems. See \
             docs/import.md.
@@ -37,10 +37,12 @@ struct ImportCommand: AsyncParsableCommand {
     var fromAppId: String?
 
     @Option(
-        help: "Its master key. Prefer the variable ROOST_FROM_MASTER_KEY, which other users of the machine can't see.")
+        help: "The master key of that server. Prefer the variable ROOST_FROM_MASTER_KEY, which other users can't see.")
     var fromMasterKey: String?
 
-    @Option(help: "Its maintenance key, for password hashes. Prefer the variable ROOST_FROM_MAINTENANCE_KEY.")
+    @Option(
+        help: "The maintenance key of that server, for password hashes. Prefer the variable ROOST_FROM_MAINTENANCE_KEY."
+    )
     var fromMaintenanceKey: String?
 
     @Flag(help: "Read everything and report the outcome, but write only the rejects file.")
@@ -117,7 +119,7 @@ struct ImportCommand: AsyncParsableCommand {
         for text in type {
             guard let (className, field, type) = ImportOptions.type(text) else {
                 throw CommandRun.mistake(
-                    "--type: \(text) is not CLASS.FIELD=TYPE with a type that Parse has", of: Self.self)
+                    "--type must be CLASS.FIELD=TYPE with a Parse type, not \(text)", of: Self.self)
             }
             options.types[className, default: [:]][field] = type
         }

@@ -27,7 +27,7 @@ struct MailPreview: AsyncParsableCommand {
         try await CommandRun.run(isForScripts: false) {
             let deployment = try CommandRun.deployment(rest)
             let count = try MailFolder(deployment).write(into: folder)
-            print("\(count) files are in \(folder). Open \(folder)/index.html.")
+            print("Wrote \(count) files to \(folder). Open \(folder)/index.html.")
             return 0
         }
     }

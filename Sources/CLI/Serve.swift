@@ -51,9 +51,9 @@ enum OptionHelp {
     static let usage = "roost serve [roost.json] [--OPTION VALUE ...]"
 
     private static let introduction = """
-        Serves an application. Without a file, reads roost.json in the current folder. A file of JavaScript, or the \
-        folder of a package.json, is an app's own index.js: Roost runs it in Node.js and takes the options that it gives \
-        to ParseServer. Of several servers in it, --app ID chooses one. Precedence: flags, environment \
+        Serves an application. Without a file, reads roost.json in the current folder. A JavaScript file, or a \
+        folder with a package.json, is an app's own index.js: Roost runs it in Node.js and uses the options that it \
+        passes to ParseServer. If it creates several servers, --app ID chooses one. Precedence: flags, environment \
         variables, configuration file, defaults. See docs/configuration.md.
         """
 

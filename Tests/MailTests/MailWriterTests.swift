@@ -196,7 +196,7 @@ struct MailWriterTests {
             let rows: [(JSONObject, String)] = [
                 (["textPath": "none.txt"], "none.txt can't be read"),
                 (["text": "{{#open}}"], "is not a valid Mustache template"),
-                (["textPath": "nunjucks.txt"], "has tags such as {% if %}"),
+                (["textPath": "nunjucks.txt"], "contains tags such as {% if %}"),
             ]
             for (template, text) in rows {
                 let adapter = Self.smtp(["templates": ["passwordResetEmail": .object(template)]])

@@ -169,7 +169,7 @@ import Testing
             // The same page repeatedly, a page without objects, invalid JSON, and a truncated response.
             let lies: [(WebhookServer.Answer, String)] = [
                 (.text(page.text), "the same objects repeatedly"),
-                (.text("{\"results\":5}"), "not a list of objects"),
+                (.text("{\"results\":5}"), "returned no list of objects"),
                 (.text("<html>", status: 404), "404 without an answer that is JSON"),
                 (.text("{\"error\":\"unauthorized\"}", status: 403), "403 unauthorized"),
             ]

@@ -211,7 +211,7 @@ struct AdapterScenarioTests {
     @Test("A module can't replace a provider of Roost's, and one that fails is shown with its file and line")
     func refused() async throws {
         let cases: [(provider: Name, module: String, texts: [String])] = [
-            ("google", "module.exports = { validateAuthData() {} };", ["auth.google.module", "replace a"]),
+            ("google", "module.exports = { validateAuthData() {} };", ["auth.google.module", "replace Roost's own"]),
             ("my", "\nthrow new Error('broken');", ["auth.my: broken", "my.js:2"]),
         ]
         for (provider, module, texts) in cases {

@@ -212,7 +212,7 @@ struct IndexFileTests {
         }
         try await IndexApp.with(["index.js": "process.exit(0);"]) { app in
             let error = await #expect(throws: ConfigurationError.self) { try await app.read() }
-            #expect(error?.message == "index.js made no ParseServer")
+            #expect(error?.message == "index.js created no ParseServer")
         }
     }
 

@@ -21,8 +21,8 @@ import Testing
         let error = #expect(throws: ParseError.self) { try message.checkUnique(indexes) }
         #expect(error?.code == 102)
         #expect(
-            error?.message == "An index of Message can't be unique without room: the class is distributed by it, and "
-                + "each server looks at its own objects only")
+            error?.message == "A unique index on Message must include room: the class is distributed by it, and each "
+                + "server checks only its own objects")
         for field: Name in ["room", "_p_room"] {
             try message.checkUnique(["one": ["n": 1, field: -1, "$unique": true], "two": ["n": 1, "$unique": false]])
         }

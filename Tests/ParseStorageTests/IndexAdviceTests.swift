@@ -109,7 +109,7 @@ struct IndexAdviceTests {
             try await NoteTable(client: test.client).add(notes.take())
             let advice = try await IndexAdviser(client: test.client).advice()
             #expect(advice.map(\.columns) == [["state"]])
-            #expect(advice.first?.words.hasPrefix("different values of Post.state: 2 times today, 600 ms; ") == true)
+            #expect(advice.first?.words.hasPrefix("distinct values of Post.state: 2 times today, 600 ms; ") == true)
         }
     }
 

@@ -73,7 +73,7 @@ import Testing
             (["startAfter": 5], "startAfter must be a date"),
             (["timeOfDay": "25:00"], "timeOfDay must be a time such as 03:30"),
             (["daysOfWeek": [1]], "daysOfWeek must be an array of seven values"),
-            (["repeatMinutes": 1e300], "repeatMinutes must be a number of minutes"),
+            (["repeatMinutes": 1e300], "repeatMinutes must be less than 1000000000"),
         ] as [(JSONObject, String)])
     func unreadable(fields: JSONObject, reason: String) {
         var row = fields

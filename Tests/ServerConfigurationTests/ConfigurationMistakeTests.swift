@@ -65,8 +65,8 @@ struct ConfigurationMistakeTests {
                 "You cannot use resetTokenReuseIfValid without resetTokenValidityDuration (roost.json)",
                 "readOnly can't be combined with rateLimitStore, which writes to the database (roost.json)",
                 "readOnly can't be combined with liveQuery, which writes to the database (roost.json)",
-                "option console.path: the interface of the server is at /parse (roost.json)",
-                "distribution.mode \"schema\" needs databaseSchema, the schema of the app (roost.json)",
+                "option console.path: the API at /parse (mountPath) would be below it (roost.json). Choose another path",
+                "distribution.mode \"schema\" requires databaseSchema, the schema of the app (roost.json)",
             ])
     }
 
@@ -140,7 +140,7 @@ struct ConfigurationMistakeTests {
     func malformed() {
         #expect(
             Self.message("{\n  \"appId\": \"ä\" \"masterKey\"}")?.hasSuffix(" at line 2, column 16") == true)
-        #expect(Self.message("[1]") == "roost.json must hold a JSON object, for example {\"appId\": \"myApp\"}")
+        #expect(Self.message("[1]") == "roost.json must contain a JSON object, for example {\"appId\": \"myApp\"}")
     }
 
     @Test(

@@ -31,8 +31,8 @@ import Testing
         #expect(try load(["distribution": option, "databaseSchema": "shop"]).distribution?.mode == .schema)
         #expect(
             refusal(["distribution": option])
-                == "distribution.mode \"schema\" needs databaseSchema, the schema of the app")
-        #expect(refusal(Self.rows(["mode": "schema", "shards": 2]))?.contains("needs the mode \"rows\"") == true)
+                == "distribution.mode \"schema\" requires databaseSchema, the schema of the app")
+        #expect(refusal(Self.rows(["mode": "schema", "shards": 2]))?.contains("requires the mode \"rows\"") == true)
         let both = Self.rows([:]).merging(["databaseSchema": "shop"]) { $1 }
         #expect(refusal(both)?.contains("combined with databaseSchema") == true)
     }

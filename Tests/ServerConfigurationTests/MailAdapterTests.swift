@@ -172,11 +172,11 @@ struct MailAdapterTests {
                 ["auth": ["user": "u", "pass": "p", "method": "PLAIN"]],
                 "unknown option emailAdapter.options.auth.method"
             ),
-            (["user": "u", "password": "p", "auth": ["user": "u", "pass": "p"]], "exclude each other"),
+            (["user": "u", "password": "p", "auth": ["user": "u", "pass": "p"]], "can't be combined. Remove one"),
             (["auth": ["type": "custom", "user": "u"]], "custom is unknown"),
             (["auth": ["type": "OAuth2", "accessToken": "t"]], "options.auth.user is missing"),
             (token([:]), "options.auth.accessToken of smtp: it is required"),
-            (token(["accessToken": "t\u{1}auth=x"]), "options.auth.accessToken has an invalid value"),
+            (token(["accessToken": "t\u{1}auth=x"]), "options.auth.accessToken must be a non-empty string"),
             (token(["accessToken": "t", "clientId": "c"]), "options.auth.clientId of smtp: a refreshToken"),
             (token(["accessUrl": "https://x"]), "a refreshToken is required"),
             (token(["refreshToken": "r"]), "options.auth.clientId is missing"),
@@ -209,21 +209,24 @@ struct MailAdapterTests {
             ("@parse/simple-mailgun-adapter", ["fromAddress": "a@b.c", "domain": "d"], "apiKey is missing"),
             (
                 "mailgun", ["from": "a@b.c", "domain": "d", "apiKey": "k", "host": "h/evil?"],
-                "host has an invalid value"
+                "host must be a host name"
             ),
-            ("mailgun", ["from": "a@b.c", "domain": "d", "apiKey": "k\r\nX: y"], "apiKey has an invalid value"),
+            (
+                "mailgun", ["from": "a@b.c", "domain": "d", "apiKey": "k\r\nX: y"],
+                "apiKey must be a non-empty string without control characters"
+            ),
             ("ses", ["from": "a@b.c", "accessKeyId": "k", "secretAccessKey": "s"], "region is missing"),
             (
                 "ses", ["from": "a@b.c", "region": "x/y", "accessKeyId": "k", "secretAccessKey": "s"],
-                "region has an invalid"
+                "region must be a region such as eu-west-1"
             ),
             ("http", ["from": "a@b.c", "url": "ftp://x", "body": "x"], "must be an address such as"),
             ("http", ["from": "a@b.c", "url": "https://x"], "body is missing"),
             (
                 "http", ["from": "a@b.c", "url": "https://x", "body": [:], "headers": ["A": "b\nc"]],
-                "headers.A has an invalid"
+                "headers.A is not a valid header field"
             ),
-            ("smtp", ["host": "h", "from": "a@b.c", "userFields": ["_hashed_password"]], "can't show the column"),
+            ("smtp", ["host": "h", "from": "a@b.c", "userFields": ["_hashed_password"]], "can't contain the field"),
             (
                 "smtp", ["host": "h", "from": "a@b.c", "templates": ["resetEmail": [:]]],
                 "unknown option emailAdapter.options.templates.resetEmail"

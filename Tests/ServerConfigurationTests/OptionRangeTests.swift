@@ -84,11 +84,11 @@ struct OptionRangeTests {
             ),
             (
                 ["emailAdapter": ["module": "smtp", "options": ["host": "h\r\n", "from": "a@b.c"]]],
-                "option emailAdapter.options.host has an invalid value"
+                "option emailAdapter.options.host must be a non-empty string without control characters"
             ),
             (
                 ["emailAdapter": ["module": "smtp", "options": ["host": "h", "from": "a@b.c", "port": 0]]],
-                "option emailAdapter.options.port has an invalid value"
+                "option emailAdapter.options.port must be a port from 1 to 65535"
             ),
             (
                 ["emailAdapter": ["module": "smtp", "options": ["host": "h", "from": "a@b.c", "tls": true]]],
@@ -129,7 +129,7 @@ struct OptionRangeTests {
             (["maxLimit": -1], "maxLimit must be a number of at least 1"),
             (
                 ["filesAdapter": "@parse/s3-file-adapter"],
-                "option filesAdapter: unknown module @parse/s3-file-adapter. The nearest is @parse/s3-files-adapter"
+                "option filesAdapter: unknown module @parse/s3-file-adapter. The most similar is @parse/s3-files-adapter"
             ),
         ] as [(JSONObject, String)])
     func ranges(file: JSONObject, expected: String) {

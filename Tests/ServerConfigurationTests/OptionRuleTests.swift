@@ -150,7 +150,7 @@ struct OptionRuleTests {
         for name in ["pg_app", "information_schema", "$user", "a\u{0}", "a\nb", String(repeating: "x", count: 64)] {
             #expect(
                 refusal(["databaseSchema": .string(name)])
-                    == "databaseSchema must be the name of a schema that an app may have, at most 63 bytes long")
+                    == "databaseSchema must be a schema name of at most 63 bytes that PostgreSQL doesn't reserve")
         }
         #expect(
             refusal(["databaseSchema": "mine", "databaseOptions": ["schema": "yours"]])

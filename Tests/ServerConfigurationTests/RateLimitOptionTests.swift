@@ -67,7 +67,7 @@ struct RateLimitOptionTests {
             (
                 ["requestPath": "/a", "redisUrl": "redis://h"],
                 "rateLimit.redisUrl is not supported. Set \"rateLimitStore\": \"database\" instead: all processes then "
-                    + "count together, in PostgreSQL"
+                    + "share their counts in PostgreSQL"
             ),
             (
                 ["requestPath": "/a", "requestTimeWindow": 1, "requestCount": 1, "requestMethods": "("],

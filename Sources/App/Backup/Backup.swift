@@ -142,7 +142,9 @@ package struct Backup: Sendable {
             switch status.st_mode & S_IFMT {
             case S_IFDIR: try writer.addFolder("postgres/cluster/" + entry)
             case S_IFREG: try writer.add("postgres/cluster/" + entry, contentsOf: copy + "/" + entry)
-            default: throw CommandFailure("\(entry) is neither a file nor a folder: tablespaces are not backed up")
+            default:
+                throw CommandFailure(
+                    "\(entry) is neither a file nor a folder. roost backup doesn't support tablespaces")
             }
         }
     }
@@ -188,7 +190,7 @@ package struct Backup: Sendable {
             // On file systems without hard links, another process may still create the name in between.
             try checkFree()
             guard rename(partial, target) == 0 else {
-                throw CommandFailure("\(target) can't be renamed: \(CommandFailure.reason())")
+                throw CommandFailure("can't rename \(partial) to \(target): \(CommandFailure.reason())")
             }
         }
         FreshFolder.keepName(of: target)

@@ -75,14 +75,14 @@ package struct Restore: Sendable {
     private func unpack(_ reader: BackupReader, to folder: FreshFolder, files: String, _ version: Int) async throws {
         // PostgreSQL's user must be able to enter the folder. Its subfolders are private.
         guard chmod(folder.path, 0o755) == 0 else {
-            throw CommandFailure("\(folder.path) can't be opened for others: \(CommandFailure.reason())")
+            throw CommandFailure("can't change the permissions of \(folder.path): \(CommandFailure.reason())")
         }
         let sink = RestoreSink(folders: ["postgres": folder.path + "/postgres", "files": files])
         try reader.readEntries(into: sink)
         let cluster = folder.path + "/postgres/cluster"
         let made = try? String(contentsOfFile: cluster + "/PG_VERSION", encoding: .utf8)
         guard made?.trimmingBlanks(newlines: true) == "\(version)" else {
-            throw CommandFailure("\(file) contains no database")
+            throw CommandFailure("\(file) is damaged: it contains no database of PostgreSQL \(version)")
         }
         try await LocalPostgres.adopt(folder.path + "/postgres")
         // A single sync is faster than syncing thousands of files.

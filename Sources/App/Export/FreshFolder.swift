@@ -96,7 +96,7 @@ package final class FreshFolder: Sendable {
     package func appear() throws {
         fsync(descriptor)
         guard rename(path, target) == 0 else {
-            throw CommandFailure("\(target) can't be renamed: \(CommandFailure.reason())")
+            throw CommandFailure("can't rename \(path) to \(target): \(CommandFailure.reason())")
         }
         Self.keepName(of: target)
     }

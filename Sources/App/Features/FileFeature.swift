@@ -28,7 +28,9 @@ struct FileFeature: Feature {
             // Other processes warn if they use a different folder.
             backend.caches.begin(filesIn: try await folder.mark())
         } catch {
-            logger.warning("the files folder has no marker file", metadata: ["error": "\(error)"])
+            logger.warning(
+                "can't mark the files folder, so processes with different folders go unnoticed",
+                metadata: ["error": "\(error)"])
         }
     }
 

@@ -33,7 +33,8 @@ struct SupervisorNotices: Service {
     func run() async throws {
         guard path.hasPrefix("/") else {
             logger.warning(
-                "NOTIFY_SOCKET is not a path. The service manager is not notified", metadata: ["path": "\(path)"])
+                "NOTIFY_SOCKET is not an absolute path, so the service manager isn't notified",
+                metadata: ["path": "\(path)"])
             return try await gracefulShutdown()
         }
         guard (try? await server.boundPort) != nil else { return try await gracefulShutdown() }

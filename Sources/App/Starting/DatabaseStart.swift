@@ -57,8 +57,8 @@ struct DatabaseFailure: Error, CustomStringConvertible {
         guard error.kind == .unavailable else {
             guard error.sqlState == "42501" else { return nil }
             description =
-                "PostgreSQL refuses a statement: \(line). Grant the user of databaseURI what is missing, or make it the "
-                + "owner of the database (ALTER DATABASE … OWNER TO …)."
+                "PostgreSQL rejected a statement: \(line). Grant the missing permission to the user in "
+                + "databaseURI, or make it the owner of the database (ALTER DATABASE … OWNER TO …)."
             return
         }
         switch error.sqlState {
@@ -66,7 +66,7 @@ struct DatabaseFailure: Error, CustomStringConvertible {
             description = "databaseURI has a parameter that libpq doesn't know: \(line)"
         case _ where error.message.firstMatch(of: #/^invalid (\w+) value/#) != nil:
             let name = error.message.split(separator: " ")[1]
-            description = "The parameter \(name) of databaseURI has a value that libpq doesn't know."
+            description = "The parameter \(name) of databaseURI has a value that libpq doesn't know. Correct it."
         case _ where error.isMalformed:
             // libpq quotes the part that it can't parse, which may belong to the password.
             description =
@@ -74,10 +74,10 @@ struct DatabaseFailure: Error, CustomStringConvertible {
                 + "such as %40 for @ and %2F for /."
         case _ where error.lacksTLS:
             description =
-                "PostgreSQL can't be reached with the TLS that databaseURI asks for: \(line). Correct its parameters "
+                "Can't connect to PostgreSQL with the TLS settings in databaseURI: \(line). Check its parameters "
                 + "sslmode and sslrootcert."
         case _ where error.lacksPassword, "28P01", "28000":
-            description = "PostgreSQL refuses the sign-in: \(line). Check the user and the password in databaseURI."
+            description = "PostgreSQL rejected the log-in: \(line). Check the user and the password in databaseURI."
         case "3D000":
             description = "\(line). Create the database, or correct databaseURI."
         default:

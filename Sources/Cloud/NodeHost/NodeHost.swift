@@ -187,7 +187,8 @@ package final class NodeHost: CloudHost {
             } catch {
                 if Task.isCancelled { return }
                 key.value = nil
-                logger.error("masterKey can't be renewed, so it is refused", metadata: ["error": "\(error)"])
+                logger.error(
+                    "can't renew masterKey, rejecting requests with the master key", metadata: ["error": "\(error)"])
                 pause = min(life, .seconds(5))
             }
         }

@@ -8,7 +8,7 @@ enum WebhookAnswer {
     static func read(_ reply: HTTPReply, _ target: CloudTarget) throws -> CloudResult {
         guard reply.isSuccess else {
             if let error = reply.json?["error"], error.isTruthy { throw failure(error) }
-            throw CloudFailure("Webhook answered with status \(reply.status).")
+            throw CloudFailure("Webhook responded with status \(reply.status).")
         }
         guard !reply.body.isEmpty else { return CloudResult() }
         switch reply.json {

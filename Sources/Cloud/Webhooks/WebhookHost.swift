@@ -131,7 +131,7 @@ public final class WebhookHost: CloudHost {
         switch kind {
         case .unreachable: "Webhook could not be reached."
         case .closed: "Webhook closed the connection without a response."
-        case .tooLarge: "Webhook answered with more than \(mostReceived) bytes."
+        case .tooLarge: "The webhook's response is larger than \(mostReceived) bytes."
         case .busy, .other: "Webhook could not be called."
         }
     }

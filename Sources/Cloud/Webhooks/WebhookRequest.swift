@@ -96,14 +96,16 @@ struct WebhookAddress: Sendable {
 
     private let url: String
 
+    private static let invalidScheme = CloudFailure("The webhook's URL must begin with http:// or https://.")
+
     init(_ url: String) { self.url = url }
 
     /// Parses the URL. Throws `CloudFailure` if it can't be called.
     func checked() throws(CloudFailure) -> Authority {
-        guard let colon = url.firstIndex(of: ":") else { throw CloudFailure("The webhook has no URL.") }
+        guard let colon = url.firstIndex(of: ":") else { throw Self.invalidScheme }
         let scheme = url[..<colon].lowercased()
         guard scheme == "http" || scheme == "https", url[colon...].hasPrefix("://") else {
-            throw CloudFailure("The webhook's URL must begin with http:// or https://.")
+            throw Self.invalidScheme
         }
         let rest = url[url.index(colon, offsetBy: 3)...]
         let end = rest.firstIndex { "/?#".contains($0) } ?? rest.endIndex
@@ -114,7 +116,7 @@ struct WebhookAddress: Sendable {
             authorization = "Basic " + Data((user.contains(":") ? user : user + ":").utf8).base64EncodedString()
             host = host[host.index(after: at)...]
         }
-        guard !host.isEmpty else { throw CloudFailure("The webhook has no URL.") }
+        guard !host.isEmpty else { throw CloudFailure("The webhook's URL has no host.") }
         return Authority(
             url: "\(scheme)://\(host)\(rest[end...].prefix { $0 != "#" })", host: host.lowercased(),
             authorization: authorization)

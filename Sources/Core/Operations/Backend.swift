@@ -215,7 +215,9 @@ extension BackendPart {
     {
         guard configuration.cloudMain.app?.functions.contains(option) == true else { return nil }
         guard let ask = services.askOption else {
-            throw ParseError(ParseError.scriptFailed, "The option \(option.rawValue) can't be called.")
+            throw ParseError(
+                ParseError.scriptFailed, "The option \(option.rawValue) is a function of the app, which is not running."
+            )
         }
         return { try await ask(option, $0) }
     }

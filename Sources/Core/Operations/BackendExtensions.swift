@@ -55,18 +55,20 @@ public struct BackendExtensions: Sendable {
             let isOwn = value["module"] != nil || configuration.nodeProviders[name] != nil
             if isOwn, allAuthProviders[name]?.runsModule != true {
                 throw ConfigurationError(
-                    "option auth.\(name).module: adapters in JavaScript can't replace a provider of Roost's. An issuer "
-                        + "of OpenID Connect is named by issuer and clientId, a service of OAuth 2 by oauth2; see docs/sign-in.md"
+                    "option auth.\(name).module: a JavaScript adapter can't replace Roost's own provider. Remove module. For "
+                        + "OpenID Connect set issuer and clientId, for OAuth 2 set oauth2 (docs/sign-in.md)"
                 )
             }
             guard let provider = allAuthProviders[name] else {
                 if Self.unbuiltProviders.contains(name) {
-                    throw ConfigurationError("option auth.\(name): this provider is not supported")
+                    throw ConfigurationError(
+                        "option auth.\(name): Roost has no such provider. Remove it, or set module to a JavaScript adapter"
+                    )
                 }
                 throw ConfigurationError("error: unknown option auth.\(name)")
             }
             guard value.objectValue != nil || value.isNull else {
-                throw ConfigurationError("option auth.\(name) has an invalid value")
+                throw ConfigurationError("option auth.\(name) must be an object")
             }
             let options = value.objectValue ?? [:]
             let isEnabled = options["enabled"] != false

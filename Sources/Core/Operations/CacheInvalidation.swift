@@ -70,8 +70,8 @@ public struct CacheInvalidation: Sendable, BackendPart {
         guard other.isNew else { return }
         logger.warning(
             """
-            another process on this database stores uploads in another folder, so each misses the other's files. Point \
-            filesDirectory of all processes at one folder, or use another filesAdapter
+            another process on this database stores uploads in a different folder, so each misses the other's files. Set \
+            filesDirectory of all processes to one shared folder, or use another filesAdapter
             """)
     }
 

@@ -46,7 +46,7 @@ public struct JobSchedule: Sendable {
         minuteOfDay = try Self.minuteOfDay(row["timeOfDay"] ?? .null)
         days = try Self.days(row["daysOfWeek"] ?? .null)
         let minutes = row["repeatMinutes"]?.numberValue ?? 0
-        guard minutes.isFinite, minutes < 1e9 else { throw fail("repeatMinutes must be a number of minutes") }
+        guard minutes.isFinite, minutes < 1e9 else { throw fail("repeatMinutes must be less than 1000000000") }
         interval = minutes >= 1 ? Int64(minutes) : nil
     }
 

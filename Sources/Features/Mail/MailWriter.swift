@@ -67,7 +67,7 @@ public struct MailWriter: Sendable {
     package func message(_ content: JSONObject) throws(MailFailure) -> MailMessage {
         guard let kind = content["kind"]?.stringValue.flatMap(AccountMail.Kind.init(rawValue:)),
             let recipient = content["to"]?.stringValue
-        else { throw MailFailure(reason: "unsupported kind of mail", isFinal: true) }
+        else { throw MailFailure(reason: "unsupported kind of mail, or no recipient", isFinal: true) }
         let locales = locales(of: content)
         let template = templates[Name(kind.rawValue)]
         let values = values(content, recipient, locales, template?.source)

@@ -56,7 +56,9 @@ public struct PageSite: Sendable {
             translations = try Self.translations(options.localizationJsonPath)
             placeholders = try PageText(.object(options.placeholders)).members
         } catch {
-            throw ConfigurationError("failed to load JSON file: a text of the pages is not a valid Mustache template")
+            throw ConfigurationError(
+                "failed to load JSON file: localizationJsonPath must be a readable JSON file, and its texts and those of "
+                    + "placeholders valid Mustache templates (pages)")
         }
     }
 
@@ -242,7 +244,7 @@ struct PageFiles: Sendable {
             size += data.count
             guard size <= Self.most else {
                 throw ConfigurationError(
-                    "option pages.pagesPath: the files below \(folder) are larger than 64 MB together")
+                    "option pages.pagesPath: the files in \(folder) must have at most 64 MB in total")
             }
             contents[Array(path.utf8)] = Array(data)
         }

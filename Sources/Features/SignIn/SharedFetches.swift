@@ -49,7 +49,7 @@ actor SharedFetches<Value: Sendable> {
         if let fetch = underWay[url] { return try await fetch.value.value }
         forgetSome()
         if let failure = failures[url], failure + Self.failurePause > .now {
-            throw HTTPCallFailure(description: "fetching it failed a moment ago")
+            throw HTTPCallFailure(description: "the previous request failed a moment ago")
         }
         let task = Task { [fetch] in try await fetch(url) }
         underWay[url] = task

@@ -41,7 +41,7 @@ struct TokenProvider: AuthProvider {
         let read = rules.read(options)
         try ProviderOptions.require(rules.audienceOption, of: name, in: read)
         guard rules.check(read, []) != nil else {
-            throw ConfigurationError("option auth.\(name) needs an issuer")
+            throw ConfigurationError("option auth.\(name) requires an issuer")
         }
     }
 

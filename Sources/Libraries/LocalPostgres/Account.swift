@@ -50,11 +50,14 @@ package struct Account: Sendable {
             var status = stat()
             guard lstat(path, &status) == 0, status.st_mode & S_IFMT == S_IFDIR,
                 status.st_uid == getuid() || status.st_uid == identity?.user
-            else { throw LocalPostgres.Failure("\(path) belongs to another user. Remove it") }
+            else { throw LocalPostgres.Failure("\(path) is not a folder, or belongs to another user. Remove it") }
         }
-        guard chmod(path, 0o700) == 0 else { throw LocalPostgres.Failure("\(path) can't be given mode 0700") }
+        guard chmod(path, 0o700) == 0 else {
+            throw LocalPostgres.Failure("can't set mode 0700 of \(path): \(LocalPostgres.Failure.reason())")
+        }
         if let identity, chown(path, identity.user, identity.group) != 0 {
-            throw LocalPostgres.Failure("\(path) can't be given to the user postgres")
+            throw LocalPostgres.Failure(
+                "can't change the owner of \(path) to postgres: \(LocalPostgres.Failure.reason())")
         }
     }
 

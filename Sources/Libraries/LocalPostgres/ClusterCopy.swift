@@ -88,7 +88,7 @@ extension LocalPostgres {
         if let identity = account.identity {
             for entry in try FileManager.default.subpathsOfDirectory(atPath: folder) {
                 guard lchown(folder + "/" + entry, identity.user, identity.group) == 0 else {
-                    throw Failure("\(entry) can't be given to the user postgres")
+                    throw Failure("can't change the owner of \(entry) to postgres: \(Failure.reason())")
                 }
             }
         }
@@ -119,7 +119,7 @@ extension LocalPostgres {
 
     private static func isFolder(_ path: String) throws -> Bool {
         var status = stat()
-        guard lstat(path, &status) == 0 else { throw Failure("\(path) can't be read") }
+        guard lstat(path, &status) == 0 else { throw Failure("can't read \(path): \(Failure.reason())") }
         return status.st_mode & S_IFMT == S_IFDIR
     }
 

@@ -71,7 +71,7 @@ struct StartFailureTests {
             parts.user = "no_such_role"
             parts.password = "Swordfish"
             let role = try await Self.failure(["databaseURI": .string(parts.string ?? "")])
-            #expect(role.hasPrefix("PostgreSQL refuses the sign-in: "), "\(role)")
+            #expect(role.hasPrefix("PostgreSQL rejected the log-in: "), "\(role)")
             #expect(role.hasSuffix("Check the user and the password in databaseURI."), "\(role)")
         }
         let port = try await FreePort.find()
@@ -118,7 +118,7 @@ struct StartFailureTests {
             let text = try? await Self.failure(options)
             try await TestServer.execute("DROP ROLE \(role)", on: uri)
             #expect(
-                text?.hasPrefix("PostgreSQL refuses a statement: permission denied for schema public. Grant") == true,
+                text?.hasPrefix("PostgreSQL rejected a statement: permission denied for schema public. Grant") == true,
                 "\(text ?? "")")
         }
     }
@@ -136,7 +136,7 @@ struct StartFailureTests {
         try await PasswordServer.run { port in
             for command in ["serve", "doctor"] {
                 let wrong = try await run("postgres://u:Swordfish@127.0.0.1:\(port)/d", [command])
-                #expect(wrong.hasPrefix("PostgreSQL refuses the sign-in: "), "\(wrong)")
+                #expect(wrong.hasPrefix("PostgreSQL rejected the log-in: "), "\(wrong)")
                 #expect(
                     wrong.hasSuffix(
                         "password authentication failed for user \"u\". Check the user and the password in databaseURI."
@@ -144,10 +144,10 @@ struct StartFailureTests {
                     "\(wrong)")
             }
             let missing = try await run("postgres://u@127.0.0.1:\(port)/d")
-            #expect(missing.hasPrefix("PostgreSQL refuses the sign-in: "), "\(missing)")
+            #expect(missing.hasPrefix("PostgreSQL rejected the log-in: "), "\(missing)")
             #expect(missing.contains("no password supplied. Check the user"), "\(missing)")
             let open = try await run("postgres://u:Swordfish@127.0.0.1:\(port)/d?sslmode=require")
-            #expect(open.hasPrefix("PostgreSQL can't be reached with the TLS that databaseURI asks for"), "\(open)")
+            #expect(open.hasPrefix("Can't connect to PostgreSQL with the TLS settings in databaseURI"), "\(open)")
         }
     }
 

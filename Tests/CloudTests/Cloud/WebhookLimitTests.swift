@@ -69,7 +69,7 @@ import Testing
             try await TestServer.run { server in
                 try await hooks.function("f", on: server) { _ in .flood(bytes: 1 << 30) }
                 let answer = try await server.send("POST", "/functions/f", [:])
-                #expect(answer.json == ["code": 141, "error": "Webhook answered with more than 20971520 bytes."])
+                #expect(answer.json == ["code": 141, "error": "The webhook's response is larger than 20971520 bytes."])
                 #expect(hooks.floodedBytes < 64 << 20)
             }
         }

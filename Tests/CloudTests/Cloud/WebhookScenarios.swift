@@ -32,7 +32,7 @@ extension CloudScenario {
         CloudScenario(57, "broken") { server async throws in
             let answer = try await server.send("POST", "/functions/broken", [:])
             #expect(answer.status == 400)
-            #expect(answer.json == ["code": 141, "error": "Webhook answered with status 500."])
+            #expect(answer.json == ["code": 141, "error": "Webhook responded with status 500."])
         },
         // beforeSave: responds with `{"success": {}}`.
         CloudScenario(58, "EmptyBefore") { server async throws in

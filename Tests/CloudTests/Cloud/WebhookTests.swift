@@ -126,16 +126,16 @@ import Testing
         ("both", .text("{\"success\":1,\"error\":\"no\"}"), ["code": 141, "error": "no"]),
         (
             "a failure", .text("oh no", status: 500),
-            ["code": 141, "error": "Webhook answered with status 500."]
+            ["code": 141, "error": "Webhook responded with status 500."]
         ),
         ("a failure that says why", .text("{\"error\":\"why\"}", status: 400), ["code": 141, "error": "why"]),
         (
             "a redirect", .text("", status: 302, headers: [("Location", "http://169.254.169.254/")]),
-            ["code": 141, "error": "Webhook answered with status 302."]
+            ["code": 141, "error": "Webhook responded with status 302."]
         ),
         (
             "a redirect with a success", .text("{\"success\":1}", status: 307),
-            ["code": 141, "error": "Webhook answered with status 307."]
+            ["code": 141, "error": "Webhook responded with status 307."]
         ),
         (
             "no answer", .close,
@@ -166,8 +166,8 @@ import Testing
             ("http://127.0.0.1:9/f", "Webhook could not be reached."),
             ("http://nosuch.invalid/f", "Webhook could not be reached."),
             ("ftp://127.0.0.1/f", "The webhook's URL must begin with http:// or https://."),
-            ("nothing", "The webhook has no URL."),
-            ("http://", "The webhook has no URL."),
+            ("nothing", "The webhook's URL must begin with http:// or https://."),
+            ("http://", "The webhook's URL has no host."),
         ])
     func unreachable(url: String, text: String) async throws {
         try await TestServer.run { server in

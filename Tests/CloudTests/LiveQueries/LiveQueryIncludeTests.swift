@@ -334,7 +334,7 @@ import Testing
                 #expect((many + [last]).allSatisfy { $0["__type"] == "Pointer" })
                 let list = events[6]["object"]?["list"]?.arrayValue
                 #expect(list?.count == 100 && list?.allSatisfy { $0["__type"] == "Object" } == true)
-                #expect(lines.all.filter { $0.contains("keeps its pointers") }.count == 1)
+                #expect(lines.all.filter { $0.contains("sent without included objects") }.count == 1)
             }
         }
     }

@@ -59,7 +59,7 @@ import Testing
             (["pfx": .string(archive), "passphrase": "wrong"], "the passphrase is wrong"),
             (["pfx": "none.p12"], "no such file"),
             (["cert": .string(pair.certificate), "key": "none.pem"], "no such file"),
-            (["cert": .string(pair.certificate), "key": .string(pair.certificate)], "the certificate or its key"),
+            (["cert": .string(pair.certificate), "key": .string(pair.certificate)], "cert or key is not valid PEM"),
             (["cert": .string(ended.certificate), "key": .string(ended.key)], "the certificate expired"),
         ]
         for (changes, words) in cases {

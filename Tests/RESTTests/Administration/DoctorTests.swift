@@ -121,7 +121,7 @@ import Testing
             kind: .setting, severity: .warning, subject: "Song: autovacuum_enabled", isFixable: true),
         Fault(
             name: "a function that is missing", sql: "DROP FUNCTION roost_increment", kind: .startChange,
-            severity: .note, subject: "functions", words: "makes roost_increment at its start"),
+            severity: .note, subject: "functions", words: "creates roost_increment when it starts"),
         Fault(
             name: "an index that is made at the start", sql: "DROP INDEX \"_Role_unique_name\"", kind: .startChange,
             severity: .note, subject: "indexes", words: "_Role_unique_name"),
@@ -131,7 +131,7 @@ import Testing
             words: "Song"),
         Fault(
             name: "a volatile table that is missing", sql: "DROP TABLE \"_Audience\"", kind: .startChange,
-            severity: .note, subject: "_Audience", words: "makes the table"),
+            severity: .note, subject: "_Audience", words: "creates the table"),
     ]
 
     private static func prepare(_ server: TestServer) async throws {

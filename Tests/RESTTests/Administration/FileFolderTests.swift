@@ -7,7 +7,7 @@ import Testing
 
 @Suite("Folders of files of several processes")
 struct FileFolderTests {
-    private static let warning = "stores uploads in another folder"
+    private static let warning = "stores uploads in a different folder"
 
     @Test("Processes with different folders warn, both of them and once; those that share one do not")
     func differentFolders() async throws {

@@ -38,7 +38,8 @@ import Testing
                     "code": 102,
                     "error": .string(
                         "Index bySensor can't be unique: the table of Reading is partitioned (HASH (\"objectId\")), "
-                            + "and each part checks its own rows only."),
+                            + "and PostgreSQL can't enforce uniqueness across partitions. Add the partition columns to the "
+                            + "index."),
                 ], "\(refused.text)")
             let made = try await server.send(
                 "PUT", "/schemas/Reading",

@@ -49,7 +49,7 @@ struct ClientFieldTests {
         try await TestServer.run(logger: lines.logger) { server in
             _ = try await server.create("Song", ["title": "a"], as: .master)
             _ = try await server.create("Song", ["added": 1], as: .master)
-            func warnings() -> [String] { lines.all.filter { $0.contains("A client added fields to a class") } }
+            func warnings() -> [String] { lines.all.filter { $0.contains("a client added fields to a class") } }
             #expect(warnings().isEmpty)
             for name in ["one", "two"] as [Name] { _ = try await server.create("Song", [name: 1]) }
             #expect(warnings().count == 1)

@@ -243,7 +243,7 @@ import Testing
             }
             Self.expect(
                 try await server.find("Node", ["where": ["list": ["$all": values]]]), 102,
-                "Number of values of $all (60000) exceeds maximum allowed (1000)")
+                "Number of values in $all (60000) exceeds maximum allowed (1000)")
             let inner = JSONValue.array(
                 (0..<200).map { _ in ["n": ["$inQuery": ["className": "Node", "where": [:]]]] })
             Self.expect(
@@ -254,9 +254,9 @@ import Testing
                 102, "Number of sort keys (2000) exceeds maximum allowed (100)")
             let deep = Array(repeating: "a", count: 20_000).joined(separator: ".")
             Self.expect(
-                try await server.find("Node", ["where": [.init("o." + deep): 1]]), 105, "Number of steps of a key")
+                try await server.find("Node", ["where": [.init("o." + deep): 1]]), 105, "Number of dots in a key")
             Self.expect(
-                try await server.find("Node", ["order": .string("o." + deep)]), 102, "Number of steps of a key")
+                try await server.find("Node", ["order": .string("o." + deep)]), 102, "Number of dots in a key")
         }
     }
 
@@ -269,11 +269,11 @@ import Testing
                 return object
             }
             let refused = try await server.send("POST", "/classes/Wide", .object(object(0..<1_100)), as: .master)
-            Self.expect(refused, 102, "Number of fields of a class")
+            Self.expect(refused, 102, "Number of fields in a class")
             #expect(try await server.send("GET", "/schemas/Wide", as: .master).status == 400)
             #expect(try await server.send("POST", "/classes/Wide", .object(object(0..<700)), as: .master).status == 201)
             let second = try await server.send("POST", "/classes/Wide", .object(object(700..<1_400)), as: .master)
-            Self.expect(second, 102, "Number of fields of a class")
+            Self.expect(second, 102, "Number of fields in a class")
             #expect(try await server.find("Wide").results.count == 1)
         }
     }

@@ -65,7 +65,9 @@ extension NodeHost {
             return try ResultReader.result(try await worker.call(.adapter, call), of: call).value
         }
         let key = value?.stringValue ?? ""
-        guard !key.isEmpty else { throw ParseError(ParseError.scriptFailed, "it returned no string") }
+        guard !key.isEmpty else {
+            throw ParseError(ParseError.scriptFailed, "The masterKey function must return a non-empty string.")
+        }
         return key
     }
 

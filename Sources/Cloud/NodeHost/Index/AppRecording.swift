@@ -56,7 +56,7 @@ package enum AppRecording {
                 let hint = isPackageMissing ? "\nRun npm install in \(file.folder)" : ""
                 return "failed before it created a ParseServer:\n\(error)\(hint)"
             }
-            throw ConfigurationError("\(file.name) \(reason ?? "made no ParseServer\(printed)")")
+            throw ConfigurationError("\(file.name) \(reason ?? "created no ParseServer\(printed)")")
         }
         return record
     }

@@ -25,10 +25,11 @@ package enum NodeProgram {
     static func checkedFile(_ path: String) throws(ConfigurationError) -> String {
         let file = URL(fileURLWithPath: path).standardizedFileURL.path
         guard FilePaths.isFolder(file) == false else {
-            throw ConfigurationError("option cloud: no such file \(file)")
+            throw ConfigurationError(
+                "option cloud: \(file) doesn't exist or is a folder. Set the path of a JavaScript file")
         }
         guard FileManager.default.isReadableFile(atPath: file) else {
-            throw ConfigurationError("option cloud: the file \(file) can't be read")
+            throw ConfigurationError("option cloud: no permission to read \(file)")
         }
         return file
     }
@@ -44,7 +45,7 @@ package enum NodeProgram {
         let candidates = wanted.map { [$0] } ?? folders.map { "\($0)/node" }
         guard let path = candidates.first(where: { FileManager.default.isExecutableFile(atPath: $0) }) else {
             throw ConfigurationError(
-                wanted.map { "option cloudNode: \($0) is not an executable" }
+                wanted.map { "option cloudNode: \($0) is not an executable file. Set the path of Node.js" }
                     ?? "option cloud: Node.js is needed to run cloud code in JavaScript, and no program node was found on "
                     + "the PATH (Debian: apt-get install nodejs)")
         }
@@ -58,8 +59,8 @@ package enum NodeProgram {
         let version = await version(path)
         guard let major = Int(version.drop { $0 == "v" }.prefix { $0 != "." }), major >= oldest else {
             throw ConfigurationError(
-                "option cloud: Node.js \(oldest) or later is required, but node \(path) "
-                    + (version.isEmpty ? "has an unknown version" : "is \(version)"))
+                "option cloud: Node.js \(oldest) or later is required, but \(path) "
+                    + (version.isEmpty ? "has an unknown version" : "has version \(version)"))
         }
     }
 

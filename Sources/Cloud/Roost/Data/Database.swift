@@ -187,7 +187,7 @@ public struct Database: Sendable {
         let text = body["error"]?.stringValue
         guard let code = body["code"]?.numberValue.flatMap({ Int(exactly: $0) }) else {
             return ParseError(
-                ParseError.operationForbidden, text ?? "The server answered with \(reply.status).")
+                ParseError.operationForbidden, text ?? "The server responded with status \(reply.status).")
         }
         return .ofCloudCode(code, text)
     }

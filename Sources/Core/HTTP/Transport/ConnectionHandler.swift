@@ -136,7 +136,8 @@ struct ConnectionHandler: Sendable {
     private func refuse(_ request: MalformedRequest, on connection: HTTPConnection) {
         meters?.refused.add(.malformed)
         logger.debug(
-            "request refused", metadata: ["reason": "\(request.reason)", "ip": "\(connection.peer)", "status": "400"])
+            "malformed request rejected",
+            metadata: ["reason": "\(request.reason)", "ip": "\(connection.peer)", "status": "400"])
         _ = connection.write(request.answer)
     }
 }

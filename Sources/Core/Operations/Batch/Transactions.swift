@@ -40,7 +40,7 @@ public struct Transactions: Sendable, BackendPart {
     public func checkMemory(_ bytes: Int, _ caller: Caller) throws(ParseError) {
         guard bytes > configuration.maxResponseSize / 4, !caller.readsEverything else { return }
         throw ParseError(
-            ParseError.objectTooLarge, "The transaction takes too much memory; send fewer requests in it.")
+            ParseError.objectTooLarge, "The transaction takes too much memory. Send fewer requests in it.")
     }
 
     private func plan(

@@ -82,7 +82,8 @@ public struct CheckedImport: Sendable {
                 let row = try ImportRow(value, of: wish.className)
                 guard wish.takesHidden || row.hidden.isEmpty else {
                     throw ParseError(
-                        ParseError.operationForbidden, "Only developers can import password hashes and tokens.")
+                        ParseError.operationForbidden,
+                        "Only developers and owners can import password hashes and tokens.")
                 }
                 try check(row, schema)
                 parsed.append((place, row))
@@ -125,7 +126,7 @@ public struct CheckedImport: Sendable {
     private func check(_ row: ImportRow, _ schema: ClassSchema) throws {
         var operations = try WrittenFields.operations(row.fields, schema.name, isCreating: true)
         if let field = try WrittenFields.newFields(operations, in: schema).keys.first {
-            throw ParseError(ParseError.invalidKeyName, "\(schema.name) has no field \(field).")
+            throw ParseError(ParseError.invalidKeyName, "Class \(schema.name) has no field \(field).")
         }
         guard row.objectId == nil else { return }
         // Required fields may have defaults.

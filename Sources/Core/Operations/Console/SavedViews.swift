@@ -27,7 +27,7 @@ public struct SavedViews: Sendable {
             throw ParseError(ParseError.invalidQuery, "The view's id must be 1 to 32 letters and digits.")
         }
         guard (1...128).contains(view.className.utf8.count) else {
-            throw ParseError(ParseError.invalidClassName, "The view needs a className.")
+            throw ParseError(ParseError.invalidClassName, "The view's className must have 1 to 128 bytes.")
         }
         guard (1...200).contains(view.name.utf8.count) else {
             throw ParseError(ParseError.invalidKeyName, "The view's name must have 1 to 200 bytes.")

@@ -108,8 +108,8 @@ extension FindTriggers {
         guard objects.count <= Self.mostInner else {
             throw ParseError(
                 ParseError.invalidQuery,
-                "A subquery on class \(className) returns more than \(Self.mostInner) objects. Narrow it: the class has "
-                    + "find triggers.")
+                "A subquery on class \(className) returns more than \(Self.mostInner) objects, the limit for classes with "
+                    + "find triggers. Narrow its condition.")
         }
         return objects
     }

@@ -172,7 +172,7 @@ public final class JobRunner: Sendable {
             try await sweep()
         } catch {
             if !Task.isCancelled {
-                logger.warning("can't read jobs", metadata: ["error": "\(error)"])
+                logger.warning("can't update job status, retrying", metadata: ["error": "\(error)"])
             }
         }
     }
@@ -199,7 +199,7 @@ public final class JobRunner: Sendable {
         do {
             try await store.jobs.endAll(of: owner, message: Self.stopped)
         } catch {
-            logger.warning("could not mark unfinished jobs at shutdown", metadata: ["error": "\(error)"])
+            logger.warning("could not mark unfinished jobs as failed at shutdown", metadata: ["error": "\(error)"])
         }
     }
 }

@@ -120,7 +120,7 @@ public final class IncludeReads: Sendable {
         }
         guard isDue else { return }
         logger.warning(
-            "Live query event keeps its pointers: its included objects exceed a limit or can't be read",
+            "live-query event sent without included objects, which exceed a limit or can't be read",
             metadata: ["class": "\(className.text)", "error": "\(error)"])
     }
 }

@@ -70,7 +70,7 @@ public struct LiveQuery: Sendable {
     private static func includes(_ query: JSONObject) throws(ParseError) -> [[Name]] {
         guard let value = query["include"], !value.isNull else { return [] }
         guard value.stringValue != nil || value.arrayValue?.allSatisfy({ $0.stringValue != nil }) == true else {
-            throw ParseError(102, "include must be an array of fields")
+            throw ParseError(102, "include must be a string or an array of strings")
         }
         let names = value.parameterNames
         try HardLimits.check(names.count, atMost: mostIncludes, "include fields")
@@ -82,7 +82,7 @@ public struct LiveQuery: Sendable {
                 throw ParseError(102, "Include depth of \(depth) exceeds maximum allowed depth of \(includeDepth)")
             }
             guard !name.utf8.contains(UInt8(ascii: "*")), !path.root.isEmpty, !path.steps.contains(where: \.isEmpty)
-            else { throw ParseError(102, "include must name fields: \(name)") }
+            else { throw ParseError(102, "include has an invalid field name: \(name)") }
             paths.append([Name(path.root)] + path.steps.names)
         }
         return paths
@@ -99,7 +99,7 @@ public struct LiveQuery: Sendable {
     private static func fields(_ query: JSONObject, _ key: Name) throws(ParseError) -> [FieldPath]? {
         guard let value = query[key], !value.isNull else { return nil }
         guard let list = value.arrayValue, list.allSatisfy({ $0.stringValue != nil }) else {
-            throw ParseError(102, "\(key) must be an array of fields")
+            throw ParseError(102, "\(key) must be an array of field names")
         }
         try HardLimits.check(list.count, atMost: HardLimits.keys, key.text)
         return list.isEmpty ? nil : list.compactMap { $0.stringValue.map { FieldPath($0) } }

@@ -60,7 +60,8 @@ public struct Pushes: Sendable, BackendPart {
         try await waitForRoom()
         try await store.pushes.insert(push)
         if body.hasTextsOfLocalesOnly {
-            logger.warning("devices whose locale the push does not name get no text", metadata: ["push": "\(push.id)"])
+            logger.warning(
+                "push has no default text, so devices with other locales get none", metadata: ["push": "\(push.id)"])
         }
         // The trigger sees the row before sending begins.
         await noteChange(of: push.id)

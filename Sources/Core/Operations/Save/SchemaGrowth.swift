@@ -58,7 +58,7 @@ extension Saving {
         let schema = try await store.ensure(className, fields, atMost: mostFields)
         if mostFields != nil, services.growingClasses.insert(className) {
             logger.warning(
-                "A client added fields to a class. Deny addField in its class-level permissions when the app is done.",
+                "a client added fields to a class. Deny addField in its class-level permissions before you release the app",
                 metadata: ["class": "\(className)", "field": "\(first)", "fields": "\(schema.fields.count)"])
         }
         return (schema, filter)

@@ -56,7 +56,7 @@ final class SchemaWatch: Sendable {
                     last = fingerprint
                 } catch {
                     missedChange()
-                    logger.debug("could not compare classes", metadata: ["error": "\(error)"])
+                    logger.debug("could not check for class changes", metadata: ["error": "\(error)"])
                 }
             }
             try? await Task.sleep(for: min(period, Self.urgentPeriod))

@@ -31,7 +31,7 @@ final class ChangeReporter: Sendable {
             isNumbered.store(true, ordering: .relaxed)
         } catch {
             logger.warning(
-                "changes are not numbered: live queries may hear of changes by several processes in another order",
+                "can't number changes, so live queries may get changes by different processes out of order",
                 metadata: ["error": "\(error)"])
         }
     }

@@ -106,7 +106,7 @@ public struct FilterParser: Sendable {
     func check(_ key: String) throws(ParseError) {
         try HardLimits.check(
             key.utf8.reduce(0) { $0 + ($1 == UInt8(ascii: ".") ? 1 : 0) }, atMost: HardLimits.keyDepth,
-            "steps of a key", code: ParseError.invalidKeyName)
+            "dots in a key", code: ParseError.invalidKeyName)
         if isMaster, Self.masterKeys.contains(key) { return }
         // Pipelines compute fields such as `_size`.
         let name = isAggregation ? String(key.drop { $0 == "_" }) : key
@@ -212,7 +212,7 @@ public struct FilterParser: Sendable {
             return try subquery(name, operand, depth: subqueries + 1)
         case "$size" where isAggregation:
             guard let number = operand.numberValue, let size = Int(exactly: number), size >= 0 else {
-                throw ParseError(ParseError.invalidQuery, "$size must be a whole number")
+                throw ParseError(ParseError.invalidQuery, "$size must be a whole number of at least 0")
             }
             return .size(size)
         case "$elemMatch" where isAggregation:

@@ -40,7 +40,7 @@ struct FilterSize {
     }
 
     private mutating func addAll(_ count: Int) throws(ParseError) {
-        try HardLimits.check(count, atMost: HardLimits.allValues, "values of $all")
+        try HardLimits.check(count, atMost: HardLimits.allValues, "values in $all")
         try addCondition(count)
     }
 

@@ -7,7 +7,7 @@ extension SortKey {
     public static func limited(_ value: JSONValue?) throws(ParseError) -> [SortKey] {
         let keys = list(value)
         try HardLimits.check(keys.count, atMost: HardLimits.sortKeys, "sort keys")
-        for key in keys { try HardLimits.check(key.path.steps.count, atMost: HardLimits.keyDepth, "steps of a key") }
+        for key in keys { try HardLimits.check(key.path.steps.count, atMost: HardLimits.keyDepth, "dots in a key") }
         return keys
     }
 

@@ -20,7 +20,7 @@ struct PatternParser {
     }
 
     private mutating func choice(depth: Int) throws(FilterMatcherError) -> PatternNode {
-        guard depth <= Self.deepest else { throw .unsupportedPattern("too many groups inside groups") }
+        guard depth <= Self.deepest else { throw .unsupportedPattern("too many nested groups") }
         var branches = [try sequence(depth: depth)]
         while skip("|") { branches.append(try sequence(depth: depth)) }
         return branches.count == 1 ? branches[0] : .choice(branches)
@@ -62,7 +62,7 @@ struct PatternParser {
         case "[": return .character(try set())
         case "\\": return try escape()
         case "(":
-            if skip("?"), !skip(":") { throw .unsupportedPattern("looks around") }
+            if skip("?"), !skip(":") { throw .unsupportedPattern("lookaround is not supported") }
             let node = try choice(depth: depth + 1)
             guard skip(")") else { throw Self.invalid }
             return node
@@ -101,7 +101,7 @@ struct PatternParser {
         case "Y": return .boundary(.noWord)
         case "A": return .boundary(.start)
         case "Z": return .boundary(.end)
-        case "1"..."9": throw .unsupportedPattern("refers back")
+        case "1"..."9": throw .unsupportedPattern("back references are not supported")
         default:
             if let kind = Self.kind(character) { return .character(CharacterChoice([], kinds: [kind])) }
             let meant = Self.control(character) ?? character

@@ -28,7 +28,7 @@ struct PatternProgram {
 
     private mutating func append(_ node: PatternNode) throws(FilterMatcherError) {
         parts += 1
-        guard steps.count < mostSteps, parts < mostSteps else { throw .unsupportedPattern("repeats too much") }
+        guard steps.count < mostSteps, parts < mostSteps else { throw .unsupportedPattern("too many repetitions") }
         switch node {
         case .character(let choice): steps.append(.character(choice))
         case .boundary(let boundary): steps.append(.boundary(boundary))

@@ -77,7 +77,7 @@ public struct RequestRows: Sendable {
                     ])
             ], conflictKey: requests.first?.key)
         guard let rows = results.first, rows.rowCount == requests.count else {
-            throw PostgresError(.server, "requests not counted")
+            throw PostgresError(.server, "PostgreSQL returned too few request counts")
         }
         return (0..<rows.rowCount).map { (Int(rows.int($0, 0) ?? 0), Int(max(0, rows.int($0, 1) ?? 0))) }
     }

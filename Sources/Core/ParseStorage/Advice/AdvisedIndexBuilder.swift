@@ -45,7 +45,7 @@ public struct AdvisedIndexBuilder: Sendable {
         } catch let error as PostgresError where error.kind == .cancelled || error.kind == .shutdown {
             return nil
         } catch {
-            logger.warning("index advice not applied", metadata: ["error": "\(error)"])
+            logger.warning("can't apply index advice", metadata: ["error": "\(error)"])
             return nil
         }
     }
@@ -80,7 +80,7 @@ public struct AdvisedIndexBuilder: Sendable {
                 try await NoteTable(client: client).refuse(advice.name)
             }
             logger.warning(
-                "advised index could not be built", metadata: ["index": "\(advice.name)", "error": "\(error)"])
+                "can't build an advised index", metadata: ["index": "\(advice.name)", "error": "\(error)"])
             return nil
         }
         logger.notice("index built", metadata: ["index": "\(advice.name)", "reason": "\(advice.words)"])
@@ -124,7 +124,8 @@ public struct AdvisedIndexBuilder: Sendable {
                 _ = try await session.query("DROP INDEX CONCURRENTLY IF EXISTS \(SQL.identifier(name))")
             } catch {
                 logger.info(
-                    "index will be dropped on the next run", metadata: ["index": "\(name)", "error": "\(error)"])
+                    "can't drop an incomplete index, retrying on the next run",
+                    metadata: ["index": "\(name)", "error": "\(error)"])
             }
         }.value
     }

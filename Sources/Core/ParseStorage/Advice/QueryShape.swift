@@ -90,9 +90,9 @@ package struct QueryShape: Hashable, Sendable {
 
     /// The query in words, for example `Track by artist, sorted by -plays`.
     var words: String {
-        if let distinct { return "different values of \(table).\(distinct)" }
+        if let distinct { return "distinct values of \(table).\(distinct)" }
         let conditions = (equal + ranges + prefixes).map(\.text)
-        var text = isCount ? "\(table) counted" : table.text
+        var text = isCount ? "count of \(table)" : table.text
         if !conditions.isEmpty { text += " by \(conditions.joined(separator: ", "))" }
         if let order {
             let key = (isDescending ? "-" : "") + order.text

@@ -33,7 +33,7 @@ struct RefusingIndexes {
     /// having it rebuilt.
     func drop(_ index: String) async throws {
         store.logger.warning(
-            "advised index dropped: a value is too long for it", metadata: ["index": "\(index)"])
+            "dropping an advised index because a value is too long for it", metadata: ["index": "\(index)"])
         try await SchemaTransaction(client: store.client).run("DROP INDEX IF EXISTS \(SQL.identifier(index))")
         do {
             try await NoteTable(client: store.client).refuse(index)

@@ -18,7 +18,7 @@ extension AggregateCompiler {
         }
         guard let output = (members["output"] ?? ["count": ["$sum": 1]]).objectValue, output["_id"] == nil,
             output["objectId"] == nil
-        else { throw ParseError(ParseError.invalidQuery, "$bucket: output must be an object without _id") }
+        else { throw ParseError(ParseError.invalidQuery, "$bucket: output must be an object without _id and objectId") }
         let key = "roost_bucket(\(try expression(value, input.document)), \(literal(.array(borders))), \(otherwise))"
         return try groups(by: (key, "grouped"), output, input)
     }
@@ -53,7 +53,7 @@ extension AggregateCompiler {
         guard low < 0 || high >= 0 else {
             throw ParseError(
                 ParseError.invalidQuery,
-                "$bucket: default must be less than the lowest boundary, or not below the highest")
+                "$bucket: default must be less than the lowest boundary, or at least the highest")
         }
     }
 

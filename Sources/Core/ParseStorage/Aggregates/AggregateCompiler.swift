@@ -43,9 +43,7 @@ struct AggregateCompiler {
 
     mutating func pipeline(_ stages: [AggregateStage], _ input: AggregateInput) throws(ParseError) -> String {
         stageCount += stages.count
-        guard stageCount <= HardLimits.stages else {
-            throw ParseError(ParseError.invalidQuery, "Too many aggregate stages")
-        }
+        try HardLimits.check(stageCount, atMost: HardLimits.stages, "aggregate stages")
         var stages = stages[...]
         var input = input
         if let first = stages.first, first.name == "$geoNear" {
@@ -70,7 +68,7 @@ struct AggregateCompiler {
         try HardLimits.check(expressionCount, atMost: HardLimits.expressions, "expressions")
         expressionDepth += 1
         defer { expressionDepth -= 1 }
-        try HardLimits.check(expressionDepth, atMost: HardLimits.expressionDepth, "expressions inside expressions")
+        try HardLimits.check(expressionDepth, atMost: HardLimits.expressionDepth, "nested expressions")
         return try body(&self)
     }
 

@@ -45,9 +45,9 @@ extension AggregateCompiler {
     ) throws(ParseError) -> [String] {
         let members = try Self.members(of: operand, name, Set(wanted))
         var arguments: [String] = []
-        for name in wanted {
-            guard let value = members[name] else {
-                throw ParseError(ParseError.invalidQuery, "Missing '\(name)' parameter")
+        for member in wanted {
+            guard let value = members[member] else {
+                throw ParseError(ParseError.invalidQuery, "Missing '\(member)' parameter to \(name)")
             }
             arguments.append(try expression(value, document))
         }
@@ -92,7 +92,8 @@ extension AggregateCompiler {
             !pattern.hasPrefix("$"), flags.allSatisfy({ "imxsu".contains($0) }), !pattern.utf8.contains(0)
         else {
             throw ParseError(
-                ParseError.invalidQuery, "$regexMatch needs a constant pattern, and options out of imxsu")
+                ParseError.invalidQuery,
+                "$regexMatch: regex must be a constant string, and options may contain only i, m, x, s and u")
         }
         guard pattern.utf8.count <= RegexPattern.longest else {
             throw ParseError(

@@ -20,7 +20,7 @@ extension AggregateCompiler {
             let members = try Self.members(of: operand, name, ["date", "unit", "binSize", "timezone", "startOfWeek"])
             let size = try Self.number("binSize", of: members, name) ?? 1
             guard let size = Int32(exactly: size), size > 0 else {
-                throw ParseError(ParseError.invalidQuery, "$dateTrunc: binSize must be a whole number from 1")
+                throw ParseError(ParseError.invalidQuery, "$dateTrunc: binSize must be a whole number of at least 1")
             }
             let zone = try zone(members["timezone"])
             let (unit, day) = (try unit(of: members, name), try firstDay(of: members, name))
@@ -126,7 +126,7 @@ extension AggregateCompiler {
             }
         }
         guard format.utf8.count <= 1024, !format.utf8.contains(0) else {
-            throw ParseError(ParseError.invalidQuery, "$dateFromString: the format is too long")
+            throw ParseError(ParseError.invalidQuery, "$dateFromString: format must have at most 1024 bytes and no NUL")
         }
         return (pattern + "$", letters)
     }

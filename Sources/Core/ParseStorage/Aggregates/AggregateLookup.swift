@@ -23,7 +23,7 @@ struct AggregateLookup {
             let target = try AggregateCompiler.text("as", of: members, Self.name)
         else { throw ParseError(ParseError.invalidQuery, "$lookup requires from and as") }
         guard !Self.closed.contains(Name(className)), !Names.isJoinName(className) else {
-            throw ParseError(ParseError.invalidQuery, "$lookup can't read \(className)")
+            throw ParseError(ParseError.invalidQuery, "$lookup can't read the internal class \(className)")
         }
         self.className = className
         self.target = target
@@ -98,7 +98,7 @@ extension AggregateCompiler {
         (schema, variables) = (other, inner)
         lookups += 1
         defer { lookups -= 1 }
-        try HardLimits.check(lookups, atMost: HardLimits.lookups, "lookups inside lookups")
+        try HardLimits.check(lookups, atMost: HardLimits.lookups, "nested lookups")
         return try pipeline(stages, input)
     }
 

@@ -16,7 +16,7 @@ extension AggregateCompiler {
 
     /// Returns a text member, or nil if it is missing. Throws 102 for other types.
     static func text(_ member: Name, of members: JSONObject, _ name: String) throws(ParseError) -> String? {
-        try read(member, of: members, name, "a text") { $0.stringValue }
+        try read(member, of: members, name, "a string") { $0.stringValue }
     }
 
     /// Returns a number member, or nil if it is missing. Throws 102 for other types.

@@ -126,7 +126,8 @@ extension AggregateCompiler {
             Names.isIdentifier(name.text)
         else {
             throw ParseError(
-                ParseError.invalidQuery, "'\(name)' is not a valid name of a variable: it must begin with a-z")
+                ParseError.invalidQuery,
+                "'\(name)' is not a valid variable name. Begin with a-z, and use only letters, digits and _")
         }
     }
 

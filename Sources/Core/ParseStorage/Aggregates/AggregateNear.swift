@@ -15,7 +15,8 @@ extension AggregateCompiler {
             try Self.text("key", of: members, "$geoNear")
             ?? schema.fields.first { $0.value.type == .geoPoint }?.key.text
         guard let place = Self.place(members["near"] ?? .null), let key, schema.type(of: key) == .geoPoint else {
-            throw ParseError(ParseError.invalidQuery, "$geoNear needs a place and a class with a GeoPoint field")
+            throw ParseError(
+                ParseError.invalidQuery, "$geoNear: near must be a point, and key a GeoPoint field of the class")
         }
         _ = try Self.flag("spherical", of: members, "$geoNear")
         let column = SQLBuilder.quote(key)

@@ -45,7 +45,7 @@ extension AggregateCompiler {
         var limit: String?
         if let given = try Self.number("limit", of: members, name) {
             guard let most = Int64(exactly: given), most > 0 else {
-                throw ParseError(ParseError.invalidQuery, "$filter: limit must be a whole number from 1")
+                throw ParseError(ParseError.invalidQuery, "$filter: limit must be a whole number of at least 1")
             }
             limit = builder.bind(.int(most))
         }

@@ -58,7 +58,9 @@ enum StoredFieldNames {
             if comparisons.contains(name) {
                 comparison[name] = pointers(in: operand)
             } else if name != "$exists" {
-                throw ParseError(ParseError.invalidQuery, "\(key) can't be compared by \(name)")
+                throw ParseError(
+                    ParseError.invalidQuery,
+                    "\(key) can't be compared with \(name). Use $eq, $ne, $in, $nin, $all or $exists")
             }
         }
         return .object(comparison)

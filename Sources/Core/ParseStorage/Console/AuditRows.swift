@@ -89,7 +89,9 @@ public struct AuditRows: Sendable {
                     .text(entry.method), .text(entry.path), entry.className.map { .text($0) } ?? .null(.text),
                     .int(Int64(entry.count)), .textArray(entry.ids), .textArray(entry.fields), Self.json(entry.before),
                 ]))
-        guard let id = rows.int(0, 0) else { throw PostgresError(.server, "audit entry without a number") }
+        guard let id = rows.int(0, 0) else {
+            throw PostgresError(.server, "PostgreSQL returned no number for the audit entry")
+        }
         return Int(id)
     }
 
@@ -188,7 +190,7 @@ public struct AuditRows: Sendable {
         func time(_ name: Name) throws(ParseError) -> ParseDate? {
             guard let given = text(name) else { return nil }
             guard let date = ParseDate(iso: given) else {
-                throw ParseError(ParseError.invalidQuery, "\(name) is not a valid time.")
+                throw ParseError(ParseError.invalidQuery, "\(name) must be a time such as 2026-01-31T12:00:00.000Z.")
             }
             return date
         }

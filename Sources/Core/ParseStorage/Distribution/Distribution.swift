@@ -83,8 +83,8 @@ extension ClassSchema {
         guard let distributedBy, indexes.values.contains(where: isUniqueByServer) else { return }
         throw ParseError(
             ParseError.invalidQuery,
-            "An index of \(name) can't be unique without \(distributedBy): the class is distributed by it, and each "
-                + "server looks at its own objects only")
+            "A unique index on \(name) must include \(distributedBy): the class is distributed by it, and each server "
+                + "checks only its own objects")
     }
 
     /// Whether the class has unique values that are spread over servers, each of which checks only its own rows.

@@ -68,7 +68,7 @@ struct DistributionCheck {
         let servers = try await client.query(
             "SELECT count(*) FROM pg_dist_node WHERE isactive AND shouldhaveshards AND noderole = 'primary'")
         guard servers.int(0, 0) == 0 else { return }
-        throw Unfit(description: "Citus has no worker for rows. Add one with citus_add_node")
+        throw Unfit(description: "Citus has no worker for distributed rows. Add one with citus_add_node")
     }
 
     private func checkSchema() async throws {
@@ -84,7 +84,7 @@ struct DistributionCheck {
                 description: "the schema of the app is an ordinary one: SELECT citus_schema_distribute for it first")
         }
         if known.bool(0, 1) != true {
-            throw Unfit(description: "distribution.mode \"schema\" needs citus.enable_schema_based_sharding = on")
+            throw Unfit(description: "distribution.mode \"schema\" requires citus.enable_schema_based_sharding = on")
         }
     }
 }

@@ -56,8 +56,9 @@ struct DistributionDiagnosis {
         }.map { table in
             Finding(
                 .skew, .warning, table.name,
-                "one of \(table.parts) shards has \(table.largest * 100 / max(1, table.size)) % of the bytes, as few values of "
-                    + "\(table.field) have most of the objects: its server does most of the work")
+                "one of \(table.parts) shards holds \(table.largest * 100 / max(1, table.size))% of the data, probably because "
+                    + "most objects share a few values of \(table.field). Its server does most of the work. Distribute "
+                    + "the class by a field with more values")
         }
     }
 }

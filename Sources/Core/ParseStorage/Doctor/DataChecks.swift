@@ -147,7 +147,7 @@ struct DataChecks: Sendable {
         return Question(subject: "_User", sql: Self.counting(rows)) { count, examples in
             Finding(
                 .oddHashes, .error, "_User",
-                "users whose password hash is not bcrypt's, so that they must reset their password: \(count)",
+                "users whose password hash isn't bcrypt and who must reset their password: \(count)",
                 examples: examples)
         }
     }
@@ -161,7 +161,7 @@ struct DataChecks: Sendable {
         return Question(subject: "\(className).\(field)", sql: Self.counting(rows)) { count, examples in
             Finding(
                 .sameInAnyCase, .warning, "\(className).\(field)",
-                "values shared by several \(what) ignoring case: \(count)", examples: examples)
+                "values that several \(what) have with different case: \(count)", examples: examples)
         }
     }
 }

@@ -23,7 +23,7 @@ package struct LayoutDiagnosis {
         return [
             Finding(
                 .growingClass, .warning, schema.name,
-                "the class has \(count) fields, and every client may add more: deny addField in its permissions")
+                "the class has \(count) fields, and every client may add more. Deny addField in its permissions")
         ]
     }
 
@@ -176,7 +176,7 @@ package struct LayoutDiagnosis {
                 findings.append(
                     Finding(
                         .sameInAnyCase, .warning, "\(schema.name): \(names.joined(separator: ", "))",
-                        "the field names differ only in case: clients easily write the wrong one"))
+                        "the field names differ only in case: clients can easily use the wrong one"))
             }
         }
         return findings

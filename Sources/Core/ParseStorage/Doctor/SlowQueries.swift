@@ -17,13 +17,13 @@ package struct SlowQueries: Sendable {
             Finding(
                 .missingIndex, .warning, advice.className, advice.words,
                 remedy: Finding.Remedy(
-                    words: "build an index of \(advice.className) on \(advice.columns.joined(separator: ", ")) beside "
-                        + "other work", statements: [advice.statement]))
+                    words: "build an index on \(advice.columns.joined(separator: ", ")) of \(advice.className) without "
+                        + "blocking writes", statements: [advice.statement]))
         }
         let unused = try await IndexUse(client: client).unused().map {
             Finding(
                 .unusedIndex, .note, $0.name,
-                "unused index of \($0.table) for \($0.days) days; it takes \($0.bytes / 1024) KB",
+                "index on \($0.table) unused for \($0.days) days, takes \($0.bytes / 1024) KB",
                 advice: "DROP INDEX CONCURRENTLY \(SQL.identifier($0.name))")
         }
         return relationFindings() + unused + noted + (try await statementFindings())
@@ -36,7 +36,7 @@ package struct SlowQueries: Sendable {
                 let shown = row.text.truncated(to: 300, "…")
                 return Finding(
                     .slowQuery, .warning, "statement",
-                    "\(row.calls) times, \(Int(row.mean.rounded())) ms each: \(shown)")
+                    "\(row.calls) calls, \(Int(row.mean.rounded())) ms on average: \(shown)")
             }
         } catch let error as PostgresError where error.kind == .server {
             return [

@@ -11,7 +11,7 @@ struct StartDiagnosis {
 
     var findings: [Finding] {
         var made: [(subject: String, words: String)] = []
-        if facts.rows == nil { made.append(("_SCHEMA", "makes the table of classes")) }
+        if facts.rows == nil { made.append(("_SCHEMA", "creates the table of classes")) }
         for name in SystemClass.volatileNames {
             made += columns(of: ClassSchema(name: name.text), listed: true)
         }
@@ -21,11 +21,11 @@ struct StartDiagnosis {
         }
         let functions = Self.functionNames.filter { !facts.functions.contains($0) }
         if !functions.isEmpty {
-            made.append(("functions", "makes \(functions.map(\.text).joined(separator: ", "))"))
+            made.append(("functions", "creates \(functions.map(\.text).joined(separator: ", "))"))
         }
         let present = Set(facts.indexes.map { Name($0.name) })
         let indexes = DatabaseInstaller.indexes.map(Self.indexName).filter { !present.contains(Name($0)) }
-        if !indexes.isEmpty { made.append(("indexes", "makes \(indexes.joined(separator: ", "))")) }
+        if !indexes.isEmpty { made.append(("indexes", "creates \(indexes.joined(separator: ", "))")) }
         let dated = Set(
             facts.indexes.filter { $0.isValid && $0.isWhole && $0.keys.first == "createdAt" }.map { Name($0.table) })
         let undated = facts.classes.map(\.name).filter { name in
@@ -35,19 +35,19 @@ struct StartDiagnosis {
             made.append(
                 (
                     "indexes by date",
-                    "builds an index by createdAt without blocking writes for \(undated.joined(separator: ", "))"
+                    "builds an index on createdAt without blocking writes for \(undated.joined(separator: ", "))"
                 ))
         }
-        return made.map { Finding(.startChange, .note, $0.subject, "Roost \($0.words) at its start") }
+        return made.map { Finding(.startChange, .note, $0.subject, "Roost \($0.words) when it starts") }
     }
 
     private func columns(of schema: ClassSchema, listed: Bool) -> [(subject: String, words: String)] {
-        guard let stored = facts.tables[schema.name] else { return [(schema.name, "makes the table")] }
+        guard let stored = facts.tables[schema.name] else { return [(schema.name, "creates the table")] }
         let missing = TableLayout.columnDefinitions(of: schema).filter { definition in
             !stored.columns.contains { definition.hasPrefix(SQL.identifier($0.name) + " ") }
         }
         guard !missing.isEmpty else { return [] }
-        return [(schema.name, "makes the columns \(missing.joined(separator: ", "))")]
+        return [(schema.name, "creates the columns \(missing.joined(separator: ", "))")]
     }
 
     static let functionNames: [Name] = {

@@ -37,7 +37,8 @@ struct ClassIndexes {
                 throw ParseError(
                     ParseError.invalidQuery,
                     "Index \(name) can't be unique: the table of \(schema.name) is partitioned "
-                        + "(\(partitioning ?? "")), and each part checks its own rows only.")
+                        + "(\(partitioning ?? "")), and PostgreSQL can't enforce uniqueness across partitions. Add the "
+                        + "partition columns to the index.")
             }
         }
     }

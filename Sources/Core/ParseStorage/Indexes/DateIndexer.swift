@@ -27,11 +27,11 @@ public struct DateIndexer: Sendable {
     /// database server is unknown. If several processes start at once, one of them builds while the others wait until
     /// all indexes exist.
     public func run() async {
-        async let clearing: Void = attempt("incomplete indexes were not dropped") {
+        async let clearing: Void = attempt("can't drop incomplete indexes") {
             try await IndexBuild(client: client, logger: logger).clear()
         }
         // A build needs a session for hours, which a transaction pooler doesn't provide.
-        if configuration.hasSessions { await attempt("date indexes were not built") { try await buildMissing() } }
+        if configuration.hasSessions { await attempt("can't build indexes on createdAt") { try await buildMissing() } }
         await clearing
     }
 
@@ -120,11 +120,11 @@ public struct DateIndexer: Sendable {
             _ = try await session.query(
                 "CREATE INDEX CONCURRENTLY IF NOT EXISTS \(SQL.identifier(TableLayout.dateIndex(of: missing.className)))"
                     + " ON \(SQL.identifier(missing.className)) (\"createdAt\", \"objectId\")", [])
-            logger.info("date index built", metadata: ["class": "\(missing.className)"])
+            logger.info("index on createdAt built", metadata: ["class": "\(missing.className)"])
         } catch let error as PostgresError where error.kind == .server {
             // A table that can't be indexed doesn't stop the others.
             logger.warning(
-                "date index could not be built",
+                "can't build an index on createdAt",
                 metadata: ["class": "\(missing.className)", "error": "\(error)"])
         }
     }
@@ -165,7 +165,7 @@ struct PartitionIndex {
             else { continue }
             _ = try await session.query("ALTER INDEX \(whole) ATTACH PARTITION \(index)")
         }
-        logger.info("date index built", metadata: ["class": "\(className)"])
+        logger.info("index on createdAt built", metadata: ["class": "\(className)"])
     }
 
     private func dropBroken(_ index: String, _ session: PostgresSession) async throws {

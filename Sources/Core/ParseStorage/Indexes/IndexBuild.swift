@@ -122,7 +122,7 @@ struct IndexBuild {
                     _ = try await session.query("DROP INDEX CONCURRENTLY IF EXISTS \(SQL.identifier(name))")
                 } catch {
                     logger.warning(
-                        "failed index build left behind until the next start",
+                        "can't drop an incomplete index, retrying at the next start",
                         metadata: ["index": "\(name)", "error": "\(error)"])
                 }
             }

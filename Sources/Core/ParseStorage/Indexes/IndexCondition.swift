@@ -17,7 +17,7 @@ struct IndexCondition {
             throw IndexOptions.refusal("$where must be an object with a condition")
         }
         for key in object.keys where key.hasPrefix("$") {
-            throw IndexOptions.refusal("$where can't have \(key)")
+            throw IndexOptions.refusal("$where can't contain \(key)")
         }
         let filter = try FilterParser(isMaster: false, now: 0).parse(object)
         var parts = [filter]
@@ -30,7 +30,7 @@ struct IndexCondition {
 
     private static func check(_ leaf: Filter, _ schema: ClassSchema) throws(ParseError) {
         guard case .field(let path, let constraint) = leaf, path.steps.isEmpty else {
-            throw IndexOptions.refusal("$where can only be about fields of the class")
+            throw IndexOptions.refusal("$where can only compare fields of the class")
         }
         let field = path.root
         guard let type = schema.type(of: field), TableLayout.hasColumn(field, of: schema.name, type: type) else {
@@ -38,7 +38,7 @@ struct IndexCondition {
         }
         guard isConstant(constraint, type) else {
             throw IndexOptions.refusal(
-                "$where can only compare \(field) with a constant of its type, or ask whether it exists")
+                "$where can only compare \(field) with a constant of its type, or check whether it exists")
         }
     }
 

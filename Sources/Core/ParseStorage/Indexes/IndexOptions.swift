@@ -39,10 +39,10 @@ public struct IndexOptions: Sendable {
                     ParseError.invalidQuery, "Field \(column) does not exist, cannot add index.")
             }
             guard !type.isRelation else {
-                throw Self.refusal("\(field) is a Relation, which can have no options")
+                throw Self.refusal("\(field) is a Relation, which doesn't support index options")
             }
             guard !isUnique || Self.canBeUnique(type, kind: definition[column]) else {
-                throw Self.refusal("$unique can't be used with the \(type) \(field)")
+                throw Self.refusal("$unique can't be used with the \(type) field \(field)")
             }
         }
     }

@@ -228,7 +228,7 @@ public struct ObjectStore: Sendable {
         let answer = DatabaseFailure.parseError(error)
         if case .cancelled = error.kind {
             // The client has disconnected or the server is stopping, so this isn't a failure of the database.
-            logger.debug("statement timed out", metadata: ["message": "\(error.message)"])
+            logger.debug("statement cancelled", metadata: ["message": "\(error.message)"])
         } else if answer.code == ParseError.internalServerError || error.sqlState.hasPrefix("42") {
             // SQLSTATE class 42 is a faulty statement, so the server is at fault even if the error blames the request.
             var fields: Logger.Metadata = ["sqlstate": "\(error.sqlState)", "kind": "\(error.kind)"]
@@ -244,7 +244,7 @@ public struct ObjectStore: Sendable {
             } else {
                 fields["reason"] = "\(error.message)"
             }
-            logger.error("database failure", metadata: fields)
+            logger.error("database query failed", metadata: fields)
         }
         return answer
     }

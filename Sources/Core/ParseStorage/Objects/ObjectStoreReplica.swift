@@ -50,7 +50,7 @@ extension ObjectStore {
             return try await body(self)
         }
         guard let replica = replicas.any, !replica.isReachable else {
-            throw PostgresError(.unavailable, "no replica is within maxReplicaLag")
+            throw PostgresError(.unavailable, "no read replica is reachable and recent enough (maxReplicaLag)")
         }
         return try await ask(replica, body)
     }

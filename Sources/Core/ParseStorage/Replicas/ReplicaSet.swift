@@ -126,7 +126,7 @@ public final class ReplicaSet: Sendable {
             }
             if let timeline, let current, timeline != current {
                 if replica.noteDivergence() {
-                    logger.warning("read replica was promoted and is not used until it follows again")
+                    logger.warning("read replica was promoted, not using it until it follows the primary again")
                 }
             } else if let mark {
                 replica.note(knows: mark.time)

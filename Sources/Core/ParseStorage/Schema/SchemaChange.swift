@@ -54,7 +54,7 @@ struct SchemaChange {
     /// - Throws: 103 for a class, 105 for a field, 102 for too many fields.
     func checkLengths() throws(ParseError) {
         if wanted.fields.count > current?.fields.count ?? 0 {
-            try HardLimits.check(wanted.fields.count, atMost: HardLimits.fields, "fields of a class")
+            try HardLimits.check(wanted.fields.count, atMost: HardLimits.fields, "fields in a class")
         }
         guard current != nil || wanted.name.utf8.count <= 63 else {
             throw ParseError(
@@ -197,7 +197,8 @@ struct ExistingColumns {
             else { continue }
             throw ParseError(
                 ParseError.incorrectType,
-                "schema mismatch for \(className).\(name); the table has a column of this name and of type \(known)")
+                "schema mismatch for \(className).\(name); the table already has a column with this name and the type \(known)"
+            )
         }
     }
 

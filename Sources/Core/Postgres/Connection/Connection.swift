@@ -146,7 +146,7 @@ package final class Connection {
         switch PQconnectPoll(handle) {
         case PGRES_POLLING_OK:
             guard PQsetnonblocking(handle, 1) == 0, PQenterPipelineMode(handle) == 1 else {
-                return fail(.unavailable("libpq has no pipeline mode: version 14 or later is needed"))
+                return fail(.unavailable("libpq is too old. Install version 14 or later"))
             }
             PQsetErrorVerbosity(handle, PQERRORS_DEFAULT)
             greet()

@@ -62,14 +62,15 @@ package struct ErrorReply: Sendable {
             return Description(
                 status: 409,
                 object: [
-                    "error": "The object was changed meanwhile. Your change was not applied.",
+                    "error": "The object was changed in the meantime. Your change was not applied.",
                     "object": .object(error.object),
                 ])
         case let error as PostgresError where error.kind == .busy:
             return describe(ObjectStore.tooBusy, requestID)
         case _ where Self.isGivenUp(error):
             // The client has left or the server is shutting down, so no response can reach it.
-            logger.debug("request given up", metadata: ["id": "\(requestID)"])
+            logger.debug(
+                "request abandoned: its client has left or the server is stopping", metadata: ["id": "\(requestID)"])
         case let error as PostgresError:
             // PostgreSQL's messages may quote client data.
             logger.error(

@@ -22,7 +22,7 @@ extension OptionTable {
                     guard value.arrayValue?.isEmpty == false else { return }
                     throw ConfigurationError(
                         "option \(name) is not supported: its handlers are JavaScript functions. Put "
-                            + "files into the folder of pages.pagesPath, or answer with a server of your own")
+                            + "files into the folder of pages.pagesPath, or serve the routes from your own server")
                 },
                 .flag("encodePageParamHeaders", nil, \.pages.encodePageParamHeaders),
             ], variables: .init(prefix: "PARSE_SERVER_PAGES")),

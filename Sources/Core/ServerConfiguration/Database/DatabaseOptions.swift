@@ -134,7 +134,7 @@ extension Configuration {
         guard !schema.isEmpty, schema != "public" else { return }
         let isReserved = schema.hasPrefix("pg_") || ["information_schema", "$user"].contains(schema)
         guard !isReserved, schema.utf8.count <= 63, !schema.unicodeScalars.contains(where: { $0.value < 32 }) else {
-            throw .invalid(name, "the name of a schema that an app may have, at most 63 bytes long")
+            throw .invalid(name, "a schema name of at most 63 bytes that PostgreSQL doesn't reserve")
         }
         guard databaseSchema.map(schema.hasSameBytes) ?? true else {
             throw ConfigurationError("\(name) names a different schema than databaseSchema or another option")

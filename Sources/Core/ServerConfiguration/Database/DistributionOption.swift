@@ -46,7 +46,7 @@ extension Configuration {
             }
             self.mode = mode
             if mode == .schema, let key = ["shards", "classes"].first(where: { object[$0] != nil }) {
-                throw ConfigurationError("\(name).\(key) needs the mode \"rows\"")
+                throw ConfigurationError("\(name).\(key) requires the mode \"rows\"")
             }
             if let shards = object["shards"] { self.shards = try shards.whole(in: 1...1024, "\(name).shards") }
             guard let classes = object["classes"] else { return }
@@ -82,7 +82,7 @@ extension Configuration {
         func check(schema: String?) throws(ConfigurationError) {
             switch mode {
             case .schema where schema == nil:
-                throw ConfigurationError("distribution.mode \"schema\" needs databaseSchema, the schema of the app")
+                throw ConfigurationError("distribution.mode \"schema\" requires databaseSchema, the schema of the app")
             case .rows where schema != nil:
                 throw ConfigurationError(
                     "distribution.mode \"rows\" can't be combined with databaseSchema")

@@ -21,7 +21,7 @@ extension Configuration {
         ) throws(ConfigurationError) -> (store: FileStore, folder: String?) {
             let json = try? JSONValue(parsing: Array(text.utf8))
             // Errors quote an unknown name. JSON may contain keys, so its errors don't.
-            guard json != nil || !text.contains("{") else { throw ConfigurationError("the value is not valid JSON") }
+            guard json != nil || !text.contains("{") else { throw ConfigurationError("the store is not valid JSON") }
             let reading = try FileStoreReader.read(
                 FileStoreReader.complete(json ?? .string(text), from: environment), path: "the store")
             return (reading.store, reading.folder)
@@ -115,7 +115,7 @@ enum FileStoreReader {
         guard reading.store.direct == nil || configuration.encryptionKey == nil else {
             throw ConfigurationError(
                 "option filesAdapter.options.directAccess: files are encrypted (encryptionKey), so clients can't read "
-                    + "them at the store")
+                    + "them from the store. Remove one of both options")
         }
     }
 
@@ -131,7 +131,8 @@ enum FileStoreReader {
                 // All disk stores share the one folder `filesDirectory`.
                 let others = [configuration.fileStore] + configuration.fileStoreFallbacks
                 for case .disk in others {
-                    throw ConfigurationError("option filesFallback must be another store than the disk")
+                    throw ConfigurationError(
+                        "option filesFallback can't be the disk, because filesAdapter or another fallback already is")
                 }
                 configuration.filesDirectory = reading.folder ?? configuration.filesDirectory
             }
@@ -161,7 +162,7 @@ enum FileStoreReader {
         case .disk:
             if let folder = try options.text("filesSubDirectory") {
                 guard !folder.contains("..") else {
-                    throw ConfigurationError("option \(path).options.filesSubDirectory has an invalid value")
+                    throw ConfigurationError("option \(path).options.filesSubDirectory must not contain ..")
                 }
                 reading.folder = "files/\(folder)"
             }
@@ -183,7 +184,7 @@ enum FileStoreReader {
         let names = Module.allCases.flatMap(\.names)
         let nearest = names.min { distance($0, name) < distance($1, name) } ?? ""
         return ConfigurationError(
-            "option filesAdapter: unknown module \(name.isEmpty ? "without a name" : name). The nearest is \(nearest)"
+            "option filesAdapter: unknown module \(name.isEmpty ? "without a name" : name). The most similar is \(nearest)"
         )
     }
 

@@ -72,7 +72,7 @@ extension Configuration.S3 {
                 "Names are random, or the client's with preserveFileName.")
         }
         if let version = try options.text("signatureVersion"), version != "v4" {
-            throw options.refusal("signatureVersion", "only v4 is built", "Leave it out.")
+            throw options.refusal("signatureVersion", "only v4 is supported", "Leave it out.")
         }
         let overrides = try options.nested("s3overrides") { overrides throws(ConfigurationError) in
             try Overrides(&overrides)
@@ -120,7 +120,8 @@ extension Configuration.S3 {
     /// - Throws: `ConfigurationError` for characters that need escaping.
     static func label(_ text: String, _ option: String) throws(ConfigurationError) -> String {
         guard text.utf8.allSatisfy({ $0 > 0x20 && $0 < 0x7F && !"/?#%@:".utf8.contains($0) }) else {
-            throw ConfigurationError("option filesAdapter.options.\(option) has an invalid value")
+            throw ConfigurationError(
+                "option filesAdapter.options.\(option) must be ASCII without spaces and / ? # % @ :")
         }
         return text
     }
@@ -147,7 +148,7 @@ extension Configuration.S3 {
             key = nested ?? own
             attempts = try options.whole("maxAttempts", in: 1...10)
             if let version = try options.text("signatureVersion"), version != "v4" {
-                throw options.refusal("signatureVersion", "only v4 is built", "Leave it out.")
+                throw options.refusal("signatureVersion", "only v4 is supported", "Leave it out.")
             }
             try options.checkAllKnown()
         }
@@ -161,7 +162,10 @@ extension Configuration.S3.Key {
         case (let id?, let value?): self.init(accessKeyId: id, secretAccessKey: value, sessionToken: token)
         case (nil, nil): return nil
         default:
-            throw ConfigurationError("options \(options.path).\(name) and \(options.path).\(secret) go together")
+            let (missing, present) = id == nil ? (name, secret) : (secret, name)
+            throw ConfigurationError(
+                "option \(options.path).\(missing) is missing. Set it together with \(options.path).\(present), or "
+                    + "remove both")
         }
     }
 }
@@ -191,7 +195,7 @@ extension Configuration.S3.Endpoint {
         if name.hasPrefix("169.254.") || name.lowercased().hasPrefix("[fe80:") { throw Self.invalid }
         guard isSecure || allowsPlain || isNear else {
             throw ConfigurationError(
-                "option filesAdapter.options: the endpoint \(text) is not in the own network: write https://, or set "
+                "option filesAdapter.options: the endpoint \(text) is not in a private network. Use https://, or set "
                     + "allowInsecureEndpoint")
         }
     }

@@ -104,7 +104,7 @@ extension Configuration {
             }
             if let interval = options?["websocketTimeout"]?.numberValue {
                 guard (100...86_400_000).contains(interval) else {
-                    throw .invalid("liveQueryServerOptions.websocketTimeout", "between 100 and 86400000")
+                    throw .invalid("liveQueryServerOptions.websocketTimeout", "between 100 and 86400000 milliseconds")
                 }
                 pingInterval = Int(interval)
             }

@@ -21,7 +21,7 @@ extension AdapterOptions {
     mutating func columns(_ key: Name) throws(ConfigurationError) -> [Name] {
         guard let value = value(key) else { return [] }
         guard let list = value.arrayValue, list.count <= 50, list.allSatisfy({ $0.stringValue != nil }) else {
-            throw ConfigurationError("option \(path).\(key) must be a list of names")
+            throw ConfigurationError("option \(path).\(key) must be a list of at most 50 field names")
         }
         for name in value.names { try Self.checkColumn(name, key) }
         return value.names
@@ -30,7 +30,7 @@ extension AdapterOptions {
     /// Rejects internal fields and credentials, which mails must not contain.
     static func checkColumn(_ name: Name, _ key: Name) throws(ConfigurationError) {
         if name.isEmpty || name.hasPrefix("_") || ["password", "authData", "sessionToken"].contains(name) {
-            throw ConfigurationError("option emailAdapter.options.\(key): mails can't show the column \(name)")
+            throw ConfigurationError("option emailAdapter.options.\(key): mails can't contain the field \(name)")
         }
     }
 }

@@ -69,7 +69,7 @@ extension Configuration.MailDelivery {
         if host.hasPrefix("https://") { host = host.dropFirst("https://".count) }
         if host.hasSuffix("/") { host = host.dropLast() }
         guard !host.isEmpty, host.utf8.allSatisfy({ $0 > 0x20 && $0 < 0x7F && !"/?#@".utf8.contains($0) }) else {
-            throw ConfigurationError("option emailAdapter.options.host has an invalid value")
+            throw ConfigurationError("option emailAdapter.options.host must be a host name such as api.eu.mailgun.net")
         }
         return String(host)
     }
@@ -78,7 +78,7 @@ extension Configuration.MailDelivery {
         let sender = try options.sender("from", "fromAddress")
         let region = try options.needed("region")
         guard region.utf8.allSatisfy(Self.isOfRegion) else {
-            throw ConfigurationError("option emailAdapter.options.region has an invalid value")
+            throw ConfigurationError("option emailAdapter.options.region must be a region such as eu-west-1")
         }
         return Self(
             sender: sender,
@@ -109,7 +109,8 @@ extension Configuration.MailDelivery {
         var headers: [(name: String, value: String)] = []
         for (name, value) in try options.object("headers") ?? [:] {
             guard let text = value.stringValue, Self.isField(name.text, text) else {
-                throw ConfigurationError("option emailAdapter.options.headers.\(name) has an invalid value")
+                throw ConfigurationError(
+                    "option emailAdapter.options.headers.\(name) is not a valid header field with a string value")
             }
             headers.append((name.text, text))
         }
@@ -136,7 +137,9 @@ extension Configuration.MailDelivery {
         case .string(let text) where !text.isEmpty: .text(text)
         case .object, .array: value.map { .json($0) }
         case nil, .null: nil
-        default: throw ConfigurationError("option emailAdapter.options.\(key) must be a string or an object")
+        default:
+            throw ConfigurationError(
+                "option emailAdapter.options.\(key) must be a non-empty string, an object or a list")
         }
     }
 

@@ -110,8 +110,8 @@ extension Configuration.MailTemplates {
             let known = Self.names.sorted().map(\.text)
             guard Self.names.contains(name) || (known.nearest(to: name.text) == nil && Self.hasBody(value)) else {
                 throw ConfigurationError(
-                    "error: unknown option \(path). The mails are \(known.joined(separator: ", ")); one of your own, for "
-                        + "Parse.Cloud.sendEmail, needs a text or html")
+                    "error: unknown option \(path). The built-in mails are \(known.joined(separator: ", ")). A mail for "
+                        + "Parse.Cloud.sendEmail needs a text or html")
             }
             guard let object = value.objectValue else { throw ConfigurationError("option \(path) must be an object") }
             mails[name] = try Configuration.MailTemplate(object, path)
@@ -134,8 +134,9 @@ extension Configuration.MailTemplate {
             else {
                 if ["placeholderCallback", "localeCallback", "callback"].contains(key) {
                     throw ConfigurationError(
-                        "option \(path).\(key) is a JavaScript function. Name the columns of users in "
-                            + "emailAdapter.options.userFields, and that of the language in localeField")
+                        "option \(path).\(key) is a JavaScript function, which is not supported. List the user fields "
+                            + "that mails need in emailAdapter.options.userFields, and set localeField to the field with the language"
+                    )
                 }
                 throw ConfigurationError("error: unknown option \(path).\(key)")
             }
@@ -162,7 +163,8 @@ extension Configuration.MailText {
     init?(_ object: JSONObject, _ part: String, _ path: String) throws(ConfigurationError) {
         if let value = object[Name(part)], !value.isNull {
             guard object[Name(part + "Path")]?.isNull ?? true else {
-                throw ConfigurationError("options \(path).\(part) and \(path).\(part)Path exclude each other")
+                throw ConfigurationError(
+                    "options \(path).\(part) and \(path).\(part)Path can't be combined. Remove one")
             }
             try self.init(inline: value, "\(path).\(part)")
         } else if let value = object[Name(part + "Path")], !value.isNull {

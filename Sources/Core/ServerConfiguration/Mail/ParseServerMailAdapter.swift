@@ -49,16 +49,16 @@ enum ParseServerMailAdapter {
         }
         return ConfigurationError(
             "option emailAdapter.module: \(module) is not supported. Every mail provider accepts SMTP, and many "
-                + "HTTP. Write \(nearest)")
+                + "HTTP. Use \(nearest)")
     }
 
     /// Returns the error for an adapter whose transport is a JavaScript function. Only its templates can be reused.
     private static func apiMail(_ module: String) -> ConfigurationError {
         ConfigurationError(
-            "option emailAdapter.module: \(module) sends mails by a function, apiCallback, which can't run here. Keep its "
-                + #"templates, rename sender to from, and name what sends them: {"module":"mailgun","options":{"from","#
+            "option emailAdapter.module: \(module) sends mails with the function apiCallback, which Roost can't run. Keep its "
+                + #"templates, rename sender to from, and configure a provider: {"module":"mailgun","options":{"from","#
                 + #""domain","apiKey","templates":{"passwordResetEmail":{"subjectPath","textPath","htmlPath"},…}}}, "#
-                + #"or "ses", "smtp", "http". In the place of placeholderCallback stands userFields, of localeCallback localeField"#
+                + #"or "ses", "smtp", "http". Use userFields instead of placeholderCallback, and localeField instead of localeCallback"#
         )
     }
 
@@ -116,7 +116,7 @@ enum ParseServerMailAdapter {
         if mail.value("callback") != nil {
             throw mail.refusal(
                 "callback", "it is a JavaScript function",
-                "Use the module mailgun or ses, and name the columns of users in userFields")
+                "Use the module mailgun or ses, and list the user fields that mails need in userFields")
         }
         var template = Configuration.MailTemplate()
         template.subject = try mail.text("subject").map { .init(.inline($0)) }
@@ -144,7 +144,7 @@ enum ParseServerMailAdapter {
         let parts = host.split(separator: ".")
         guard parts.count > 2, parts[0] == "email" else {
             throw options.refusal(
-                "amazon", "\(endpoint) names no region", #"Use {"module":"ses","options":{"from","region",…}}"#)
+                "amazon", "\(endpoint) contains no region", #"Use {"module":"ses","options":{"from","region",…}}"#)
         }
         let service = Configuration.SES(
             region: String(parts[1]), accessKeyId: try options.needed("apiKey"),

@@ -41,7 +41,8 @@ extension Configuration.SMTPLogin {
         let own = try password(&options, "password")
         let others = try auth(&options)
         guard own == nil || others == nil else {
-            throw ConfigurationError("emailAdapter.options.user and emailAdapter.options.auth exclude each other")
+            throw ConfigurationError(
+                "emailAdapter.options.user and emailAdapter.options.auth can't be combined. Remove one")
         }
         return own ?? others
     }
@@ -67,14 +68,14 @@ extension Configuration.SMTPLogin {
         case nil, "login": return try password(&login, "pass")
         case "oauth2": return .token(user: try login.needed("user"), token: try Configuration.AccessToken(&login))
         case let type?:
-            throw login.refusal("type", "\(type) is unknown", "Write OAuth2, or user and pass without a type")
+            throw login.refusal("type", "\(type) is unknown", "Set it to OAuth2, or set user and pass without a type")
         }
     }
 }
 
 extension Configuration.AccessToken {
     private static let google = "https://oauth2.googleapis.com/token"
-    private static let instead = "Write clientId, clientSecret and refreshToken, or an accessToken"
+    private static let instead = "Set clientId, clientSecret and refreshToken, or an accessToken"
 
     /// Reads nodemailer's options of the type `OAuth2`.
     ///

@@ -29,7 +29,7 @@ enum SMTPMailAdapters {
             template.placeholders = shown(texts)
             if let subject = texts["subject"] {
                 guard let text = subject.stringValue else {
-                    throw ConfigurationError("option emailAdapter.options.\(kind)Options.subject has an invalid value")
+                    throw ConfigurationError("option emailAdapter.options.\(kind)Options.subject must be a string")
                 }
                 template.subject = Configuration.MailText(.inline(text))
             }

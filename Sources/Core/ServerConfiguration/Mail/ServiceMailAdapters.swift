@@ -43,7 +43,7 @@ enum ServiceMailAdapters {
     static func postmark(_ options: inout AdapterOptions) throws(ConfigurationError) -> Configuration.MailDelivery {
         for key in templatesOfService where options.value(Name(key)) != nil {
             throw options.refusal(
-                key, "templates of the service are named in the body of a request",
+                key, "set the service's template in the request body instead",
                 #"Use {"module":"http","options":{"from","url":"https://api.postmarkapp.com/email/withTemplate","#
                     + #""headers":{"X-Postmark-Server-Token":"…"},"body":{"From":"{{from}}","To":"{{to}}","#
                     + #""TemplateAlias":"…","TemplateModel":{"link":"{{link}}"}}}}"#)
@@ -61,7 +61,7 @@ enum ServiceMailAdapters {
     static func mandrill(_ options: inout AdapterOptions) throws(ConfigurationError) -> Configuration.MailDelivery {
         for key in templatesOfService where options.value(Name(key)) != nil {
             throw options.refusal(
-                key, "templates of the service are named in the body of a request",
+                key, "set the service's template in the request body instead",
                 #"Use {"module":"http","options":{"from","url":"#
                     + #""https://mandrillapp.com/api/1.0/messages/send-template.json","body":{"key":"…","#
                     + #""template_name":"…","message":{"to":[{"email":"{{to}}"}],…}}}}"#)

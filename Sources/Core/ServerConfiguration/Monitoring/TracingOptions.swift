@@ -81,7 +81,7 @@ extension OptionTable {
             let sides = part.split(separator: "=", maxSplits: 1).map { PercentText.decode(String($0)) }
             guard sides.count == 2, let key = sides[0], let text = sides[1], !key.isEmpty else {
                 // The error doesn't quote the text, which may contain keys of the collector.
-                throw ConfigurationError("option \(name): it must be name=value,…, percent-encoded")
+                throw ConfigurationError("option \(name) must be name=value,…, percent-encoded")
             }
             pairs.append(Configuration.Tracing.Pair(name: key, value: text))
         }

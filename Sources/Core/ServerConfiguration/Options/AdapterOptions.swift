@@ -27,7 +27,7 @@ struct AdapterOptions {
     mutating func text(_ key: Name) throws(ConfigurationError) -> String? {
         guard let value = value(key) else { return nil }
         guard let text = value.stringValue, !text.isEmpty, text.utf8.allSatisfy({ $0 >= 0x20 && $0 != 0x7F }) else {
-            throw ConfigurationError("option \(path).\(key) has an invalid value")
+            throw ConfigurationError("option \(path).\(key) must be a non-empty string without control characters")
         }
         return text
     }
@@ -60,7 +60,7 @@ struct AdapterOptions {
         case .bool(let flag): return flag
         case .string("true"): return true
         case .string("false"): return false
-        default: throw ConfigurationError("option \(path).\(key) has an invalid value")
+        default: throw ConfigurationError("option \(path).\(key) must be true or false")
         }
     }
 
@@ -86,7 +86,7 @@ struct AdapterOptions {
         guard let value = value(key) else { return fallback }
         let number = value.numberValue ?? value.stringValue.flatMap { Double($0) }
         guard let port = number.flatMap({ Int(exactly: $0) }), (1...65_535).contains(port) else {
-            throw ConfigurationError("option \(path).\(key) has an invalid value")
+            throw ConfigurationError("option \(path).\(key) must be a port from 1 to 65535")
         }
         return port
     }

@@ -86,7 +86,7 @@ private struct ConfigurationLoader {
             throw ConfigurationError("\(name) is not valid JSON: \(error.reason) at line \(line), column \(column)")
         }
         guard let object = json.objectValue else {
-            throw ConfigurationError("\(name) must hold a JSON object, for example {\"appId\": \"myApp\"}")
+            throw ConfigurationError("\(name) must contain a JSON object, for example {\"appId\": \"myApp\"}")
         }
         guard let apps = object["apps"]?.arrayValue else { return object }
         guard apps.count == 1, let app = apps[0].objectValue else {

@@ -160,7 +160,7 @@ public enum OptionTable {
             members: [
                 .texts("paths", nil, \.idempotencyOptions.paths) { paths, _ throws(ConfigurationError) in
                     for path in paths where !Pattern.isValid(path) {
-                        throw ConfigurationError("idempotencyOptions.paths must be an array of strings")
+                        throw ConfigurationError("idempotencyOptions.paths has an invalid pattern \(path)")
                     }
                 },
                 .custom("ttl", nil, .number, \.idempotencyOptions.ttl) { value, _ throws(ConfigurationError) in

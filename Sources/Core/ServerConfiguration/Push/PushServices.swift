@@ -71,7 +71,7 @@ enum PushServiceReader {
     static func apple(_ value: JSONValue, type: String) throws(ConfigurationError) -> Configuration.Push.Service {
         let option = "option push.\(type)"
         guard let entry = value.objectValue else {
-            throw ConfigurationError("\(option): APNS Configuration is invalid")
+            throw ConfigurationError("\(option): APNS Configuration is invalid: it must be an object")
         }
         if let account = entry["firebaseServiceAccount"], !account.isNull {
             return .firebase(
@@ -103,21 +103,23 @@ enum PushServiceReader {
         if let token = entry["token"]?.objectValue {
             guard let key = text(token, "key"), let keyId = text(token, "keyId"), let teamId = text(token, "teamId")
             else {
-                throw ConfigurationError("\(option): APNS Configuration is invalid: token takes key, keyId and teamId")
+                throw ConfigurationError(
+                    "\(option): APNS Configuration is invalid: token requires key, keyId and teamId")
             }
             return .token(key: key, keyId: keyId, teamId: teamId)
         }
         let passphrase = entry["passphrase"]?.stringValue
         if let archive = text(entry, "pfx") ?? text(entry, "p12") { return .archive(archive, passphrase: passphrase) }
         guard let certificate = text(entry, "cert"), let key = text(entry, "key") else {
-            throw ConfigurationError("\(option): APNS Configuration is invalid: it takes token, pfx, or cert and key")
+            throw ConfigurationError(
+                "\(option): APNS Configuration is invalid: it requires token, pfx, or cert and key")
         }
         return .certificate(certificate, key: key, passphrase: passphrase)
     }
 
     static func android(_ value: JSONValue) throws(ConfigurationError) -> FirebasePush {
         guard let entry = value.objectValue else {
-            throw ConfigurationError("option push.android: FCM Configuration is invalid")
+            throw ConfigurationError("option push.android: FCM Configuration is invalid: it must be an object")
         }
         guard let account = entry["firebaseServiceAccount"], account.objectValue != nil || account.stringValue != nil
         else {
@@ -136,7 +138,7 @@ enum PushServiceReader {
             let privateKey = text(details, "privateKey"), subject.hasPrefix("mailto:") || subject.hasPrefix("https:")
         else {
             throw ConfigurationError(
-                "option push.web: WEB Push Configuration is invalid: it takes vapidDetails with subject (mailto: or "
+                "option push.web: WEB Push Configuration is invalid: it requires vapidDetails with subject (mailto: or "
                     + "https:), publicKey and privateKey")
         }
         if entry["proxy"]?.isNull == false {

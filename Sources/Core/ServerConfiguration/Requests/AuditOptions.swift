@@ -49,7 +49,7 @@ extension Configuration {
                 throw ConfigurationError("adminKeys.\(name) must be the SHA-256 of a key in 64 hexadecimal digits")
             }
             guard name != "masterKey", name != "maintenanceKey" else {
-                throw ConfigurationError("adminKeys.\(name): the audit uses this name already. Choose another name")
+                throw ConfigurationError("adminKeys.\(name): the audit log already uses this name. Choose another name")
             }
             keys[name.text] = bytes
         }

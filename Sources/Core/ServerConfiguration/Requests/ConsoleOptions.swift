@@ -97,7 +97,8 @@ extension Configuration {
             guard reach != .closed else { return }
             if (configuration.mount + "/").hasPrefix(path + "/") {
                 throw ConfigurationError(
-                    "option console.path: the interface of the server is at \(configuration.mount)")
+                    "option console.path: the API at \(configuration.mount) (mountPath) would be below it. Choose another path"
+                )
             }
             guard signIn == .thisMachine else { return }
             let other: String? =
@@ -114,9 +115,9 @@ extension Configuration {
                 }
             if let other {
                 throw ConfigurationError(
-                    "option console.signIn: thisMachine is for servers that this machine alone reaches, so it can't be used "
-                        + "with \(other). Set host to 127.0.0.1, or leave signIn out: the address that the server prints "
-                        + "signs in, too")
+                    "option console.signIn: thisMachine requires a server that only this machine can reach, so it can't be "
+                        + "combined with \(other). Set host to 127.0.0.1, or remove signIn: the address that the server "
+                        + "prints at start also signs you in")
             }
         }
 

@@ -60,7 +60,7 @@ enum RateLimitOptions {
         if let url = json["redisUrl"], !url.isNull, url != "" {
             throw ConfigurationError(
                 "rateLimit.redisUrl is not supported. Set \"rateLimitStore\": \"database\" instead: all processes then "
-                    + "count together, in PostgreSQL")
+                    + "share their counts in PostgreSQL")
         }
         func value(_ key: Name) -> JSONValue? { json[key]?.orNil }
         func flag(_ key: Name) throws(ConfigurationError) -> Bool {

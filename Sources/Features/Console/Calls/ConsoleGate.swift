@@ -36,7 +36,7 @@ package struct ConsoleGate: Sendable {
     }
 
     // Webhook URLs may contain passwords and keys.
-    private static let refusalOfHooks = "Only developers can read webhook addresses."
+    private static let refusalOfHooks = "Only developers and owners can read webhook addresses."
 
     /// Returns why a role may not make a call, or nil if it may.
     ///
@@ -44,7 +44,7 @@ package struct ConsoleGate: Sendable {
     package static func refusal(of call: Call, for role: ConsoleRole, schema: (String) -> ClassSchema?) -> String? {
         if role < .developer {
             switch call.path.first?.asciiLowercased {
-            case "scriptlog": return "Only developers can read the log."
+            case "scriptlog": return "Only developers and owners can read the log."
             case "hooks": return Self.refusalOfHooks
             default: break
             }

@@ -76,7 +76,7 @@ struct ConsoleInterface: Sendable {
             reply = try await route(visit, path)
         } catch is ConfirmationNeeded {
             return named(
-                ["error": "Confirm that it is you.", "needs": "confirm"], status: 403, visit)
+                ["error": "Confirm first that it is you.", "needs": "confirm"], status: 403, visit)
         } catch {
             reply = dispatcher.reply(to: error, visit.request)
         }
@@ -182,7 +182,7 @@ struct ConsoleInterface: Sendable {
         case .tooMany(let seconds): return tooMany(visit, seconds)
         case .wrong:
             try await audit.note(entry(visit, Self.unknown(body), "session"), status: 401)
-            return try await signInNeeded(visit, "That is not right.")
+            return try await signInNeeded(visit, "Wrong name, password, code or key.")
         case .needsCode:
             if body["code"] != nil { try await audit.note(entry(visit, Self.unknown(body), "session"), status: 401) }
             return try await signInNeeded(visit, "A second-factor code is required.", needsCode: true)
@@ -192,7 +192,7 @@ struct ConsoleInterface: Sendable {
                 session, token: ConsoleSecrets.hash(token),
                 cookie: ConsoleSecrets.hash(cookie: cookie, configuration),
                 seconds: ConsoleSignIn.longest, address: visit.address, agent: visit.fields.userAgent)
-            guard isOpen else { return try await signInNeeded(visit, "That is not right.") }
+            guard isOpen else { return try await signInNeeded(visit, "Wrong name, password, code or key.") }
             try await audit.note(entry(visit, session, "session"), status: 200)
             var answer = description(of: session)
             answer["token"] = .string(token)
@@ -221,7 +221,9 @@ struct ConsoleInterface: Sendable {
         case .tooMany(let seconds): return tooMany(visit, seconds)
         case .wrong, .needsCode:
             try await audit.note(entry(visit, session, "confirm"), status: 401)
-            guard case .needsCode = outcome else { return named(["error": "That is not right."], status: 401, visit) }
+            guard case .needsCode = outcome else {
+                return named(["error": "Wrong name, password, code or key."], status: 401, visit)
+            }
             return named(
                 ["error": "A second-factor code is required.", "needs": "code"], status: 401, visit)
         case .session:
@@ -257,7 +259,7 @@ struct ConsoleInterface: Sendable {
         do {
             return try await GatePlace.wait(in: gate, of: sender)
         } catch is Gate.Full {
-            throw HTTPError(status: 429, message: "\(what) of this session are already waiting.")
+            throw HTTPError(status: 429, message: "\(what) of this session are already waiting. Try again later.")
         }
     }
 

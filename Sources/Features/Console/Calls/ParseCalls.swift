@@ -65,7 +65,7 @@ struct ParseCalls {
         var shorten: Int?
         if let text = fields.shorten {
             guard let size = Int(text), (1...1_048_576).contains(size) else {
-                throw HTTPError(status: 400, message: "X-Roost-Shorten must be a number of bytes.")
+                throw HTTPError(status: 400, message: "X-Roost-Shorten must be a number of bytes from 1 to 1048576.")
             }
             shorten = size
         }

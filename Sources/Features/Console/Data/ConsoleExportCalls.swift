@@ -104,7 +104,7 @@ extension ConsoleInterface {
     /// - Throws: 404 if the URL is unknown, used, expired or opened in another browser, or the session has ended; 403
     ///   if the role no longer allows the export; 429 if too many exports of the session wait; or the database's error.
     func download(_ visit: ConsoleVisit, _ secret: Substring) async throws -> Reply {
-        let gone = HTTPError(status: 404, message: "The export doesn't exist or has expired.")
+        let gone = HTTPError(status: 404, message: "This download link is no longer valid. Start the export again.")
         guard visit.request.method == "GET", let item = exports.take(String(secret)) else { throw gone }
         let sending = ConsoleExportSending(item.id, of: exports)
         let cookies = cookies(of: visit)

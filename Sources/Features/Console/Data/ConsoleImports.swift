@@ -31,7 +31,7 @@ private struct ImportCalls: ConsoleCalls {
                 status: 400, message: "className, rows and existing (skip, replace or stop) are required.")
         }
         guard rows.count <= Self.mostRows else {
-            throw HTTPError(status: 400, message: "An import takes \(Self.mostRows) rows at a time.")
+            throw HTTPError(status: 400, message: "A request can import at most \(Self.mostRows) rows.")
         }
         let backend = interface.backend
         func judge(_ fields: [Name]) throws {

@@ -138,7 +138,7 @@ private struct RowCalls: ConsoleCalls {
             } catch let misfit as Trash.Misfit {
                 let fields = misfit.fields.map { JSONValue.string($0) }
                 let names = misfit.fields.joined(separator: ", ")
-                let words = "The values of fields do not fit the types that these have by now: \(names)."
+                let words = "Some values no longer fit the types of their fields: \(names)."
                 return .object(["error": .string(words), "fields": .array(fields)], status: 409)
             } catch let error as ParseError where Self.taken.contains(error.code) {
                 throw HTTPError(status: 409, message: error.message)

@@ -147,7 +147,7 @@ extension ConsoleInterface {
     /// - Throws: 404 if the URL is unknown, used, expired or opened in another browser, the session isn't an owner's
     ///   any more, or the backup was deleted. Also errors of the database and the file system.
     func backup(_ visit: ConsoleVisit, _ secret: Substring) async throws -> Reply {
-        let gone = HTTPError(status: 404, message: "The backup doesn't exist or was deleted.")
+        let gone = HTTPError(status: 404, message: "This download link is no longer valid. Request a new one.")
         let cookies = cookies(of: visit)
         guard visit.request.method == "GET", let (name, token) = backups.take(secret),
             try await role(cookies, token) == .owner,

@@ -64,12 +64,12 @@ private struct LiveCalls: ConsoleCalls {
         visit.request.record.keepQuiet()
         let texts = texts
         guard interface.configuration.liveQuery.isServed, let read = interface.live.events else {
-            throw HTTPError(status: 400, message: "Live queries are off.")
+            throw HTTPError(status: 400, message: "Live queries are off. Turn them on with the option liveQuery.")
         }
         guard let className = texts["className"]?.stringValue, let name = texts["watch"]?.stringValue,
             name.utf8.count <= 64
         else {
-            throw HTTPError(status: 400, message: "className and watch are required.")
+            throw HTTPError(status: 400, message: "className and watch (at most 64 bytes) are required.")
         }
         var wanted: JSONObject = ["className": .string(className)]
         wanted["where"] = query["where"]

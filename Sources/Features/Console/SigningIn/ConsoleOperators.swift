@@ -67,7 +67,7 @@ private struct OperatorCalls: ConsoleCalls {
             guard
                 interface.invitations.countOneMore(Name(session.operatorId ?? session.name), most: Self.mostInvitations)
             else {
-                throw HTTPError(status: 429, message: "You have sent many invitations. Try again in an hour.")
+                throw HTTPError(status: 429, message: "You have sent too many invitations. Try again in an hour.")
             }
             try await interface.backend.mails.invite(
                 known.name, at: address, link: "\(visit.origin)\(visit.path)/start", context)
@@ -98,7 +98,8 @@ private struct OperatorCalls: ConsoleCalls {
     private static func refuseLimits(_ body: JSONObject) throws {
         guard ["classes", "hidden"].allSatisfy({ body[$0]?.isNull ?? true }) else {
             throw HTTPError(
-                status: 400, message: "classes and hidden are not supported: choose a role that sees less instead.")
+                status: 400,
+                message: "classes and hidden are not supported. Choose a role with fewer permissions instead.")
         }
     }
 

@@ -93,10 +93,12 @@ enum SharedProfile {
             $0.hasPrefix("sso_") || ["source_profile", "credential_source", "credential_process"].contains($0)
         }) {
             throw ConfigurationError(
-                "option filesAdapter: the profile \(name) has \(key), which is not supported")
+                "option filesAdapter: the profile \(name) has \(key), which is not supported. Use access keys or a "
+                    + "web identity token file")
         }
         guard variables["AWS_PROFILE"] == nil else {
-            throw ConfigurationError("option filesAdapter: the profile \(name) has no credentials")
+            throw ConfigurationError(
+                "option filesAdapter: the profile \(name) has no credentials. Add them, or correct AWS_PROFILE")
         }
         return nil
     }

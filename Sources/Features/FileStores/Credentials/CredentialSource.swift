@@ -67,7 +67,7 @@ package final class CredentialSource<Credentials: StoreCredentials>: Sendable {
         let (known, pending) = look()
         if let known { return known }
         do {
-            guard let pending else { throw CredentialFailure(description: "no credentials") }
+            guard let pending else { throw CredentialFailure(description: "\(provider.name) returned no credentials") }
             return try await pending.value
         } catch let failure as CredentialFailure {
             throw failure
@@ -143,6 +143,6 @@ package final class CredentialSource<Credentials: StoreCredentials>: Sendable {
             }
             return state.latest == nil
         }
-        if isFirst { logger.info("the file store signs with credentials", metadata: ["from": "\(provider.name)"]) }
+        if isFirst { logger.info("using file-store credentials", metadata: ["from": "\(provider.name)"]) }
     }
 }

@@ -33,7 +33,7 @@ struct WebIdentity: AWSCredentialProvider {
     func credentials() async throws -> AWSCredentials {
         // The cluster rewrites the file from time to time.
         guard let token = try? String(contentsOfFile: file, encoding: .utf8) else {
-            throw CredentialFailure(description: "the file \(file) can't be read")
+            throw CredentialFailure(description: "can't read the token file \(file) of the role \(role)")
         }
         let form = [
             ("Action", "AssumeRoleWithWebIdentity"), ("Version", "2011-06-15"), ("RoleArn", role),
@@ -46,7 +46,7 @@ struct WebIdentity: AWSCredentialProvider {
         let answer = XMLText(reply.body)
         guard reply.isSuccess, let id = answer["AccessKeyId"], let secret = answer["SecretAccessKey"] else {
             throw CredentialFailure(
-                description: "the role \(role) was not granted: \(S3Failure(status: reply.status, body: reply.body))")
+                description: "can't assume the role \(role): \(S3Failure(status: reply.status, body: reply.body))")
         }
         return AWSCredentials(
             accessKeyId: id, secretAccessKey: secret, sessionToken: answer["SessionToken"],
@@ -71,7 +71,7 @@ struct ContainerCredentials: AWSCredentialProvider {
         } else if let full = variables["AWS_CONTAINER_CREDENTIALS_FULL_URI"] {
             guard Self.isTrusted(full) else {
                 throw ConfigurationError(
-                    "option filesAdapter: AWS_CONTAINER_CREDENTIALS_FULL_URI must be https, or an address of this machine"
+                    "option filesAdapter: AWS_CONTAINER_CREDENTIALS_FULL_URI must begin with https:// or be local to this machine"
                 )
             }
             url = full
@@ -132,7 +132,8 @@ struct InstanceCredentials: AWSCredentialProvider {
     private func text(_ call: HTTPCall) async throws -> String {
         let reply = try await caller.send(call, timeLimit: .seconds(1))
         guard reply.isSuccess else {
-            throw CredentialFailure(description: "this machine has no role: the metadata service sent \(reply.status)")
+            throw CredentialFailure(
+                description: "can't get this machine's role: its metadata service responded with \(reply.status)")
         }
         return String(decoding: reply.body, as: UTF8.self)
     }

@@ -63,7 +63,8 @@ struct MachineTokens: CredentialProvider {
             HTTPCall("GET", address, headers: [("Metadata-Flavor", "Google")]), timeLimit: .seconds(3))
         guard let token = ServiceAccount.Token(reply) else {
             throw CredentialFailure(
-                description: "this machine has no service account: the metadata service sent \(reply.status)")
+                description:
+                    "can't get this machine's access token: its metadata service responded with \(reply.status)")
         }
         return GoogleToken(token)
     }

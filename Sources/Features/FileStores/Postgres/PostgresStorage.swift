@@ -63,7 +63,7 @@ public struct PostgresStorage: FileStorage {
             do {
                 try await rows.sweep(olderThan: Self.grace)
             } catch {
-                if !Task.isCancelled { logger.warning("unused files not cleaned up", metadata: ["error": "\(error)"]) }
+                if !Task.isCancelled { logger.warning("can't delete unused files", metadata: ["error": "\(error)"]) }
             }
             try? await Task.sleep(for: .seconds(600))
         }

@@ -58,7 +58,7 @@ struct MailPart: Sendable {
         // Mustache would send these Nunjucks tags unchanged.
         if case .mustache = syntax, text.utf8.firstRange(of: "{%".utf8) != nil {
             throw ConfigurationError(
-                "option emailAdapter: \(name) has tags such as {% if %} in it, which are not supported. Use Mustache "
+                "option emailAdapter: \(name) contains tags such as {% if %}, which are not supported. Use Mustache "
                     + "variables and sections: {{link}}, {{#username}}…{{/username}}")
         }
         do {
@@ -80,7 +80,7 @@ struct MailPart: Sendable {
 
     private static func read(_ path: String) throws(ConfigurationError) -> String {
         guard let data = FileManager.default.contents(atPath: path) else {
-            throw ConfigurationError("option emailAdapter: the file \(path) can't be read")
+            throw ConfigurationError("option emailAdapter: can't read the file \(path). Check its path, owner and mode")
         }
         guard data.count <= largest else {
             throw ConfigurationError("option emailAdapter: the file \(path) is larger than 1 MB")

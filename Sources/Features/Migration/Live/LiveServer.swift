@@ -72,7 +72,7 @@ package struct LiveServer: Sendable {
     /// Fetches the classes in the format of the schemas API.
     func schemas() async throws -> [JSONObject] {
         guard let list = try await ask("/schemas", [:])["results"]?.arrayValue else {
-            throw Failure(description: "\(address.url)/schemas: not a list of classes")
+            throw Failure(description: "\(address.url)/schemas returned no list of classes")
         }
         return list.compactMap(\.objectValue)
     }
@@ -84,7 +84,7 @@ package struct LiveServer: Sendable {
         if let keys { body["keys"] = .string(keys) }
         let answer = try await ask("/classes/\(PercentEncoding.encode(className.text))", body)
         guard let results = answer["results"]?.arrayValue else {
-            throw Failure(description: "\(address.url)/classes/\(className): not a list of objects")
+            throw Failure(description: "\(address.url)/classes/\(className) returned no list of objects")
         }
         return results.compactMap(\.objectValue)
     }

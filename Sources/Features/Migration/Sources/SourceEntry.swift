@@ -66,7 +66,7 @@ enum FolderEntries {
             case .typeDirectory where depth < greatestDepth: try list(root, inner, depth + 1, &listing)
             case .typeRegular:
                 guard listing.entries.count < mostEntries else {
-                    throw SourceDamage(place: root, reason: "too many files")
+                    throw SourceDamage(place: root, reason: "it contains more than \(mostEntries) files")
                 }
                 let version = try FileVersion(of: full)
                 listing.entries.append(

@@ -87,7 +87,7 @@ public final class PushQueue: Pusher {
             group.addTask { await self.tick(store) }
             group.addTask { await self.sweep(store) }
             for await _ in wakes[0] {
-                await attempt("push parts") {
+                await attempt("start due pushes") {
                     while try await self.startPart(store, filter) {}
                 }
             }
@@ -102,9 +102,9 @@ public final class PushQueue: Pusher {
             for waker in wakers { waker.yield() }
             if second % 10 == 0 {
                 let ranges = running.withLock { $0.values.map(\.range) }
-                await attempt("push leases") { try await store.pushes.keepRanges(ranges, of: self.owner) }
+                await attempt("renew push leases") { try await store.pushes.keepRanges(ranges, of: self.owner) }
             }
-            await attempt("moved pushes") { try await self.followMoves(store) }
+            await attempt("reschedule moved pushes") { try await self.followMoves(store) }
             second += 1
             try? await Task.sleep(for: .seconds(1))
         }
@@ -114,7 +114,7 @@ public final class PushQueue: Pusher {
     /// from `tick`, which must renew leases in time.
     private func sweep(_ store: ObjectStore) async {
         while !Task.isCancelled {
-            await attempt("old push failures") {
+            await attempt("delete old push failures") {
                 try await store.pushes.sweep(keepingRowsFor: self.settings.keepStatusDays)
             }
             try? await Task.sleep(for: .seconds(3600))
@@ -128,7 +128,7 @@ public final class PushQueue: Pusher {
             try await body()
         } catch {
             if !Task.isCancelled {
-                logger.warning("can't look for \(what)", metadata: ["error": "\(error)"])
+                logger.warning("can't \(what)", metadata: ["error": "\(error)"])
             }
         }
     }
@@ -216,7 +216,7 @@ public final class PushQueue: Pusher {
     private func followRanges(_ index: Int, _ route: Name, _ store: ObjectStore) async {
         let slots = RangeSlots(atOnce: services.wholeTypes.contains(route) ? 1 : Self.atOnce)
         for await _ in wakes[index] {
-            await attempt("push ranges") {
+            await attempt("take push batches") {
                 while !Task.isCancelled, slots.hasRoom, let range = try await take(route, store) {
                     start(range, store, slots, wakers[index])
                 }
@@ -276,7 +276,8 @@ public final class PushQueue: Pusher {
             do {
                 try await store.pushes.releaseRanges(of: self.owner, except: self.unsettled.withLock { $0 })
             } catch {
-                self.logger.warning("pushes postponed", metadata: ["error": "\(error)"])
+                self.logger.warning(
+                    "can't release push batches at shutdown, so they are sent later", metadata: ["error": "\(error)"])
             }
         }.value
     }

@@ -61,7 +61,7 @@ extension KeyFile {
             } catch let error as ConfigurationError {
                 throw error
             } catch {
-                throw ConfigurationError("option \(option): the certificate or its key can't be read")
+                throw ConfigurationError("option \(option): cert or key is not valid PEM, or the passphrase is wrong")
             }
         }
     }

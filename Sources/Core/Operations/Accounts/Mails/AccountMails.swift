@@ -89,7 +89,8 @@ public struct AccountMails: Sendable, BackendPart {
     /// - Throws: `ParseError` with the reason if the mail was not sent.
     public func invite(_ name: String, at address: String, link: String, _ context: RequestContext) async throws {
         guard sendsInvitations, let mailer = services.mailer else {
-            throw ParseError(ParseError.commandUnavailable, "Mails are not set up: set appName and emailAdapter.")
+            throw ParseError(
+                ParseError.commandUnavailable, "The server can't send mails. Set the options appName and emailAdapter.")
         }
         try await mailer.send(
             AccountMail(
@@ -135,7 +136,7 @@ public struct AccountMails: Sendable, BackendPart {
             } catch {
                 outcome.finish(throwing: error)
                 guard ContinuousClock.now >= end else { return }
-                logger.warning("mail with a link not sent", metadata: ["error": "\(error)"])
+                logger.warning("can't send a mail with a link", metadata: ["error": "\(error)"])
             }
         }
         for try await _ in outcomes {}

@@ -67,7 +67,7 @@ extension Sessions {
                 unlessChangedSince: ParseDate(milliseconds: entry.updatedAt))
             services.sessionCache.invalidate(user: entry.user.id)
         } catch {
-            logger.warning("session not extended", metadata: ["error": "\(error)"])
+            logger.warning("can't extend a session", metadata: ["error": "\(error)"])
         }
     }
 }

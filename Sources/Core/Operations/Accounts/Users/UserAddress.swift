@@ -63,7 +63,7 @@ extension UserRules {
                 || services.addressChanges.countOneMore(Name(objectId), most: Self.mostAddressChanges)
         else {
             throw ParseError(
-                ParseError.requestLimitExceeded, "The address was changed too often. Please try again later.")
+                ParseError.requestLimitExceeded, "The email address was changed too often. Please try again later.")
         }
         let username = save.body["username"]?.stringValue ?? user.username
         if !former.isEmpty { notice = (former, username) }
