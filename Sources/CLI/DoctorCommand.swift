@@ -46,8 +46,7 @@ struct DoctorCommand: AsyncParsableCommand {
         if yes, !fix { throw ValidationError("--yes requires --fix") }
         if fix, !yes, json || isatty(STDIN_FILENO) != 1 {
             throw ValidationError(
-                "--fix needs a terminal for its questions, and can't be combined with --json. Add --yes to apply all fixes"
-            )
+                "--fix needs a terminal and can't be combined with --json. Add --yes to apply all fixes")
         }
     }
 

@@ -40,9 +40,7 @@ struct ImportCommand: AsyncParsableCommand {
         help: "The master key of that server. Prefer the variable ROOST_FROM_MASTER_KEY, which other users can't see.")
     var fromMasterKey: String?
 
-    @Option(
-        help: "The maintenance key of that server, for password hashes. Prefer the variable ROOST_FROM_MAINTENANCE_KEY."
-    )
+    @Option(help: "The maintenance key of that server, for password hashes. Prefer ROOST_FROM_MAINTENANCE_KEY.")
     var fromMaintenanceKey: String?
 
     @Flag(help: "Read everything and report the outcome, but write only the rejects file.")

@@ -96,9 +96,7 @@ import Testing
                         try await server.texts("SELECT reason FROM _roost_mail WHERE reason IS NOT NULL")
                     }
                     let isTold = try await eventually {
-                        try await reasons() == [
-                            "can't get an access token: the service responded with 400 (invalid_grant)"
-                        ]
+                        try await reasons() == ["no access token: the service sent 400 (invalid_grant)"]
                     }
                     let found = try await reasons()
                     #expect(isTold, "\(found)")

@@ -26,9 +26,9 @@ struct LoadingTests {
     @Test("A file that is not there, and a program that is none, keep the server from starting")
     func refused() async throws {
         let missing = try await Self.failure([:], ["cloud": "/nowhere/main.js"])
-        #expect(missing.contains("option cloud: /nowhere/main.js doesn't exist"), "\(missing)")
+        #expect(missing.contains("option cloud: /nowhere/main.js is not a file"), "\(missing)")
         let folder = try await Self.failure([:], ["cloud": "/"])
-        #expect(folder.contains("option cloud: / doesn't exist or is a folder"), "\(folder)")
+        #expect(folder.contains("option cloud: / is not a file"), "\(folder)")
         let program = try await Self.failure(["main.js": ""], ["cloudNode": "/nowhere/node"])
         #expect(program.contains("option cloudNode: /nowhere/node is not an executable"), "\(program)")
         let other = try await Self.failure(["main.js": ""], ["cloudNode": "/bin/true"])

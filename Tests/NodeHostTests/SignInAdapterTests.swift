@@ -245,9 +245,7 @@ struct SignInAdapterTests {
             let second = try await Self.signUp(server, ["code": "7-b"])
             #expect(second["objectId"] == first["objectId"], "\(second.text)")
             let strange = try await Self.signUp(server, ["code": "all"])
-            #expect(
-                strange.code == 141 && strange.error == "Auth failed. authData needs an id, which beforeFind can set.",
-                "\(strange.text)")
+            #expect(strange.code == 141 && strange.error == "Auth failed. beforeFind set no id.", "\(strange.text)")
             let token = try second.string("sessionToken")
             let shown = try await server.send("GET", "/users/\(first.string("objectId"))", as: .session(token))
             #expect(shown["authData"]?["my"] == ["id": "7"], "\(shown.text)")

@@ -65,7 +65,7 @@ struct ConfigurationMistakeTests {
                 "You cannot use resetTokenReuseIfValid without resetTokenValidityDuration (roost.json)",
                 "readOnly can't be combined with rateLimitStore, which writes to the database (roost.json)",
                 "readOnly can't be combined with liveQuery, which writes to the database (roost.json)",
-                "option console.path: the API at /parse (mountPath) would be below it (roost.json). Choose another path",
+                "option console.path can't be at or above mountPath (/parse) (roost.json)",
                 "distribution.mode \"schema\" requires databaseSchema, the schema of the app (roost.json)",
             ])
     }

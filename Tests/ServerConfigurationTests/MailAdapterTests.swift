@@ -172,7 +172,7 @@ struct MailAdapterTests {
                 ["auth": ["user": "u", "pass": "p", "method": "PLAIN"]],
                 "unknown option emailAdapter.options.auth.method"
             ),
-            (["user": "u", "password": "p", "auth": ["user": "u", "pass": "p"]], "can't be combined. Remove one"),
+            (["user": "u", "password": "p", "auth": ["user": "u", "pass": "p"]], "can't be combined"),
             (["auth": ["type": "custom", "user": "u"]], "custom is unknown"),
             (["auth": ["type": "OAuth2", "accessToken": "t"]], "options.auth.user is missing"),
             (token([:]), "options.auth.accessToken of smtp: it is required"),
@@ -211,10 +211,7 @@ struct MailAdapterTests {
                 "mailgun", ["from": "a@b.c", "domain": "d", "apiKey": "k", "host": "h/evil?"],
                 "host must be a host name"
             ),
-            (
-                "mailgun", ["from": "a@b.c", "domain": "d", "apiKey": "k\r\nX: y"],
-                "apiKey must be a non-empty string without control characters"
-            ),
+            ("mailgun", ["from": "a@b.c", "domain": "d", "apiKey": "k\r\nX: y"], "apiKey must be a non-empty string"),
             ("ses", ["from": "a@b.c", "accessKeyId": "k", "secretAccessKey": "s"], "region is missing"),
             (
                 "ses", ["from": "a@b.c", "region": "x/y", "accessKeyId": "k", "secretAccessKey": "s"],

@@ -69,7 +69,7 @@ import Testing
             (#"{"adapter":"@parse/onesignal-push-adapter"}"#, "is not supported"),
             (#"{"adapter":{"module":"parse-server-sns-adapter"}}"#, "is not supported"),
             (#"{"delivery":"never"}"#, "must be atLeastOnce or atMostOnce"),
-            (#"{"queueOptions":{"batchSize":0}}"#, "batchSize must be a whole number from 1 to 10000"),
+            (#"{"queueOptions":{"batchSize":0}}"#, "batchSize must be between 1 and 10000"),
             (#"{"keepStatusDays":-1}"#, "keepStatusDays must be 0 or more"),
             (#"{"dryRun":"x"}"#, "dryRun must be none or provider"),
             (#"{"expo":{"endpoint":"ftp://x"}}"#, "must begin with https:// or http://"),

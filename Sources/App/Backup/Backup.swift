@@ -142,9 +142,7 @@ package struct Backup: Sendable {
             switch status.st_mode & S_IFMT {
             case S_IFDIR: try writer.addFolder("postgres/cluster/" + entry)
             case S_IFREG: try writer.add("postgres/cluster/" + entry, contentsOf: copy + "/" + entry)
-            default:
-                throw CommandFailure(
-                    "\(entry) is neither a file nor a folder. roost backup doesn't support tablespaces")
+            default: throw CommandFailure("\(entry) is neither a file nor a folder. Tablespaces are not supported")
             }
         }
     }

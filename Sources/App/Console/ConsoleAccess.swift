@@ -16,11 +16,8 @@ package struct ConsoleAccess {
     /// - Throws: `ConfigurationError` if the console is off, and database errors.
     package func open() async throws -> String {
         let configuration = deployment.configuration
-        guard configuration.console.reach != .closed else {
-            throw ConfigurationError("the console is off. Turn it on with the option console.enabled")
-        }
-        guard !configuration.readOnly else {
-            throw ConfigurationError("a server with the option readOnly has no console")
+        guard configuration.console.reach != .closed, !configuration.readOnly else {
+            throw ConfigurationError("the console is off. Turn it on with console.enabled, and don't set readOnly")
         }
         return try await withBackend { backend in
             let ticket = try await ConsoleSignIn.ticket(in: backend.store)

@@ -28,9 +28,7 @@ struct FileFeature: Feature {
             // Other processes warn if they use a different folder.
             backend.caches.begin(filesIn: try await folder.mark())
         } catch {
-            logger.warning(
-                "can't mark the files folder, so processes with different folders go unnoticed",
-                metadata: ["error": "\(error)"])
+            logger.warning("can't write .roost-folder to the files folder", metadata: ["error": "\(error)"])
         }
     }
 

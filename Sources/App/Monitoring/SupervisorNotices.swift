@@ -33,8 +33,7 @@ struct SupervisorNotices: Service {
     func run() async throws {
         guard path.hasPrefix("/") else {
             logger.warning(
-                "NOTIFY_SOCKET is not an absolute path, so the service manager isn't notified",
-                metadata: ["path": "\(path)"])
+                "NOTIFY_SOCKET isn't an absolute path, so it is ignored", metadata: ["path": "\(path)"])
             return try await gracefulShutdown()
         }
         guard (try? await server.boundPort) != nil else { return try await gracefulShutdown() }

@@ -187,8 +187,7 @@ package final class NodeHost: CloudHost {
             } catch {
                 if Task.isCancelled { return }
                 key.value = nil
-                logger.error(
-                    "can't renew masterKey, rejecting requests with the master key", metadata: ["error": "\(error)"])
+                logger.error("can't renew masterKey, rejecting it in the meantime", metadata: ["error": "\(error)"])
                 pause = min(life, .seconds(5))
             }
         }

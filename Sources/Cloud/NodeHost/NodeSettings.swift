@@ -77,8 +77,7 @@ package struct NodeSettings: Sendable {
         }
         if let option = routes.keys.first, configuration.mount.isEmpty {
             throw ConfigurationError(
-                "option \(option) has no effect with mountPath /, since all requests go to Parse. Set mountPath, such as /parse"
-            )
+                "option \(option) has no effect with mountPath /. Set mountPath, such as /parse")
         }
         self.init(
             main: try configuration.cloudMain.main.map(NodeProgram.checkedFile)

@@ -96,18 +96,15 @@ struct WebhookAddress: Sendable {
 
     private let url: String
 
-    private static let invalidScheme = CloudFailure("The webhook's URL must begin with http:// or https://.")
-
     init(_ url: String) { self.url = url }
 
     /// Parses the URL. Throws `CloudFailure` if it can't be called.
     func checked() throws(CloudFailure) -> Authority {
-        guard let colon = url.firstIndex(of: ":") else { throw Self.invalidScheme }
-        let scheme = url[..<colon].lowercased()
-        guard scheme == "http" || scheme == "https", url[colon...].hasPrefix("://") else {
-            throw Self.invalidScheme
+        let scheme = url.prefix { $0 != ":" }.lowercased()
+        guard scheme == "http" || scheme == "https", url.dropFirst(scheme.count).hasPrefix("://") else {
+            throw CloudFailure("The webhook's URL must begin with http:// or https://.")
         }
-        let rest = url[url.index(colon, offsetBy: 3)...]
+        let rest = url.dropFirst(scheme.count + "://".count)
         let end = rest.firstIndex { "/?#".contains($0) } ?? rest.endIndex
         var host = rest[..<end]
         var authorization: String?

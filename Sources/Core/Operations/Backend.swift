@@ -215,9 +215,7 @@ extension BackendPart {
     {
         guard configuration.cloudMain.app?.functions.contains(option) == true else { return nil }
         guard let ask = services.askOption else {
-            throw ParseError(
-                ParseError.scriptFailed, "The option \(option.rawValue) is a function of the app, which is not running."
-            )
+            throw ParseError(ParseError.scriptFailed, "The app's function \(option.rawValue) isn't running.")
         }
         return { try await ask(option, $0) }
     }

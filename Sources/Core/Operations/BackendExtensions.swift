@@ -61,9 +61,7 @@ public struct BackendExtensions: Sendable {
             }
             guard let provider = allAuthProviders[name] else {
                 if Self.unbuiltProviders.contains(name) {
-                    throw ConfigurationError(
-                        "option auth.\(name): Roost has no such provider. Remove it, or set module to a JavaScript adapter"
-                    )
+                    throw ConfigurationError("option auth.\(name) is not supported. Remove it, or set its module")
                 }
                 throw ConfigurationError("error: unknown option auth.\(name)")
             }

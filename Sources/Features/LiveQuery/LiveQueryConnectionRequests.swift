@@ -73,8 +73,7 @@ extension LiveQueryConnection {
         let isMaster = try server.admission.isMaster(message, address: origin)
         for key in ["installationId", "sessionToken"] as [Name] {
             guard message[key]?.stringValue.map({ $0.utf8.count <= Self.longestName }) ?? true else {
-                throw LiveQueryError(
-                    LiveQueryError.malformed, "\(key) can't exceed \(Self.longestName) bytes", reconnect: false)
+                throw LiveQueryError(LiveQueryError.malformed, "\(key) is too long", reconnect: false)
             }
         }
         var candidate = Client(

@@ -174,9 +174,7 @@ public final class MailQueue: Mailer {
                 try await note(outcome, of: mail, store)
             } catch {
                 // The mail is taken again when the lease expires, and may then be sent twice.
-                logger.warning(
-                    "can't record the result of a mail, so it may be sent twice",
-                    metadata: ["mail": "\(mail.id)", "error": "\(error)"])
+                logger.warning("can't store a mail's result", metadata: ["mail": "\(mail.id)", "error": "\(error)"])
             }
         }.value
     }

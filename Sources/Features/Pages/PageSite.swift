@@ -56,9 +56,7 @@ public struct PageSite: Sendable {
             translations = try Self.translations(options.localizationJsonPath)
             placeholders = try PageText(.object(options.placeholders)).members
         } catch {
-            throw ConfigurationError(
-                "failed to load JSON file: localizationJsonPath must be a readable JSON file, and its texts and those of "
-                    + "placeholders valid Mustache templates (pages)")
+            throw ConfigurationError("failed to load JSON file: localizationJsonPath or a text of pages is invalid")
         }
     }
 

@@ -52,12 +52,9 @@ package struct Account: Sendable {
                 status.st_uid == getuid() || status.st_uid == identity?.user
             else { throw LocalPostgres.Failure("\(path) is not a folder, or belongs to another user. Remove it") }
         }
-        guard chmod(path, 0o700) == 0 else {
-            throw LocalPostgres.Failure("can't set mode 0700 of \(path): \(LocalPostgres.Failure.reason())")
-        }
+        guard chmod(path, 0o700) == 0 else { throw LocalPostgres.Failure.ofSystem("can't set mode 0700 of \(path)") }
         if let identity, chown(path, identity.user, identity.group) != 0 {
-            throw LocalPostgres.Failure(
-                "can't change the owner of \(path) to postgres: \(LocalPostgres.Failure.reason())")
+            throw LocalPostgres.Failure.ofSystem("can't change the owner of \(path) to postgres")
         }
     }
 

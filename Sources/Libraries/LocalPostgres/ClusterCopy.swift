@@ -88,7 +88,7 @@ extension LocalPostgres {
         if let identity = account.identity {
             for entry in try FileManager.default.subpathsOfDirectory(atPath: folder) {
                 guard lchown(folder + "/" + entry, identity.user, identity.group) == 0 else {
-                    throw Failure("can't change the owner of \(entry) to postgres: \(Failure.reason())")
+                    throw Failure.ofSystem("can't change the owner of \(entry) to postgres")
                 }
             }
         }
@@ -119,7 +119,7 @@ extension LocalPostgres {
 
     private static func isFolder(_ path: String) throws -> Bool {
         var status = stat()
-        guard lstat(path, &status) == 0 else { throw Failure("can't read \(path): \(Failure.reason())") }
+        guard lstat(path, &status) == 0 else { throw Failure.ofSystem("can't read \(path)") }
         return status.st_mode & S_IFMT == S_IFDIR
     }
 

@@ -25,8 +25,8 @@ public actor LocalPostgres {
 
         package init(_ description: String) { self.description = description }
 
-        /// Returns the system's text for `errno`.
-        static func reason() -> String { String(cString: strerror(errno)) }
+        /// Creates the error for a failed system call, with the system's text for `errno`.
+        static func ofSystem(_ text: String) -> Self { Self("\(text): \(String(cString: strerror(errno)))") }
     }
 
     let dataFolder: String
@@ -200,9 +200,7 @@ final class FolderLock: Sendable {
     /// - Throws: `LocalPostgres.Failure` if the file can't be opened for writing.
     init?(_ path: String) throws {
         descriptor = open(path, O_CREAT | O_RDWR | O_CLOEXEC, 0o600)
-        guard descriptor >= 0 else {
-            throw LocalPostgres.Failure("can't write \(path): \(LocalPostgres.Failure.reason())")
-        }
+        guard descriptor >= 0 else { throw LocalPostgres.Failure.ofSystem("can't write \(path)") }
         guard flock(descriptor, LOCK_EX | LOCK_NB) == 0 else { return nil }
     }
 
@@ -224,9 +222,7 @@ extension LocalPostgres {
             // The other process may be starting or stopping the cluster. In the latter case this process starts it.
             if isReady { return (Self.connectionString(socketPath), true) }
             guard ContinuousClock.now < deadline else {
-                throw Failure(
-                    "another process uses \(dataFolder), and its PostgreSQL accepts no connections. Stop that process first"
-                )
+                throw Failure("another process uses \(dataFolder), but its PostgreSQL doesn't respond. Stop it first")
             }
             try await Task.sleep(for: .milliseconds(100))
         }

@@ -74,8 +74,7 @@ public struct ServiceAccount: Sendable {
         do {
             self.key = try _RSA.Signing.PrivateKey(pemRepresentation: key.replacing("\\n", with: "\n"))
         } catch {
-            throw ConfigurationError(
-                "option \(option): the private_key of the service account isn't a valid RSA key in PEM format")
+            throw ConfigurationError("option \(option): private_key isn't a valid RSA key in PEM format")
         }
     }
 
@@ -99,12 +98,12 @@ public struct ServiceAccount: Sendable {
                     headers: [("Content-Type", "application/x-www-form-urlencoded"), ("Accept", "application/json")],
                     body: Array(form.utf8)))
         } catch let failure as HTTPCallFailure {
-            throw Failure(reason: "can't get an access token: \(failure.description)", isFinal: false)
+            throw Failure(reason: "no access token: \(failure.description)", isFinal: false)
         }
         guard let token = Token(reply) else {
             let code = reply.json?["error"]?.stringValue.map { " (\($0.prefix(40)))" } ?? ""
             throw Failure(
-                reason: "can't get an access token: the service responded with \(reply.status)\(code)",
+                reason: "no access token: the service sent \(reply.status)\(code)",
                 isFinal: reply.status == 400 || reply.status == 401)
         }
         return token

@@ -58,8 +58,7 @@ struct PushCommandTests {
                         "failed  ios  APNs app.one sandbox  localhost:\(port) responds: no connection"))
                 #expect(
                     failed.text.contains(
-                        "Google issues an access token: can't get an access token: the service responded with 400 (invalid_grant)"
-                    ))
+                        "Google issues an access token: no access token: the service sent 400 (invalid_grant)"))
                 #expect(sink.tokens.isEmpty)
             }
         }

@@ -90,7 +90,7 @@ import Testing
         #expect(notification.body == ["own": 1])
         #expect(
             lines.all.contains(
-                "warning push has no default text, so devices with other locales get none push=\(PushFixture.id(row))"))
+                "warning push has no default text for devices with other locales push=\(PushFixture.id(row))"))
     }
 
     @Test("A field that installations do not have is had by none; a text finds its element in channels")

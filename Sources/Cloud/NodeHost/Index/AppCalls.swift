@@ -65,9 +65,7 @@ extension NodeHost {
             return try ResultReader.result(try await worker.call(.adapter, call), of: call).value
         }
         let key = value?.stringValue ?? ""
-        guard !key.isEmpty else {
-            throw ParseError(ParseError.scriptFailed, "The masterKey function must return a non-empty string.")
-        }
+        guard !key.isEmpty else { throw ParseError(ParseError.scriptFailed, "masterKey returned no key") }
         return key
     }
 

@@ -36,7 +36,7 @@ struct NodeAuthProvider: AuthProvider {
         let data = answer?["authData"]?.objectValue ?? data
         // Users are looked up by this id.
         guard data["id"]?.stringValue?.isEmpty == false || data["id"]?.numberValue != nil else {
-            throw ParseError(ParseError.scriptFailed, "Auth failed. authData needs an id, which beforeFind can set.")
+            throw ParseError(ParseError.scriptFailed, "Auth failed. beforeFind set no id.")
         }
         return data
     }

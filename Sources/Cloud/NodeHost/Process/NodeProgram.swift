@@ -25,8 +25,7 @@ package enum NodeProgram {
     static func checkedFile(_ path: String) throws(ConfigurationError) -> String {
         let file = URL(fileURLWithPath: path).standardizedFileURL.path
         guard FilePaths.isFolder(file) == false else {
-            throw ConfigurationError(
-                "option cloud: \(file) doesn't exist or is a folder. Set the path of a JavaScript file")
+            throw ConfigurationError("option cloud: \(file) is not a file. Set the path of a JavaScript file")
         }
         guard FileManager.default.isReadableFile(atPath: file) else {
             throw ConfigurationError("option cloud: no permission to read \(file)")

@@ -48,7 +48,7 @@ function ask(entry) {
       setTimeout(() => reject(new Error('it took longer than 10 s')), 10_000).unref();
     });
     Promise.race([asking.run(true, async () => entry.options[name]()), late]).then(value => {
-      if (typeof value !== 'string' || value === '') throw new Error('it must return a non-empty string');
+      if (typeof value !== 'string' || value === '') throw new Error('it returned no string');
       entry.values[name] = value;
       entry.asked[name] = true;
     }).catch(error => {

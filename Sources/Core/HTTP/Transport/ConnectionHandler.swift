@@ -136,8 +136,7 @@ struct ConnectionHandler: Sendable {
     private func refuse(_ request: MalformedRequest, on connection: HTTPConnection) {
         meters?.refused.add(.malformed)
         logger.debug(
-            "malformed request rejected",
-            metadata: ["reason": "\(request.reason)", "ip": "\(connection.peer)", "status": "400"])
+            "request rejected", metadata: ["reason": "\(request.reason)", "ip": "\(connection.peer)", "status": "400"])
         _ = connection.write(request.answer)
     }
 }

@@ -49,8 +49,7 @@ public struct SecurityReport: Sendable, BackendPart {
             Check(
                 title: "Secure master key", isPassed: Self.isStrong(configuration.masterKey),
                 warning: "The master key is insecure and vulnerable to brute force attacks.",
-                solution: "Choose a master key of at least 14 characters with upper and lower case, digits and symbols."
-            ),
+                solution: "Use a master key of at least 14 characters with upper and lower case, digits and symbols."),
             Check(
                 title: "Security log disabled", isPassed: !configuration.security.enableCheckLog,
                 warning: "Security checks in logs may expose vulnerabilities to anyone with access to logs.",

@@ -82,8 +82,7 @@ public struct CheckedImport: Sendable {
                 let row = try ImportRow(value, of: wish.className)
                 guard wish.takesHidden || row.hidden.isEmpty else {
                     throw ParseError(
-                        ParseError.operationForbidden,
-                        "Only developers and owners can import password hashes and tokens.")
+                        ParseError.operationForbidden, "Only developers and owners can import hashes and tokens.")
                 }
                 try check(row, schema)
                 parsed.append((place, row))

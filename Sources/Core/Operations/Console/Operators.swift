@@ -34,8 +34,7 @@ public struct Operators: Sendable, BackendPart {
     public func add(name: String, password: String, role: String, from address: String) async throws -> String {
         guard (1...Self.longestName).contains(name.utf8.count), !name.utf8.contains(where: { $0 < 0x20 || $0 == 0x7F })
         else {
-            throw ParseError(
-                ParseError.usernameMissing, "The operator's name must have 1 to 100 bytes and no control characters.")
+            throw ParseError(ParseError.usernameMissing, "Names must have 1 to 100 bytes and no control characters.")
         }
         guard !Self.otherWays.contains(Name(name)), !name.utf8.starts(with: Self.keyPrefix.utf8) else {
             throw ParseError(ParseError.usernameTaken, "\(name) is reserved by the audit log. Choose another name.")

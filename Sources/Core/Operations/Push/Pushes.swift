@@ -60,8 +60,7 @@ public struct Pushes: Sendable, BackendPart {
         try await waitForRoom()
         try await store.pushes.insert(push)
         if body.hasTextsOfLocalesOnly {
-            logger.warning(
-                "push has no default text, so devices with other locales get none", metadata: ["push": "\(push.id)"])
+            logger.warning("push has no default text for devices with other locales", metadata: ["push": "\(push.id)"])
         }
         // The trigger sees the row before sending begins.
         await noteChange(of: push.id)

@@ -28,9 +28,7 @@ struct SchemaDefinition {
     /// - Throws: The errors of the schemas API.
     mutating func applied(to current: ClassSchema?) throws(ParseError) -> ClassSchema {
         guard Names.isClassName(name), !Names.isJoinName(name), !SystemClass.volatileNames.contains(name) else {
-            throw ParseError(
-                ParseError.invalidClassName,
-                "Class \(name) can't be declared in schema.definitions: its name is invalid or reserved.")
+            throw ParseError(ParseError.invalidClassName, "schema.definitions: invalid or reserved class \(name).")
         }
         warnings = []
         var schema = current ?? ClassSchema(name: name)

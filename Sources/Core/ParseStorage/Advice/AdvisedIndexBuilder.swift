@@ -124,8 +124,7 @@ public struct AdvisedIndexBuilder: Sendable {
                 _ = try await session.query("DROP INDEX CONCURRENTLY IF EXISTS \(SQL.identifier(name))")
             } catch {
                 logger.info(
-                    "can't drop an incomplete index, retrying on the next run",
-                    metadata: ["index": "\(name)", "error": "\(error)"])
+                    "can't drop an incomplete index, will retry", metadata: ["index": "\(name)", "error": "\(error)"])
             }
         }.value
     }

@@ -49,9 +49,7 @@ public struct IndexAdvice: Sendable {
         guard let first = questions.first else { return "" }
         var text = "\(first.words); an index on \(columns.joined(separator: ", ")) makes it "
         text += first.meanAfter.map { "about \(Int($0.rounded())) ms" } ?? "fast"
-        if questions.count > 1 {
-            text += ", and speeds up \(questions.count - 1) more \(questions.count == 2 ? "query" : "queries")"
-        }
+        if questions.count > 1 { text += ", and speeds up \(questions.count - 1) more queries" }
         return text
     }
 

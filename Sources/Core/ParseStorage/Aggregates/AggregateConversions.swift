@@ -92,8 +92,7 @@ extension AggregateCompiler {
             !pattern.hasPrefix("$"), flags.allSatisfy({ "imxsu".contains($0) }), !pattern.utf8.contains(0)
         else {
             throw ParseError(
-                ParseError.invalidQuery,
-                "$regexMatch: regex must be a constant string, and options may contain only i, m, x, s and u")
+                ParseError.invalidQuery, "$regexMatch: regex must be a constant, and options only i, m, x, s, u")
         }
         guard pattern.utf8.count <= RegexPattern.longest else {
             throw ParseError(

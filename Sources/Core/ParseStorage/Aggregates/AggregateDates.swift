@@ -28,9 +28,7 @@ extension AggregateCompiler {
         // The default format ends with Z only without a time zone.
         let format = object["format"] ?? (object["timezone"] == nil ? "%Y-%m-%dT%H:%M:%S.%LZ" : "%Y-%m-%dT%H:%M:%S.%L")
         guard let format = format.stringValue, format.utf8.count <= Self.longestFormat else {
-            throw ParseError(
-                ParseError.invalidQuery,
-                "$dateToString requires that 'format' be a string of at most \(Self.longestFormat) bytes")
+            throw ParseError(ParseError.invalidQuery, "$dateToString: 'format' must be a string of at most 1 KB")
         }
         let text = try pieces(of: format).map { "(\($0))" }.joined(separator: " || ")
         let fallback = try object["onNull"].map { value throws(ParseError) in try expression(value, document) }

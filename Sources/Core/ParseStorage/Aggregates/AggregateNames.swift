@@ -126,8 +126,7 @@ extension AggregateCompiler {
             Names.isIdentifier(name.text)
         else {
             throw ParseError(
-                ParseError.invalidQuery,
-                "'\(name)' is not a valid variable name. Begin with a-z, and use only letters, digits and _")
+                ParseError.invalidQuery, "Invalid variable name '\(name)': use letters, digits and _, first a-z")
         }
     }
 

@@ -15,8 +15,7 @@ extension AggregateCompiler {
             try Self.text("key", of: members, "$geoNear")
             ?? schema.fields.first { $0.value.type == .geoPoint }?.key.text
         guard let place = Self.place(members["near"] ?? .null), let key, schema.type(of: key) == .geoPoint else {
-            throw ParseError(
-                ParseError.invalidQuery, "$geoNear: near must be a point, and key a GeoPoint field of the class")
+            throw ParseError(ParseError.invalidQuery, "$geoNear: near must be a point, and key a GeoPoint field")
         }
         _ = try Self.flag("spherical", of: members, "$geoNear")
         let column = SQLBuilder.quote(key)

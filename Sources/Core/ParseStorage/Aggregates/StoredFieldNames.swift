@@ -58,9 +58,7 @@ enum StoredFieldNames {
             if comparisons.contains(name) {
                 comparison[name] = pointers(in: operand)
             } else if name != "$exists" {
-                throw ParseError(
-                    ParseError.invalidQuery,
-                    "\(key) can't be compared with \(name). Use $eq, $ne, $in, $nin, $all or $exists")
+                throw ParseError(ParseError.invalidQuery, "\(key) supports only $eq, $ne, $in, $nin, $all, $exists")
             }
         }
         return .object(comparison)

@@ -89,9 +89,7 @@ public struct AuditRows: Sendable {
                     .text(entry.method), .text(entry.path), entry.className.map { .text($0) } ?? .null(.text),
                     .int(Int64(entry.count)), .textArray(entry.ids), .textArray(entry.fields), Self.json(entry.before),
                 ]))
-        guard let id = rows.int(0, 0) else {
-            throw PostgresError(.server, "PostgreSQL returned no number for the audit entry")
-        }
+        guard let id = rows.int(0, 0) else { throw PostgresError(.server, "the audit entry got no number") }
         return Int(id)
     }
 

@@ -57,8 +57,7 @@ struct DistributionDiagnosis {
             Finding(
                 .skew, .warning, table.name,
                 "one of \(table.parts) shards holds \(table.largest * 100 / max(1, table.size))% of the data, probably because "
-                    + "most objects share a few values of \(table.field). Its server does most of the work. Distribute "
-                    + "the class by a field with more values")
+                    + "most objects share a few values of \(table.field). Distribute by a field with more values")
         }
     }
 }

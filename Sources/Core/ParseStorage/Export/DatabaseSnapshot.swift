@@ -13,9 +13,7 @@ package struct DatabaseSnapshot: Sendable {
     ) async throws -> R {
         try await client.transaction(isolation: .repeatableRead, retries: 0, purpose: .administration) { session in
             let rows = try await session.group([readOnly, unlimited, Statement("SELECT pg_export_snapshot()")])
-            guard let identifier = rows.last?.string(0, 0) else {
-                throw PostgresError(.server, "PostgreSQL exported no snapshot")
-            }
+            guard let identifier = rows.last?.string(0, 0) else { throw PostgresError(.server, "no snapshot") }
             return try await body(DatabaseSnapshot(client: client, identifier: identifier))
         }
     }

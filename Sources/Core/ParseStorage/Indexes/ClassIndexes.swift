@@ -37,8 +37,7 @@ struct ClassIndexes {
                 throw ParseError(
                     ParseError.invalidQuery,
                     "Index \(name) can't be unique: the table of \(schema.name) is partitioned "
-                        + "(\(partitioning ?? "")), and PostgreSQL can't enforce uniqueness across partitions. Add the "
-                        + "partition columns to the index.")
+                        + "(\(partitioning ?? "")). Add the partition columns to the index.")
             }
         }
     }

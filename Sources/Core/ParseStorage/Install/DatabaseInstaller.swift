@@ -208,8 +208,7 @@ public struct DatabaseInstaller: Sendable {
             } catch {
                 // Existing data may violate a unique index. The server works without it, as parse-server does.
                 logger.warning(
-                    "can't create an index, continuing without it",
-                    metadata: ["statement": "\(statement)", "error": "\(error)"])
+                    "can't create an index, continuing", metadata: ["statement": "\(statement)", "error": "\(error)"])
             }
         }
     }

@@ -41,8 +41,7 @@ package enum DatabaseFailure {
         case "57014", "25P03": ParseError(ParseError.timeout, "The query took too long and was stopped")
         case "40001", "40P01", "55P03":
             ParseError(
-                ParseError.timeout,
-                "The rows are locked by another request. Nothing was changed. Please try again later")
+                ParseError.timeout, "The rows are locked by another request. Nothing was changed. Try again later")
         case "2201B": ParseError(ParseError.invalidQuery, "Invalid regular expression")
         case "22001": ParseError(ParseError.incorrectType, "A string is too long for its field")
         case "22021", "22P05":

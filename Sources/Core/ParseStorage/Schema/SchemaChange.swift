@@ -197,8 +197,7 @@ struct ExistingColumns {
             else { continue }
             throw ParseError(
                 ParseError.incorrectType,
-                "schema mismatch for \(className).\(name); the table already has a column with this name and the type \(known)"
-            )
+                "schema mismatch for \(className).\(name); the table has a column of this name with the type \(known)")
         }
     }
 

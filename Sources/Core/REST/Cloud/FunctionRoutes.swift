@@ -44,8 +44,7 @@ extension ParseRoutes {
         let status = result.status ?? 200
         // With an informational status, the client would wait for another response.
         guard (200...599).contains(status) else {
-            throw ParseError(
-                ParseError.scriptFailed, "Cloud code set the status \(status), which must be between 200 and 599.")
+            throw ParseError(ParseError.scriptFailed, "Cloud code can't set the status \(status). Use 200 to 599.")
         }
         var answer: JSONObject = [:]
         answer["result"] = result.value

@@ -69,8 +69,7 @@ package struct ErrorReply: Sendable {
             return describe(ObjectStore.tooBusy, requestID)
         case _ where Self.isGivenUp(error):
             // The client has left or the server is shutting down, so no response can reach it.
-            logger.debug(
-                "request abandoned: its client has left or the server is stopping", metadata: ["id": "\(requestID)"])
+            logger.debug("request abandoned", metadata: ["id": "\(requestID)"])
         case let error as PostgresError:
             // PostgreSQL's messages may quote client data.
             logger.error(

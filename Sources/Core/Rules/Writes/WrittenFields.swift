@@ -45,8 +45,7 @@ package enum WrittenFields {
         try HardLimits.check(
             dotted, atMost: HardLimits.dottedKeys, "dotted keys", code: ParseError.invalidJSON)
         try HardLimits.check(
-            numbers, atMost: HardLimits.elementNumbers, "array elements before the given indices",
-            code: ParseError.invalidJSON)
+            numbers, atMost: HardLimits.elementNumbers, "skipped array elements", code: ParseError.invalidJSON)
         let operations = try values.mapValues { try FieldOperation(json: $0, isCreating: isCreating) }
         if className == "_Role", case .set(.string(let name)) = operations["name"],
             name.utf8.count > HardLimits.roleName || Principal.isReserved(Name(name))

@@ -21,7 +21,7 @@ extension Configuration {
         ) throws(ConfigurationError) -> (store: FileStore, folder: String?) {
             let json = try? JSONValue(parsing: Array(text.utf8))
             // Errors quote an unknown name. JSON may contain keys, so its errors don't.
-            guard json != nil || !text.contains("{") else { throw ConfigurationError("the store is not valid JSON") }
+            guard json != nil || !text.contains("{") else { throw ConfigurationError("the store is invalid JSON") }
             let reading = try FileStoreReader.read(
                 FileStoreReader.complete(json ?? .string(text), from: environment), path: "the store")
             return (reading.store, reading.folder)
@@ -115,7 +115,7 @@ enum FileStoreReader {
         guard reading.store.direct == nil || configuration.encryptionKey == nil else {
             throw ConfigurationError(
                 "option filesAdapter.options.directAccess: files are encrypted (encryptionKey), so clients can't read "
-                    + "them from the store. Remove one of both options")
+                    + "them from the store. Remove one of the two")
         }
     }
 
@@ -131,8 +131,7 @@ enum FileStoreReader {
                 // All disk stores share the one folder `filesDirectory`.
                 let others = [configuration.fileStore] + configuration.fileStoreFallbacks
                 for case .disk in others {
-                    throw ConfigurationError(
-                        "option filesFallback can't be the disk, because filesAdapter or another fallback already is")
+                    throw ConfigurationError("option filesFallback can't be the disk: another store already is")
                 }
                 configuration.filesDirectory = reading.folder ?? configuration.filesDirectory
             }

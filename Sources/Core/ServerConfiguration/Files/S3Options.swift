@@ -120,8 +120,7 @@ extension Configuration.S3 {
     /// - Throws: `ConfigurationError` for characters that need escaping.
     static func label(_ text: String, _ option: String) throws(ConfigurationError) -> String {
         guard text.utf8.allSatisfy({ $0 > 0x20 && $0 < 0x7F && !"/?#%@:".utf8.contains($0) }) else {
-            throw ConfigurationError(
-                "option filesAdapter.options.\(option) must be ASCII without spaces and / ? # % @ :")
+            throw ConfigurationError("option filesAdapter.options.\(option) must be ASCII without blanks or /?#%@:")
         }
         return text
     }
@@ -163,9 +162,7 @@ extension Configuration.S3.Key {
         case (nil, nil): return nil
         default:
             let (missing, present) = id == nil ? (name, secret) : (secret, name)
-            throw ConfigurationError(
-                "option \(options.path).\(missing) is missing. Set it together with \(options.path).\(present), or "
-                    + "remove both")
+            throw ConfigurationError("option \(options.path).\(missing) is missing. It is required with \(present)")
         }
     }
 }
@@ -195,7 +192,7 @@ extension Configuration.S3.Endpoint {
         if name.hasPrefix("169.254.") || name.lowercased().hasPrefix("[fe80:") { throw Self.invalid }
         guard isSecure || allowsPlain || isNear else {
             throw ConfigurationError(
-                "option filesAdapter.options: the endpoint \(text) is not in a private network. Use https://, or set "
+                "option filesAdapter.options: the endpoint \(text) is not on a private network. Use https://, or set "
                     + "allowInsecureEndpoint")
         }
     }

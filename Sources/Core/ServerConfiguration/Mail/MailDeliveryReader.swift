@@ -109,8 +109,7 @@ extension Configuration.MailDelivery {
         var headers: [(name: String, value: String)] = []
         for (name, value) in try options.object("headers") ?? [:] {
             guard let text = value.stringValue, Self.isField(name.text, text) else {
-                throw ConfigurationError(
-                    "option emailAdapter.options.headers.\(name) is not a valid header field with a string value")
+                throw ConfigurationError("option emailAdapter.options.headers.\(name) is not a valid header field")
             }
             headers.append((name.text, text))
         }
@@ -137,9 +136,7 @@ extension Configuration.MailDelivery {
         case .string(let text) where !text.isEmpty: .text(text)
         case .object, .array: value.map { .json($0) }
         case nil, .null: nil
-        default:
-            throw ConfigurationError(
-                "option emailAdapter.options.\(key) must be a non-empty string, an object or a list")
+        default: throw ConfigurationError("option emailAdapter.options.\(key) must be a string, object or list")
         }
     }
 

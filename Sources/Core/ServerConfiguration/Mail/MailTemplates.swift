@@ -134,9 +134,8 @@ extension Configuration.MailTemplate {
             else {
                 if ["placeholderCallback", "localeCallback", "callback"].contains(key) {
                     throw ConfigurationError(
-                        "option \(path).\(key) is a JavaScript function, which is not supported. List the user fields "
-                            + "that mails need in emailAdapter.options.userFields, and set localeField to the field with the language"
-                    )
+                        "option \(path).\(key) is a JavaScript function. Instead, list the user fields that mails need "
+                            + "in emailAdapter.options.userFields, and set localeField to the field with the language")
                 }
                 throw ConfigurationError("error: unknown option \(path).\(key)")
             }
@@ -163,8 +162,7 @@ extension Configuration.MailText {
     init?(_ object: JSONObject, _ part: String, _ path: String) throws(ConfigurationError) {
         if let value = object[Name(part)], !value.isNull {
             guard object[Name(part + "Path")]?.isNull ?? true else {
-                throw ConfigurationError(
-                    "options \(path).\(part) and \(path).\(part)Path can't be combined. Remove one")
+                throw ConfigurationError("options \(path).\(part) and \(path).\(part)Path can't be combined")
             }
             try self.init(inline: value, "\(path).\(part)")
         } else if let value = object[Name(part + "Path")], !value.isNull {

@@ -41,8 +41,7 @@ extension Configuration.SMTPLogin {
         let own = try password(&options, "password")
         let others = try auth(&options)
         guard own == nil || others == nil else {
-            throw ConfigurationError(
-                "emailAdapter.options.user and emailAdapter.options.auth can't be combined. Remove one")
+            throw ConfigurationError("emailAdapter.options.user and emailAdapter.options.auth can't be combined")
         }
         return own ?? others
     }

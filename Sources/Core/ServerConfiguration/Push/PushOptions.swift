@@ -72,8 +72,7 @@ extension Configuration {
                     services[key] = [.web(try PushServiceReader.web(value))]
                 case "expo":
                     guard let entry = value.objectValue else {
-                        throw ConfigurationError(
-                            "option push.expo: EXPO Push Configuration is invalid: it must be an object")
+                        throw ConfigurationError("option push.expo: EXPO Push Configuration is invalid: not an object")
                     }
                     services[key] = [
                         .expo(
@@ -93,8 +92,7 @@ extension Configuration {
             let queue = options["queueOptions"]?.objectValue ?? [:]
             if let size = queue["batchSize"]?.numberValue {
                 guard let size = Int(exactly: size), (1...10_000).contains(size) else {
-                    throw ConfigurationError(
-                        "option push.queueOptions.batchSize must be a whole number from 1 to 10000")
+                    throw ConfigurationError("option push.queueOptions.batchSize must be between 1 and 10000")
                 }
                 batchSize = size
             }

@@ -103,16 +103,14 @@ enum PushServiceReader {
         if let token = entry["token"]?.objectValue {
             guard let key = text(token, "key"), let keyId = text(token, "keyId"), let teamId = text(token, "teamId")
             else {
-                throw ConfigurationError(
-                    "\(option): APNS Configuration is invalid: token requires key, keyId and teamId")
+                throw ConfigurationError("\(option): APNS Configuration is invalid: token needs key, keyId and teamId")
             }
             return .token(key: key, keyId: keyId, teamId: teamId)
         }
         let passphrase = entry["passphrase"]?.stringValue
         if let archive = text(entry, "pfx") ?? text(entry, "p12") { return .archive(archive, passphrase: passphrase) }
         guard let certificate = text(entry, "cert"), let key = text(entry, "key") else {
-            throw ConfigurationError(
-                "\(option): APNS Configuration is invalid: it requires token, pfx, or cert and key")
+            throw ConfigurationError("\(option): APNS Configuration is invalid: it needs token, pfx, or cert and key")
         }
         return .certificate(certificate, key: key, passphrase: passphrase)
     }
@@ -138,7 +136,7 @@ enum PushServiceReader {
             let privateKey = text(details, "privateKey"), subject.hasPrefix("mailto:") || subject.hasPrefix("https:")
         else {
             throw ConfigurationError(
-                "option push.web: WEB Push Configuration is invalid: it requires vapidDetails with subject (mailto: or "
+                "option push.web: WEB Push Configuration is invalid: it needs vapidDetails with subject (mailto: or "
                     + "https:), publicKey and privateKey")
         }
         if entry["proxy"]?.isNull == false {

@@ -97,8 +97,7 @@ extension Configuration {
             guard reach != .closed else { return }
             if (configuration.mount + "/").hasPrefix(path + "/") {
                 throw ConfigurationError(
-                    "option console.path: the API at \(configuration.mount) (mountPath) would be below it. Choose another path"
-                )
+                    "option console.path can't be at or above mountPath (\(configuration.mount))")
             }
             guard signIn == .thisMachine else { return }
             let other: String? =

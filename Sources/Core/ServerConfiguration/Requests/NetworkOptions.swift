@@ -90,8 +90,7 @@ extension Configuration {
             guard let object = json.objectValue, object.values.contains(where: { !$0.isNull }) else { return nil }
             func path(_ key: Name) throws(ConfigurationError) -> String {
                 guard let path = object[key]?.stringValue, !path.isEmpty else {
-                    throw ConfigurationError(
-                        "option https.\(key) is missing. Set both paths: {\"certificate\": \"…\", \"key\": \"…\"}")
+                    throw ConfigurationError("option https.\(key) is missing. Set the paths of certificate and key")
                 }
                 return path
             }

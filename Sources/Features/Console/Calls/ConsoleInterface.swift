@@ -182,7 +182,7 @@ struct ConsoleInterface: Sendable {
         case .tooMany(let seconds): return tooMany(visit, seconds)
         case .wrong:
             try await audit.note(entry(visit, Self.unknown(body), "session"), status: 401)
-            return try await signInNeeded(visit, "Wrong name, password, code or key.")
+            return try await signInNeeded(visit, "Wrong credentials.")
         case .needsCode:
             if body["code"] != nil { try await audit.note(entry(visit, Self.unknown(body), "session"), status: 401) }
             return try await signInNeeded(visit, "A second-factor code is required.", needsCode: true)
@@ -192,7 +192,7 @@ struct ConsoleInterface: Sendable {
                 session, token: ConsoleSecrets.hash(token),
                 cookie: ConsoleSecrets.hash(cookie: cookie, configuration),
                 seconds: ConsoleSignIn.longest, address: visit.address, agent: visit.fields.userAgent)
-            guard isOpen else { return try await signInNeeded(visit, "Wrong name, password, code or key.") }
+            guard isOpen else { return try await signInNeeded(visit, "Wrong credentials.") }
             try await audit.note(entry(visit, session, "session"), status: 200)
             var answer = description(of: session)
             answer["token"] = .string(token)
@@ -221,9 +221,7 @@ struct ConsoleInterface: Sendable {
         case .tooMany(let seconds): return tooMany(visit, seconds)
         case .wrong, .needsCode:
             try await audit.note(entry(visit, session, "confirm"), status: 401)
-            guard case .needsCode = outcome else {
-                return named(["error": "Wrong name, password, code or key."], status: 401, visit)
-            }
+            guard case .needsCode = outcome else { return named(["error": "Wrong credentials."], status: 401, visit) }
             return named(
                 ["error": "A second-factor code is required.", "needs": "code"], status: 401, visit)
         case .session:

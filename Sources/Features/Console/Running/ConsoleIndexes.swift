@@ -83,8 +83,7 @@ private struct IndexCalls: ConsoleCalls {
             id: Identifiers.alphanumeric(10), kind: "index", className: className, startedAt: context.now,
             message: "Starting.")
         return try await begin(
-            item, entry, done: "The index is built.",
-            busy: "An index on \(className) is already being built. Wait until it is ready."
+            item, entry, done: "The index is built.", busy: "An index on \(className) is already being built."
         ) {
             _ = try await backend.schemas.update(className, ["indexes": .object(indexes)], context)
             return ["className": .string(className), "name": .string(name)]

@@ -57,9 +57,7 @@ private struct AccountCalls: ConsoleCalls {
     private var ownId: String {
         get throws {
             guard let id = session.operatorId else {
-                throw HTTPError(
-                    status: 400,
-                    message: "This session belongs to no operator, so it has no password and no second factor.")
+                throw HTTPError(status: 400, message: "Only operators have a password and a second factor.")
             }
             return id
         }

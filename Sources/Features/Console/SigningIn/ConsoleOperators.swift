@@ -98,8 +98,7 @@ private struct OperatorCalls: ConsoleCalls {
     private static func refuseLimits(_ body: JSONObject) throws {
         guard ["classes", "hidden"].allSatisfy({ body[$0]?.isNull ?? true }) else {
             throw HTTPError(
-                status: 400,
-                message: "classes and hidden are not supported. Choose a role with fewer permissions instead.")
+                status: 400, message: "classes and hidden are not supported. Choose a role with fewer permissions.")
         }
     }
 

@@ -93,12 +93,10 @@ enum SharedProfile {
             $0.hasPrefix("sso_") || ["source_profile", "credential_source", "credential_process"].contains($0)
         }) {
             throw ConfigurationError(
-                "option filesAdapter: the profile \(name) has \(key), which is not supported. Use access keys or a "
-                    + "web identity token file")
+                "option filesAdapter: the profile \(name) has \(key), which is not supported. Set access keys")
         }
         guard variables["AWS_PROFILE"] == nil else {
-            throw ConfigurationError(
-                "option filesAdapter: the profile \(name) has no credentials. Add them, or correct AWS_PROFILE")
+            throw ConfigurationError("option filesAdapter: the profile \(name) (AWS_PROFILE) has no credentials")
         }
         return nil
     }

@@ -132,8 +132,7 @@ struct InstanceCredentials: AWSCredentialProvider {
     private func text(_ call: HTTPCall) async throws -> String {
         let reply = try await caller.send(call, timeLimit: .seconds(1))
         guard reply.isSuccess else {
-            throw CredentialFailure(
-                description: "can't get this machine's role: its metadata service responded with \(reply.status)")
+            throw CredentialFailure(description: "this machine's metadata service responded with \(reply.status)")
         }
         return String(decoding: reply.body, as: UTF8.self)
     }

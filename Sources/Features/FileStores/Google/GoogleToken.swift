@@ -62,9 +62,7 @@ struct MachineTokens: CredentialProvider {
         let reply = try await caller.send(
             HTTPCall("GET", address, headers: [("Metadata-Flavor", "Google")]), timeLimit: .seconds(3))
         guard let token = ServiceAccount.Token(reply) else {
-            throw CredentialFailure(
-                description:
-                    "can't get this machine's access token: its metadata service responded with \(reply.status)")
+            throw CredentialFailure(description: "this machine's metadata service responded with \(reply.status)")
         }
         return GoogleToken(token)
     }

@@ -58,11 +58,11 @@ actor MailAccessTokens {
         do {
             reply = try await caller.send(call)
         } catch let failure as HTTPCallFailure {
-            throw MailFailure(reason: "can't get an access token: \(failure.description)", isFinal: false)
+            throw MailFailure(reason: "no access token: \(failure.description)", isFinal: false)
         }
         guard reply.isSuccess, let text = reply.json?["access_token"]?.stringValue, isToken(text) else {
             throw MailFailure(
-                reason: "can't get an access token: the service responded with \(reply.status)\(code(reply.json))",
+                reason: "no access token: the service sent \(reply.status)\(code(reply.json))",
                 isFinal: false)
         }
         return Token(text: text, expiresAt: .now + age(reply.json?["expires_in"]))

@@ -276,8 +276,7 @@ public final class PushQueue: Pusher {
             do {
                 try await store.pushes.releaseRanges(of: self.owner, except: self.unsettled.withLock { $0 })
             } catch {
-                self.logger.warning(
-                    "can't release push batches at shutdown, so they are sent later", metadata: ["error": "\(error)"])
+                self.logger.warning("can't release push batches, sending them later", metadata: ["error": "\(error)"])
             }
         }.value
     }

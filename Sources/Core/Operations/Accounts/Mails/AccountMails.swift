@@ -89,8 +89,7 @@ public struct AccountMails: Sendable, BackendPart {
     /// - Throws: `ParseError` with the reason if the mail was not sent.
     public func invite(_ name: String, at address: String, link: String, _ context: RequestContext) async throws {
         guard sendsInvitations, let mailer = services.mailer else {
-            throw ParseError(
-                ParseError.commandUnavailable, "The server can't send mails. Set the options appName and emailAdapter.")
+            throw ParseError(ParseError.commandUnavailable, "Can't send mails. Set appName and emailAdapter.")
         }
         try await mailer.send(
             AccountMail(

@@ -95,8 +95,7 @@ public struct EmailVerifications: Sendable, BackendPart {
             // A trigger rejected the verification. The page has no text for that.
             try await store.mails.forgetSpentToken(token)
             logger.warning(
-                "email address not verified: a trigger rejected it",
-                metadata: ["user": "\(user.id)", "error": "\(error.message)"])
+                "trigger rejected email verification", metadata: ["user": "\(user.id)", "error": "\(error.message)"])
             return .invalid
         } catch {
             try await store.mails.forgetSpentToken(token)

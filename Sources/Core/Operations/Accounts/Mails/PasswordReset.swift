@@ -122,8 +122,7 @@ public struct PasswordResets: Sendable, BackendPart {
             try await step()
         } catch {
             logger.error(
-                "password changed, but a later step such as a trigger or a mail failed",
-                metadata: ["user": "\(user.id)", "error": "\(error)"])
+                "password changed, but a later step failed", metadata: ["user": "\(user.id)", "error": "\(error)"])
         }
     }
 
