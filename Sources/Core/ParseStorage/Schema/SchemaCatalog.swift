@@ -286,6 +286,6 @@ public final class SchemaCatalog: Sendable {
             .map { "ADD COLUMN IF NOT EXISTS \($0)" }
         try await SchemaTransaction(client: client, gate: gate).run(
             "ALTER TABLE IF EXISTS \(SQL.identifier(className)) \(columns.joined(separator: ", "))")
-        logger.warning("created columns that were missing in a table", metadata: ["class": "\(className)"])
+        logger.warning("added missing columns to a table", metadata: ["class": "\(className)"])
     }
 }

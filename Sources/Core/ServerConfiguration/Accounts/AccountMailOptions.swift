@@ -15,15 +15,15 @@ extension OptionTable {
         },
         .flag(
             "verifyUserEmails", "PARSE_SERVER_VERIFY_USER_EMAILS", \.accountMail.verifyUserEmails,
-            "Asks users to confirm their addresses by a link"),
+            "Asks users to confirm their email addresses with a link"),
         .flag(
             "preventLoginWithUnverifiedEmail", "PARSE_SERVER_PREVENT_LOGIN_WITH_UNVERIFIED_EMAIL",
             \.accountMail.preventLoginWithUnverifiedEmail,
-            "Refuses log-ins without a confirmed address"),
+            "Rejects log-ins of users without a confirmed address"),
         .flag(
             "preventSignupWithUnverifiedEmail", "PARSE_SERVER_PREVENT_SIGNUP_WITH_UNVERIFIED_EMAIL",
             \.accountMail.preventSignupWithUnverifiedEmail,
-            "Answers sign-ups with 205 until the address is confirmed"),
+            "Returns error 205 for sign-ups until the address is confirmed"),
         .custom(
             "emailVerifyTokenValidityDuration", "PARSE_SERVER_EMAIL_VERIFY_TOKEN_VALIDITY_DURATION", .number,
             \.accountMail.emailVerifyTokenValidityDuration,
@@ -41,11 +41,11 @@ extension OptionTable {
         .flag(
             "emailVerifySuccessOnInvalidEmail", "PARSE_SERVER_EMAIL_VERIFY_SUCCESS_ON_INVALID_EMAIL",
             \.accountMail.emailVerifySuccessOnInvalidEmail, older: [8: false],
-            "Hides who has an account from those who ask for a link"),
+            "Also returns success if no account has the address, so that requests for links reveal nothing"),
         .flag(
             "sendUserEmailVerification", "PARSE_SERVER_SEND_USER_EMAIL_VERIFICATION",
             \.accountMail.sendUserEmailVerification,
-            "Sends these links; false only creates them"),
+            "Mails the confirmation links; false only creates them"),
     ]
 }
 

@@ -15,7 +15,7 @@ extension OptionTable {
         .flag(
             "enableInsecureAuthAdapters", "PARSE_SERVER_ENABLE_INSECURE_AUTH_ADAPTERS", \.enableInsecureAuthAdapters,
             older: [8: true],
-            "Accepts access tokens, which may be another app's, in place of codes"),
+            "Accepts access tokens instead of codes, even those issued to other apps"),
         .custom(
             "httpsProxy", "HTTPS_PROXY", .string, \.outgoing.proxy,
             "The proxy for calls to other services: http://host:port"
@@ -24,7 +24,7 @@ extension OptionTable {
         },
         .text(
             "trustedCertificates", "ROOST_TRUSTED_CERTIFICATES", \.outgoing.trustedCertificates,
-            "A PEM file of further certificates to trust in such calls"),
+            "A PEM file of additional certificates to trust in calls to other services"),
     ]
 }
 

@@ -57,7 +57,7 @@ extension OptionTable {
         ) { _, _, configuration in configuration.passwordPolicy = Configuration.PasswordPolicy() },
         .custom(
             "accountLockout", "PARSE_SERVER_ACCOUNT_LOCKOUT", .object, \.accountLockout,
-            "Locking after failed log-ins: threshold (1 to 999), duration in minutes",
+            "Locks accounts after failed log-ins: threshold (1 to 999), duration in minutes",
             members: [
                 .member("threshold", .number), .member("duration", .number),
                 .member("unlockOnPasswordReset", .boolean),
@@ -77,7 +77,7 @@ extension OptionTable {
             "Milliseconds for which sessions and roles are cached"),
         .whole(
             "cacheMaxSize", "PARSE_SERVER_CACHE_MAX_SIZE", \.cacheMaxSize, in: 1...10_000_000,
-            "The most cached sessions"),
+            "Maximum number of cached sessions"),
     ]
 }
 

@@ -8,19 +8,19 @@ extension OptionTable {
             "Cloud code in JavaScript, such as ./cloud/main.js; needs Node.js 18 or later"),
         .text(
             "cloudApp", "ROOST_CLOUD_APP", \.cloudMain.routesFile,
-            "The app's own HTTP routes, such as ./cloud/app.js: those of a global Express app or of an exported app"),
+            "The file with the app's own HTTP routes, such as ./cloud/app.js: on a global or an exported Express app"),
         .text(
             "publicFolder", "ROOST_PUBLIC_FOLDER", \.cloudMain.publicFolder,
-            "A folder whose files Node.js serves beside the interface, such as ./public"),
+            "A folder whose files Node.js serves next to the API, such as ./public"),
         .text(
             "cloudNode", "ROOST_CLOUD_NODE", \.cloudMain.node,
-            "The program that runs it; default node on the PATH"),
+            "The Node.js program for cloud code; default node on the PATH"),
         .whole(
             "cloudWorkers", "ROOST_CLOUD_WORKERS", \.cloudMain.workers, in: 1...64,
-            "Processes that run it; they share no variables"),
+            "Number of Node.js processes for cloud code; they share no variables"),
         .milliseconds(
             "cloudTimeout", "ROOST_CLOUD_TIMEOUT", \.cloudMain.timeLimit,
-            "Time limit of its functions and triggers, in milliseconds; 0 for none"),
+            "Time limit of cloud functions and triggers in JavaScript, in milliseconds; 0 for none"),
         .flag(
             "cloudLegacyCallbacks", "ROOST_CLOUD_LEGACY_CALLBACKS", \.cloudMain.legacyCallbacks,
             "Expects handlers with two parameters to call response.success or response.error, as before "
@@ -31,7 +31,7 @@ extension OptionTable {
         .flag(
             "encodeParseObjectInCloudFunction", "PARSE_SERVER_ENCODE_PARSE_OBJECT_IN_CLOUD_FUNCTION",
             \.cloudMain.decodesPointers, older: [7: false],
-            "Passes pointers in parameters of functions as objects"),
+            "Passes pointers in function parameters as Parse objects"),
         .flag(
             "watch", "ROOST_WATCH", \.cloudMain.isWatching,
             "Reloads cloud code when its files change, for development"),
@@ -46,7 +46,7 @@ extension OptionTable {
             "Time limit of a webhook, in milliseconds; 0 for none"),
         .whole(
             "webhookConnections", "ROOST_WEBHOOK_CONNECTIONS", \.webhooks.connections, in: 1...10_000,
-            "Open calls to one webhook host; ten times as many may wait"),
+            "Maximum number of concurrent calls to one webhook host; ten times as many can be queued"),
     ]
 
     static let jobs: [OptionDefinition] = [
@@ -55,7 +55,7 @@ extension OptionTable {
             "Runs scheduled jobs, each on one of the processes"),
         .whole(
             "maximumJobs", "ROOST_MAXIMUM_JOBS", \.maximumJobs, in: 1...100_000,
-            "The most running jobs of a process"),
+            "Maximum number of running jobs in a process"),
     ]
 }
 

@@ -183,7 +183,7 @@ extension OptionTable {
                 + "builds them online"),
         .whole(
             "maximumAdvisedIndexes", "ROOST_MAXIMUM_ADVISED_INDEXES", \.maximumAdvisedIndexes, in: 1...100,
-            "The most indexes that indexAdvice builds for a class"),
+            "Maximum number of indexes that indexAdvice builds for a class"),
     ]
 }
 

@@ -28,16 +28,16 @@ extension OptionTable {
         .flag(
             "preserveFileName", "PARSE_SERVER_PRESERVE_FILE_NAME", \.preserveFileName,
             "Keeps file names without a random prefix"),
-        .text("fileKey", "PARSE_SERVER_FILE_KEY", \.fileKey, "The key for files of hosted Parse"),
+        .text("fileKey", "PARSE_SERVER_FILE_KEY", \.fileKey, "The key in file URLs of hosted Parse"),
         .text(
             "encryptionKey", "PARSE_SERVER_ENCRYPTION_KEY", \.encryptionKey,
-            "Encrypts files, in every store"),
+            "The key that encrypts files, in all stores"),
         .text(
             "previousEncryptionKey", "ROOST_PREVIOUS_ENCRYPTION_KEY", \.previousEncryptionKey,
-            "The former key, until `roost files rotate` has encrypted all files anew"),
+            "The previous encryptionKey, until `roost files rotate` has re-encrypted all files"),
         .choiceOption(
             "encryptionFormat", "ROOST_ENCRYPTION_FORMAT", \.encryptionFormat,
-            "whole (as parse-server) or segments (never whole in memory)"),
+            "Encryption of files: whole, like parse-server, or segments, which are never all in memory"),
         // Listed after the options that it overrides.
         OptionDefinition(
             "filesAdapter", "PARSE_SERVER_FILES_ADAPTER", .any,
@@ -48,7 +48,7 @@ extension OptionTable {
         },
         OptionDefinition(
             "filesFallback", "ROOST_FILES_FALLBACK", .array,
-            "Further stores, as in filesAdapter, for files that the first lacks"
+            "Additional stores, as in filesAdapter, for files that the first one lacks"
         ) { value, _, configuration throws(ConfigurationError) in
             try FileStoreReader.readFallbacks(value, into: &configuration)
         },

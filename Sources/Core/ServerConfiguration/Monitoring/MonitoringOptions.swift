@@ -4,7 +4,7 @@ extension OptionTable {
     static let monitoring: [OptionDefinition] = [
         .custom(
             "metrics", "ROOST_METRICS", .object, \.metrics,
-            "/metrics, /live and /ready on a port of their own (port, host; default none), and with onMainPort "
+            "/metrics, /live and /ready on a separate port (port, host; default none), and with onMainPort "
                 + "<mount>/metrics for callers with the key",
             members: [
                 .member("port", .number), .member("host", .string), .member("key", .string),

@@ -11,7 +11,7 @@ extension OptionTable {
         },
         .custom(
             "tracingTracesEndpoint", "OTEL_EXPORTER_OTLP_TRACES_ENDPOINT", .string, \.tracing.endpoint,
-            "The same as a complete URL"
+            "The complete URL of the collector, instead of tracingEndpoint"
         ) { value, name throws(ConfigurationError) in .some(try address(value, name)) },
         .custom(
             "tracingHeaders", "OTEL_EXPORTER_OTLP_HEADERS", .string, \.tracing.headers,
@@ -59,7 +59,7 @@ extension OptionTable {
         ) { value, _ throws(ConfigurationError) in value.boolValue },
         .choiceOption(
             "tracingTrust", "ROOST_TRACING_TRUST", \.tracing.trust,
-            "The senders whose traceparent is followed: proxy (those of trustProxy), all or none; default proxy"),
+            "The senders whose traceparent header counts: proxy (those in trustProxy), all or none; default proxy"),
         .flag(
             "tracingKeepSlow", "ROOST_TRACING_KEEP_SLOW", \.tracing.keepsSlow,
             "Also traces requests that fail or reach slowRequest, sampled or not"),

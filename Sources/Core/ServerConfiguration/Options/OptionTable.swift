@@ -43,10 +43,10 @@ public enum OptionTable {
                 "The parse-server line to follow, 4 to 9; default 9"),
             .text(
                 "dataDir", "ROOST_DATA_DIR", \.dataDir,
-                "The folder of the private PostgreSQL and of files; default .roost beside the configuration file"),
+                "The folder of the private PostgreSQL and of files; default .roost next to the configuration file"),
             .text(
                 "filesDirectory", "ROOST_FILES_DIRECTORY", \.filesDirectory,
-                "The folder of uploaded files; default files below the data folder"),
+                "The folder of uploaded files; default files in the data folder"),
             .text(
                 "classDefinitions", "ROOST_CLASS_DEFINITIONS", \.classDefinitions,
                 "Class definitions embedded in the binary to apply at start: music"),
@@ -55,19 +55,19 @@ public enum OptionTable {
                 "Time limit of a statement, in milliseconds"),
             .whole(
                 "lockTimeout", "ROOST_LOCK_TIMEOUT", \.lockTimeout, in: 1...86_400_000,
-                "Time limit of waiting for an object that others change, in milliseconds"),
+                "Time limit for waiting until other requests have changed an object, in milliseconds"),
             .whole(
                 "transactionTimeout", "ROOST_TRANSACTION_TIMEOUT", \.transactionTimeout, in: 1...86_400_000,
                 "Time limit of a transaction, and of a class change that waits for requests, in milliseconds"),
             .whole(
                 "connectionTimeout", "ROOST_CONNECTION_TIMEOUT", \.connectionTimeout, in: 1...86_400_000,
-                "Time limit of waiting for a database connection, then 503, in milliseconds"),
+                "Time limit for waiting for a database connection, in milliseconds; requests then get 503"),
             .whole(
                 "passwordHashingThreads", "ROOST_PASSWORD_HASHING_THREADS", \.passwordHashingThreads, in: 1...1024,
-                "Password hashes computed at once; default one less than processors"),
+                "Number of password hashes computed at once; default the number of processors minus one"),
             .whole(
                 "passwordHashingQueue", "ROOST_PASSWORD_HASHING_QUEUE", \.passwordHashingQueue, in: 1...1_000_000,
-                "Password hashes that may wait; beyond that log-ins get 503"),
+                "Maximum number of queued password hashes; further log-ins get 503"),
             .whole(
                 "regexTimeout", "ROOST_REGEX_TIMEOUT", \.regexTimeout, in: 1...86_400_000,
                 "Time limit of a client's find with a regular expression, in milliseconds"),
@@ -80,35 +80,35 @@ public enum OptionTable {
             ) { value, name throws(ConfigurationError) in .some(try DatabaseAddress.read(value, name)) },
             .texts(
                 "readReplicaURIs", "ROOST_READ_REPLICA_URIS", \.readReplicaURIs,
-                "The same for several replicas; each read goes to the least busy"
+                "The URIs of several streaming replicas; each read goes to the least busy one"
             ) { list, name throws(ConfigurationError) in
                 for uri in list { _ = try DatabaseAddress.read(.string(uri), name) }
             },
             .whole(
                 "maxReplicaLag", "ROOST_MAX_REPLICA_LAG", \.maxReplicaLag, in: 50...86_400_000,
-                "Milliseconds that a replica may lag before it counts as unavailable; default no limit"
+                "Milliseconds of replication lag after which a replica counts as unavailable; default no limit"
             ),
             .flag(
                 "readOnly", "ROOST_READ_ONLY", \.readOnly,
-                "Serves reads only, also from a standby; writes get 119"),
+                "Serves reads only, also from a standby; writes get error 119"),
             .size(
                 "maxObjectSize", "ROOST_MAX_OBJECT_SIZE", \.maxObjectSize, atLeast: 1024,
-                "The largest object of a client, as JSON"),
+                "Maximum size of an object that a client saves, as JSON"),
             .size(
                 "maxTriggerSize", "ROOST_MAX_TRIGGER_SIZE", \.maxTriggerSize, atLeast: 1024,
-                "The most bytes of objects that a client's find passes to triggers"),
+                "Maximum size of the objects that a client's find passes to triggers"),
             .whole(
                 "maxClientFields", "ROOST_MAX_CLIENT_FIELDS", \.maxClientFields, in: 0...1000,
-                "Fields of a class beyond which clients add none"),
+                "Maximum number of fields that a class can have after a client adds fields"),
             .whole(
                 "maximumConnections", "ROOST_MAXIMUM_CONNECTIONS", \.maximumConnections, in: 16...1_000_000,
-                "The most client connections; fewer if the system allows fewer descriptors"),
+                "Maximum number of client connections; fewer if the descriptor limit is lower"),
             .whole(
                 "drainTime", "ROOST_DRAIN_TIME", \.drainTime, in: 0...3600,
-                "Seconds of serving after SIGTERM, while /health answers 503"),
+                "Seconds to keep serving after SIGTERM, while /health returns 503"),
             .size(
                 "transferMemory", "ROOST_TRANSFER_MEMORY", \.transferMemory, atLeast: 1,
-                "The most memory of large bodies and unread answers"),
+                "Maximum memory for large request bodies and unread responses"),
         ] + indexAdvice
 
     private static let essential: [OptionDefinition] = [
@@ -118,10 +118,10 @@ public enum OptionTable {
         .text("masterKey", "PARSE_SERVER_MASTER_KEY", \.masterKey, "The key that bypasses all permissions (required)"),
         .whole(
             "masterKeyTtl", "PARSE_SERVER_MASTER_KEY_TTL", \.masterKeyTtl, in: 0...31_536_000,
-            "Seconds after which masterKey, as a function of an index.js, is called again; 0 for never"),
+            "Seconds after which a masterKey function in index.js is called again; 0 for never"),
         .custom(
             "serverURL", "PARSE_SERVER_URL", .string, \.serverURL,
-            "The URL of the interface; its path is accepted in batches"
+            "The URL of the API; its path is accepted in batches"
         ) { value, name throws(ConfigurationError) in try url(value, name) },
         .custom(
             "publicServerURL", "PARSE_PUBLIC_SERVER_URL", .string, \.publicServerURL,
@@ -133,19 +133,19 @@ public enum OptionTable {
         ) { value, name throws(ConfigurationError) in .some(try DatabaseAddress.read(value, name)) },
         .custom(
             "directDatabaseURI", "ROOST_DIRECT_DATABASE_URI", .string, \.directDatabaseURI,
-            "The postgres:// URI of the server itself if databaseURI is a pooler's"
+            "The postgres:// URI of PostgreSQL itself if databaseURI is the URI of a pooler"
         ) { value, name throws(ConfigurationError) in .some(try DatabaseAddress.read(value, name)) },
         databaseSchema("databaseSchema", "ROOST_DATABASE_SCHEMA"),
         databaseOptions,
         distribution,
         .whole("port", "PORT", \.port, in: 0...65_535, "The port to listen on"),
         .text("host", "PARSE_SERVER_HOST", \.host, "The address to listen on"),
-        .text("mountPath", "PARSE_SERVER_MOUNT_PATH", \.mountPath, "The path of the interface"),
+        .text("mountPath", "PARSE_SERVER_MOUNT_PATH", \.mountPath, "The path of the API"),
         .custom(
             "trustProxy", "PARSE_SERVER_TRUST_PROXY", .any, \.trustProxy,
             "The proxies whose X-Forwarded-For counts: true (all clients), their number, or their addresses"
         ) { value, name throws(ConfigurationError) in try Configuration.TrustProxy(value, name) },
-        .size("maxUploadSize", "PARSE_SERVER_MAX_UPLOAD_SIZE", \.maxUploadSize, "The largest request body"),
+        .size("maxUploadSize", "PARSE_SERVER_MAX_UPLOAD_SIZE", \.maxUploadSize, "Maximum size of a request body"),
         .custom(
             "https", "ROOST_HTTPS", .object, \.https,
             "TLS in the server: PEM files, the certificate with its chain and the key; SIGHUP reloads them",
@@ -189,7 +189,7 @@ public enum OptionTable {
     private static let logs: [OptionDefinition] = [
         OptionDefinition(
             "logLevel", "PARSE_SERVER_LOG_LEVEL", .stringOrArray, \.logLevel, older: [:],
-            "error, warn, info, debug, verbose, silly or silent, also as a list of one",
+            "The log level: error, warn, info, debug, verbose, silly or silent, also as a list of one",
             word: { $0 },
             parse: { value, _ in
                 value.arrayValue?.compactMap(\.stringValue).joined(separator: ", ") ?? value.nonEmptyText
@@ -202,10 +202,10 @@ public enum OptionTable {
         eventLevels,
         .whole(
             "slowRequest", "ROOST_SLOW_REQUEST", \.slowRequest, in: 1...86_400_000,
-            "Logs requests of this many milliseconds as warnings"),
+            "Logs requests that take at least this many milliseconds as warnings"),
         .whole(
             "slowQueryThreshold", "ROOST_SLOW_QUERY_THRESHOLD", \.slowQueryThreshold, in: 0...86_400_000,
-            "Logs database operations of this many milliseconds with their statement; 0 for never"),
+            "Logs database operations that take at least this many milliseconds, with their statement; 0 for never"),
     ]
 
     private static let security =
@@ -243,14 +243,14 @@ public enum OptionTable {
             "query", "PARSE_SERVER_QUERY", .any, "MongoDB only",
             members: ["aggregationRawValues", "aggregationRawFieldNames"].map { .member($0, .boolean) },
             variables: .init(prefix: "PARSE_SERVER_QUERY")),
-        .ignored("directAccess", "PARSE_SERVER_DIRECT_ACCESS", .boolean, "calls inside Node.js"),
+        .ignored("directAccess", "PARSE_SERVER_DIRECT_ACCESS", .boolean, "for calls inside Node.js only"),
         .ignored("enableExpressErrorHandler", "PARSE_SERVER_ENABLE_EXPRESS_ERROR_HANDLER", .boolean, "Express only"),
         .ignored("middleware", "PARSE_SERVER_MIDDLEWARE", .string, "Express only"),
-        .ignored("serverCloseComplete", "PARSE_SERVER_SERVER_CLOSE_COMPLETE", .any, "a JavaScript function"),
+        .ignored("serverCloseComplete", "PARSE_SERVER_SERVER_CLOSE_COMPLETE", .any, "JavaScript only"),
         .ignored(
             "serverStartComplete", "PARSE_SERVER_SERVER_START_COMPLETE", .any,
-            "a JavaScript function. For work at the start, let cloud/main.js export a promise"),
-        .ignored("requestContextMiddleware", "PARSE_SERVER_REQUEST_CONTEXT_MIDDLEWARE", .any, "a JavaScript function"),
+            "JavaScript only. For work at the start, let cloud/main.js export a promise"),
+        .ignored("requestContextMiddleware", "PARSE_SERVER_REQUEST_CONTEXT_MIDDLEWARE", .any, "JavaScript only"),
         .ignored("mountPlayground", "PARSE_SERVER_MOUNT_PLAYGROUND", .boolean, "Roost has no GraphQL"),
         .ignored("playgroundPath", "PARSE_SERVER_PLAYGROUND_PATH", .string, "Roost has no GraphQL"),
         .ignored("graphQLPath", "PARSE_SERVER_GRAPHQL_PATH", .string, "Roost has no GraphQL"),

@@ -18,7 +18,7 @@ extension OptionTable {
         },
         .flag(
             "scheduledPush", "PARSE_SERVER_SCHEDULED_PUSH", \.schedulesPushes,
-            "Sends a notification with a push_time then, not at once"),
+            "Sends a push with a push_time at that time; false sends it at once"),
     ]
 }
 

@@ -4,13 +4,13 @@ extension OptionTable {
     static let access: [OptionDefinition] = [
         .text(
             "maintenanceKey", "PARSE_SERVER_MAINTENANCE_KEY", \.maintenanceKey,
-            "The key for internal fields and dates"),
+            "The key that gives access to internal fields and dates"),
         .text(
             "readOnlyMasterKey", "PARSE_SERVER_READ_ONLY_MASTER_KEY", \.readOnlyMasterKey,
             "A master key that only reads"),
         .custom(
             "adminKeys", "ROOST_ADMIN_KEYS", .object, \.audit.adminKeys,
-            "Further master keys by owner's name, each as hexadecimal SHA-256"
+            "Additional master keys: their owners' names and the hexadecimal SHA-256 of each key"
         ) { value, _ throws(ConfigurationError) in try Configuration.adminKeys(value) },
         OptionDefinition(
             "audit", "ROOST_AUDIT", .object,
@@ -26,36 +26,37 @@ extension OptionTable {
             "Addresses that may use the master key"),
         .addresses(
             "maintenanceKeyIps", "PARSE_SERVER_MAINTENANCE_KEY_IPS", \.maintenanceKeyIps,
-            "The same for the maintenance key"),
+            "Addresses that may use the maintenance key"),
         .addresses(
             "readOnlyMasterKeyIps", "PARSE_SERVER_READ_ONLY_MASTER_KEY_IPS", \.readOnlyMasterKeyIps,
-            "The same for the read-only master key"),
+            "Addresses that may use the read-only master key"),
         .text(
             "clientKey", "PARSE_SERVER_CLIENT_KEY", \.clientKey,
             "A key for Apple and Android clients; with any client key set, every client needs one"),
         .text("javascriptKey", "PARSE_SERVER_JAVASCRIPT_KEY", \.javascriptKey, "A key for JavaScript clients"),
         .text("restAPIKey", "PARSE_SERVER_REST_API_KEY", \.restAPIKey, "A key for REST callers"),
         .text("dotNetKey", "PARSE_SERVER_DOT_NET_KEY", \.dotNetKey, "A key for .NET and Unity clients"),
-        .texts("allowHeaders", "PARSE_SERVER_ALLOW_HEADERS", \.allowHeaders, "Further request headers for browsers"),
-        .texts("allowOrigin", "PARSE_SERVER_ALLOW_ORIGIN", \.allowOrigin, kind: .stringOrArray, "Origins for browsers"),
+        .texts("allowHeaders", "PARSE_SERVER_ALLOW_HEADERS", \.allowHeaders, "Additional request headers (CORS)"),
+        .texts(
+            "allowOrigin", "PARSE_SERVER_ALLOW_ORIGIN", \.allowOrigin, kind: .stringOrArray, "Allowed origins (CORS)"),
         .flag(
             "allowClientClassCreation", "PARSE_SERVER_ALLOW_CLIENT_CLASS_CREATION", \.allowClientClassCreation,
             older: [6: true],
             "Allows clients to create classes"),
         .flag(
             "allowCustomObjectId", "PARSE_SERVER_ALLOW_CUSTOM_OBJECT_ID", \.allowCustomObjectId,
-            "Allows clients to choose ids"),
+            "Allows clients to choose object ids"),
         // Columns for object ids in join tables have 120 characters, as in parse-server.
         .whole(
             "objectIdSize", "PARSE_SERVER_OBJECT_ID_SIZE", \.objectIdSize, in: 1...120,
-            "The length of generated ids, 120 at most"),
+            "Length of generated object ids, at most 120"),
         OptionDefinition(
             "protectedFields", "PARSE_SERVER_PROTECTED_FIELDS", .object,
             "Hidden fields by class and entity; default hides _User.email from others"
         ) { value, _, configuration throws(ConfigurationError) in try configuration.protect(value.objectValue ?? [:]) },
         OptionDefinition(
             "userSensitiveFields", "PARSE_SERVER_USER_SENSITIVE_FIELDS", .texts,
-            "Further hidden fields of _User (deprecated by parse-server)"
+            "Additional hidden fields of _User (deprecated by parse-server)"
         ) { value, _, configuration in
             for name in value.names {
                 configuration.protectedFields["_User", default: [:]]["*", default: []].append(name)
@@ -69,13 +70,13 @@ extension OptionTable {
             "Allows anonymous users"),
         .whole(
             "defaultLimit", "PARSE_SERVER_DEFAULT_LIMIT", \.defaultLimit, in: 1...(1 << 53),
-            "Objects of a find without a limit"),
+            "Number of objects that a find without a limit returns"),
         .whole(
             "maxLimit", "PARSE_SERVER_MAX_LIMIT", \.maxLimit, in: 1...(1 << 53),
-            "The most objects of a find; default no limit"),
+            "Maximum number of objects that a find returns; default no limit"),
         .size(
             "maxResponseSize", "PARSE_SERVER_MAX_RESPONSE_SIZE", \.maxResponseSize, atLeast: 1024,
-            "The largest answer, for the master key as well"),
+            "Maximum size of a response, also for the master key"),
         .custom(
             "requestKeywordDenylist", "PARSE_SERVER_REQUEST_KEYWORD_DENYLIST", .array, \.requestKeywordDenylist,
             "Keys and values that written data may not contain"
@@ -102,7 +103,7 @@ extension OptionTable {
             "Returns protected fields that a save changed"),
         OptionDefinition(
             "installation", "PARSE_SERVER_INSTALLATION", .object,
-            "Treatment of installations that share a device token",
+            "What happens to installations with the same device token",
             members: [
                 .flag("duplicateDeviceTokenActionEnforceAuth", nil, \.installation.enforcesCaller),
                 .choice("duplicateDeviceTokenAction", \.installation.action),

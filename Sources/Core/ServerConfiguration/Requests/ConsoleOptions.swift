@@ -6,7 +6,7 @@ extension OptionTable {
         OptionDefinition(
             "console", "ROOST_CONSOLE", .object,
             "The page /console. enabled: thisMachine (default; browsers on this machine), true (those in addresses) "
-                + "or false. hosts: further host names. signIn: operators (default), or thisMachine for "
+                + "or false. hosts: additional host names. signIn: operators (default), or thisMachine for "
                 + "development. backupFolder: backups of the embedded database",
             members: [
                 .custom("enabled", nil, .any, \.console.reach) { value, name throws(ConfigurationError) in

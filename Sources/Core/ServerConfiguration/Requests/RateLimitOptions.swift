@@ -4,14 +4,14 @@ extension OptionTable {
     static let rateLimits: [OptionDefinition] = [
         .custom(
             "rateLimit", "PARSE_SERVER_RATE_LIMIT", .any, \.rateLimits,
-            "Limits on requests in a time", members: RateLimitOptions.members,
+            "Limits on the number of requests in a time window", members: RateLimitOptions.members,
             variables: .init(
                 prefix: "PARSE_SERVER_RATE_LIMIT", needed: ["requestPath", "requestTimeWindow", "requestCount"],
                 isElement: true)
         ) { value, _ throws(ConfigurationError) in try RateLimitOptions.list(value) },
         .custom(
             "rateLimitStore", "ROOST_RATE_LIMIT_STORE", .string, \.rateLimitStore,
-            "Counts requests in memory (each process) or database (all together); default memory"
+            "Where requests are counted: memory (per process) or database (by all processes together); default memory"
         ) { value, _ throws(ConfigurationError) in try RateLimitOptions.store(value) },
         .flag(
             "accountRateLimit", "ROOST_ACCOUNT_RATE_LIMIT", \.accountRateLimit, older: [8: false],
