@@ -62,20 +62,20 @@ struct FunctionScenarioTests {
             answer: error(101, "Object not found.")),
         Scenario(
             name: "the insides of parse-server", function: "insides", status: 400,
-            answer: error(141, "Parse.Server is the inside of parse-server, which is not here.")),
+            answer: error(141, "Parse.Server is internal to parse-server and not supported.")),
         Scenario(
             name: "a module of parse-server", function: "insideModule", status: 400,
-            answer: error(141, "require('parse-server/lib/Config'): the modules of parse-server do not work in Roost.")),
+            answer: error(141, "require('parse-server/lib/Config'): parse-server's modules don't work in Roost.")),
         Scenario(
             name: "httpRequest is gone", function: "httpRequest", status: 400,
             answer: error(
                 141,
                 "Parse.Cloud.httpRequest was removed in parse-server 6. "
-                    + "Use fetch, or switch it on by the option cloudHttpRequest.")),
+                    + "Use fetch, or turn it on with the option cloudHttpRequest.")),
         Scenario(
             name: "a result that is nested too deep", function: "deep", status: 400,
             answer: error(
-                141, "Cloud code gave what cannot be sent: The value is nested deeper than 250 levels.")),
+                141, "Cloud code returned a value that can't be sent: The value is nested deeper than 250 levels.")),
         Scenario(
             name: "a file that is not saved", function: "unsavedFile", status: 400,
             answer: error(141, "Tried to encode an unsaved file.")),

@@ -45,7 +45,7 @@ struct LoadingTests {
         let exiting = try await Self.failure(["main.js": "console.log('so long'); process.exit(7);"])
         #expect(exiting.contains("7"), "\(exiting)")
         let sdk = try await Self.failure(["main.js": ""], sdk: .none)
-        #expect(sdk.contains("The package parse was not found from"), "\(sdk)")
+        #expect(sdk.contains("the package parse was not found from"), "\(sdk)")
         #expect(sdk.contains("npm install parse"))
         let wrong = "Parse.Cloud.define('f', () => {}, { requireUsr: true });"
         let declaration = try await Self.failure(["main.js": wrong])
@@ -162,7 +162,7 @@ struct LoadingTests {
         try await TunedServer(code) { $0.messageLimit = 2 * 1024 * 1024 }.run { server, _, _ in
             let huge = try await server.call("huge")
             #expect(
-                huge.code == 141 && huge.error?.contains("The value has more than") == true, "\(huge.text.prefix(200))")
+                huge.code == 141 && huge.error?.contains("value is larger than") == true, "\(huge.text.prefix(200))")
             #expect(try await server.call("length", ["text": "x"])["result"] == 1)
         }
     }

@@ -66,7 +66,7 @@ export class Adapters {
     const path = name.split('.');
     const member = path.pop();
     const owner = path.reduce((value, key) => value?.[key], options);
-    if (typeof owner?.[member] !== 'function') throw new Error(`${name}: it was a function when the file was read, and is none now`);
+    if (typeof owner?.[member] !== 'function') throw new Error(`${name}: it was a function when the file was first read, but isn't one now`);
     this.#options.set(name, request => owner[member](request));
   }
 
@@ -109,7 +109,7 @@ export class Adapters {
     if (call.name === '@option') return this.#ask(call.request.params);
     const { step, authData, challengeData } = call.request.params;
     const { adapter, entry, methods: found } = this.#providers.get(call.name) ?? {};
-    if (adapter === undefined) throw new Error(`There is no adapter of ${call.name}.`);
+    if (adapter === undefined) throw new Error(`Cloud code has no adapter for ${call.name}.`);
     const request = requestOf(call, this.#log.forCall(call));
     if (step === 'beforeFind') {
       await adapter.beforeFind(authData);
@@ -134,7 +134,7 @@ function requestOf({ request: { ip, headers, installationId, user: record, param
   const request = { master: isMaster, triggerName: step, log, ip, headers, installationId };
   if (isChallenge) request.isChallenge = true;
   // Otherwise code could mistake an existing user for a new one.
-  if (userText === null) throw new Error('The record of the user is not here.');
+  if (userText === null) throw new Error('The server sent no record of the user.');
   const stored = () => (userText === undefined ? record : JSON.parse(userText));
   if (changes !== undefined) {
     lazily(request, 'object', () => pending({ request: { object: { className: '_User' }, original: stored(), changes } }));

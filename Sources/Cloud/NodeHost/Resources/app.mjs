@@ -65,7 +65,7 @@ function takeListen(socket, log, opened, routes) {
     const callback = args.find(argument => typeof argument === 'function');
     if (callback) this.once('listening', callback);
     if (isTaken) {
-      log.write('warn', `${callSite()}: listen(${port}) opens no port: the app's first HTTP server has the routes.`);
+      log.write('warn', `${callSite()}: listen(${port}) opens no port: only the app's first HTTP server is served.`);
       setImmediate(() => this.emit('listening'));
       return this;
     }

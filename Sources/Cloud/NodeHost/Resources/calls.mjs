@@ -73,7 +73,7 @@ export class Calls {
     try {
       this.#connection.send('result', { id: call.id, ...result });
     } catch (error) {
-      const message = `Cloud code gave what cannot be sent: ${error.message}`;
+      const message = `Cloud code returned a value that can't be sent: ${error.message}`;
       this.#log.write('error', message, call);
       this.#connection.send('result', { id: call.id, error: { message } });
     }
@@ -81,7 +81,7 @@ export class Calls {
 
   #entry(call) {
     const entry = this.#registry.find(call);
-    if (entry === undefined) throw new Error(`Cloud code has no ${call.event ?? call.kind} of ${call.name}.`);
+    if (entry === undefined) throw new Error(`Cloud code has no ${call.event ?? call.kind} ${call.name}.`);
     return entry;
   }
 
@@ -169,7 +169,7 @@ export class Calls {
         };
       case 'afterFind': {
         const value = await run();
-        if (value && !Array.isArray(value)) throw new Parse.Error(141, 'An afterFind trigger gives a list of objects.');
+        if (value && !Array.isArray(value)) throw new Parse.Error(141, 'An afterFind trigger must return a list of objects.');
         return { objects: (value || request.objects).map(foundJSON) };
       }
       default:

@@ -57,7 +57,7 @@ export class Connection {
   send(type, fields) {
     if (isDeeper(fields, deepest)) throw new Error(`The value is nested deeper than ${deepest} levels.`);
     const bytes = Buffer.from(JSON.stringify({ type, ...fields }));
-    if (bytes.length > this.limit) throw new Error(`The value has more than ${this.limit} bytes.`);
+    if (bytes.length > this.limit) throw new Error(`The value is larger than ${this.limit} bytes.`);
     this.#writer.write(bytes, ordered.has(type));
   }
 

@@ -14,7 +14,7 @@ export function adaptRequire(main) {
   const resolve = Module._resolveFilename;
   Module._resolveFilename = function (request, ...rest) {
     if (/^parse-server(\/|$)/.test(request)) {
-      throw new Error(`require('${request}'): the modules of parse-server do not work in Roost.`);
+      throw new Error(`require('${request}'): parse-server's modules don't work in Roost.`);
     }
     try {
       return resolve.call(this, request, ...rest);

@@ -95,7 +95,7 @@ function loadExpress() {
   try {
     file = resolve('express', { paths: [folder, path.join(folder, 'node_modules/parse-server')] });
   } catch (error) {
-    throw new Error('server.expressApp needs the package express: npm install express', { cause: error });
+    throw new Error('server.expressApp requires the package express: npm install express', { cause: error });
   }
   return Module.createRequire(file)(file);
 }
@@ -105,7 +105,7 @@ for (const name of ['all', 'delete', 'get', 'head', 'param', 'patch', 'post', 'p
   ParseServer.prototype[name] = function (...args) {
     // `get` with only a name reads a setting.
     if (name === 'get' && args.length === 1) return undefined;
-    if (!observers.noted) throw new Error(`server.app.${name}: the application of ParseServer takes no routes in Roost.`);
+    if (!observers.noted) throw new Error(`server.app.${name}: add routes to your own Express application. In Roost, ParseServer's has none.`);
     note('ownApplication', { name });
     return this;
   };

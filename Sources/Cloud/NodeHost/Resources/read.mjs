@@ -67,7 +67,7 @@ function refuseLater(owner, name, what) {
     if (servers.length === 0 || asking.getStore()) return original.apply(this, args);
     if (!once.has(what)) noted({ what, at: callSite() });
     once.add(what);
-    throw Object.assign(new Error(`The app's configuration is being read, and it ${what} later.`), { code: 'ECONNREFUSED' });
+    throw Object.assign(new Error(`Roost is reading the app's configuration. The app ${what} only when it runs.`), { code: 'ECONNREFUSED' });
   };
 }
 

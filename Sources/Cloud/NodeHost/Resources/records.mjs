@@ -26,7 +26,7 @@ export function setUser(request, call) {
     return;
   }
   // Otherwise code could mistake a user for an anonymous caller.
-  if (text === null) throw new Error('The record of the caller is not here.');
+  if (text === null) throw new Error('The server sent no record of the caller.');
   lazily(request, 'user', () => userOf(JSON.parse(text)));
 }
 

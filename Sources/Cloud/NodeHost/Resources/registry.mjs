@@ -8,7 +8,7 @@ const loginEvents = new Set(['beforeLogin', 'afterLogin', 'beforePasswordResetRe
 export function classNameOf(value) {
   if (typeof value === 'string') return value;
   const name = value?.className ?? value?.name?.replace(/^Parse(?=File$|Config$)/, '@');
-  if (typeof name !== 'string' || name === '') throw new Error('A trigger needs the name of a class.');
+  if (typeof name !== 'string' || name === '') throw new Error('A trigger requires a class or its name.');
   return name;
 }
 
@@ -71,7 +71,7 @@ export class Registry {
   }
 
   #add(map, key, what, handler, validator) {
-    if (typeof handler !== 'function') throw new Error(`The ${what} needs a function.`);
+    if (typeof handler !== 'function') throw new Error(`The handler of the ${what} must be a function.`);
     checkValidator(validator);
     map.set(key, { handler, validator });
     this.changed();

@@ -58,7 +58,7 @@ export class Routes {
     const { listen } = prototype;
     prototype.listen = function (...args) {
       if (!loading.getStore()) return listen.apply(this, args);
-      log.write('warn', `${callSite()}: listen opens no port: the app's routes are served on the server's.`);
+      log.write('warn', `${callSite()}: listen opens no port: Roost serves the app's routes on its own port.`);
       const callback = args.find(argument => typeof argument === 'function');
       if (callback) this.once('listening', callback);
       setImmediate(() => this.emit('listening'));

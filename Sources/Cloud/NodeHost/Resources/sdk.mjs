@@ -11,14 +11,14 @@ export function loadSDK(main, settings) {
   } catch (error) {
     if (error.code !== 'MODULE_NOT_FOUND' || !error.message.includes("'parse/node'")) throw error;
     const folder = path.dirname(main);
-    const missing = new Error(`option cloud: The package parse was not found from ${folder}. `
-      + `Cloud code needs the SDK of the app: cd ${folder} && npm install parse`);
+    const missing = new Error(`option cloud: the package parse was not found from ${folder}. `
+      + `Cloud code requires the Parse SDK: cd ${folder} && npm install parse`);
     // The stack trace wouldn't help.
     missing.stack = missing.message;
     throw missing;
   }
   const Parse = [loaded, loaded.default, loaded.Parse].find(candidate => typeof candidate?.initialize === 'function');
-  if (Parse === undefined) throw new Error('The package parse has no Parse.initialize.');
+  if (Parse === undefined) throw new Error('The package parse is not the Parse SDK: it has no Parse.initialize.');
   Parse.initialize(settings.applicationId, settings.javascriptKey ?? 'unused', settings.masterKey);
   Parse.serverURL = settings.serverURL;
   globalThis.Parse = Parse;

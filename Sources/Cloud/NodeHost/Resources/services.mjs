@@ -32,10 +32,10 @@ export function installCloud(Parse, registry, connection, log, settings, adapter
   cloud.afterLiveQueryEvent = (parseClass, handler, validator) =>
     registry.trigger('afterEvent', parseClass, handler, validator);
   cloud.onLiveQueryEvent = () => {
-    log.write('warn', 'Parse.Cloud.onLiveQueryEvent is not called: it is about the insides of parse-server.');
+    log.write('warn', 'Parse.Cloud.onLiveQueryEvent has no effect: it reports internals of parse-server.');
   };
   cloud.useMasterKey = () => {
-    log.write('warn', 'Parse.Cloud.useMasterKey has no effect. Give {useMasterKey: true} to the call that needs it.');
+    log.write('warn', 'Parse.Cloud.useMasterKey has no effect. Pass {useMasterKey: true} to each call that needs it.');
   };
   cloud.sendEmail = async mail => {
     if (adapters.sendMail) return adapters.sendMail(mail);
@@ -46,12 +46,12 @@ export function installCloud(Parse, registry, connection, log, settings, adapter
   const requestOnce = async options => [await httpRequest(options)];
   cloud.httpRequest = settings.httpRequest ? options => promiseOf(Parse, requestOnce(options)) : () => {
     throw new Error('Parse.Cloud.httpRequest was removed in parse-server 6. '
-      + 'Use fetch, or switch it on by the option cloudHttpRequest.');
+      + 'Use fetch, or turn it on with the option cloudHttpRequest.');
   };
   Object.defineProperty(Parse, 'Server', {
     configurable: true,
     get() {
-      throw new Error('Parse.Server is the inside of parse-server, which is not here.');
+      throw new Error('Parse.Server is internal to parse-server and not supported.');
     },
   });
 }

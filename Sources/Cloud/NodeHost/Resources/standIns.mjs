@@ -14,7 +14,7 @@ const known = new RegExp('^(@parse/(simple-mailgun|s3-files|gcs-files|fs-files|p
 function standIn(name) {
   if (/^parse-server(\/lib(\/(index|ParseServer)(\.js)?)?)?$/.test(name)) return ParseServer;
   if (name === 'parse-dashboard') return ParseDashboard;
-  if (/^parse-server\//.test(name)) throw new Error(`require('${name}'): the modules of parse-server do not work in Roost.`);
+  if (/^parse-server\//.test(name)) throw new Error(`require('${name}'): parse-server's modules don't work in Roost.`);
   if (!known.test(name)) return undefined;
   const make = adapterOf(name);
   return Object.assign(make, { default: make, ParsePushAdapter: make, S3Adapter: make });

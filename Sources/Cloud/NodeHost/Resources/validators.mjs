@@ -14,7 +14,7 @@ const ofField = {
 /** Throws for an invalid validator, like parse-server when it loads the code. */
 export function checkValidator(validator) {
   if (validator === undefined || validator === null || typeof validator === 'function') return;
-  if (typeof validator !== 'object') throw new Error('A validator is an object or a function.');
+  if (typeof validator !== 'object') throw new Error('A validator must be an object or a function.');
   for (const [key, value] of Object.entries(validator)) {
     checkKey(topLevel, key, value);
     if (key === 'rateLimit') checkLimit(value);
