@@ -1,5 +1,5 @@
 #!/usr/bin/env python3
-"""Counts what Roost allocates for a request, and fails when that is more than allocations.json allows."""
+"""Counts Roost's allocations per request, and fails if there are more than allocations.json allows."""
 
 import argparse
 import contextlib
@@ -31,13 +31,13 @@ def arguments():
     parser = argparse.ArgumentParser(description=__doc__)
     parser.add_argument("--binary", default=HERE.parent / ".build/product/release/roost", type=pathlib.Path)
     parser.add_argument("--only", nargs="+", choices=CALLS, default=list(CALLS), metavar="OPERATION")
-    parser.add_argument("--requests", type=int, default=2000, help="requests of a measurement (2000); batches: a 20th")
-    parser.add_argument("--rounds", type=int, default=3, help="measurements, of which the median counts (3)")
-    parser.add_argument("--update", action="store_true", help="write what was measured, and 5 %% more, as the limits")
+    parser.add_argument("--requests", type=int, default=2000, help="requests per measurement (2000), a 20th of that for batches")
+    parser.add_argument("--rounds", type=int, default=3, help="number of measurements (3); the median counts")
+    parser.add_argument("--update", action="store_true", help="write the results plus 5%% as the new limits")
     parser.add_argument(
-        "--sites", nargs="+", choices=CALLS, metavar="OPERATION", help="print where these allocate, and check nothing"
+        "--sites", nargs="+", choices=CALLS, metavar="OPERATION", help="print where these operations allocate, without checking limits"
     )
-    parser.add_argument("--folder", default="/var/tmp", help="where the cluster lies while it runs")
+    parser.add_argument("--folder", default="/var/tmp", help="the folder for the PostgreSQL cluster")
     return parser.parse_args()
 
 
@@ -61,7 +61,7 @@ def measure(callers, counter, operation, requests, rounds):
         length = callers.send(operation.name, requests)
         samples.append(counter.read() - before)
         if length < operation.length:
-            raise SystemExit(f"bench: answers of {length:.0f} bytes are too short: {operation.title}")
+            raise SystemExit(f"bench: responses of {length:.0f} bytes are too short: {operation.title}")
     return (
         statistics.median(sample.allocations for sample in samples) / requests,
         statistics.median(sample.allocations - sample.frees for sample in samples) / requests,
@@ -128,7 +128,7 @@ def main():
     # A terminated run stops its servers too.
     signal.signal(signal.SIGTERM, lambda *_: sys.exit(143))
     if not os.access(options.binary, os.X_OK):
-        raise SystemExit(f"bench: {options.binary} is not there; build it, or name another with --binary")
+        raise SystemExit(f"bench: {options.binary} doesn't exist. Build it, or choose another with --binary")
     operations = [operation for operation in OPERATIONS if operation.name in (options.sites or options.only)]
     with tempfile.TemporaryDirectory(prefix="roost-bench.", dir=options.folder) as folder:
         os.chmod(folder, 0o755)

@@ -1,5 +1,5 @@
 #!/usr/bin/env python3
-"""Measures Roost against the PostgreSQL below it. docs/performance.md says what the numbers mean."""
+"""Compares Roost with the PostgreSQL that it uses. docs/performance.md explains the numbers."""
 
 import argparse
 import datetime
@@ -27,18 +27,18 @@ HERE = pathlib.Path(__file__).resolve().parent
 def arguments():
     parser = argparse.ArgumentParser(description=__doc__)
     parser.add_argument(
-        "--quick", action="store_true", help="operations and start alone, 32 connections, one round"
+        "--quick", action="store_true", help="only operations and start, 32 connections, one round"
     )
     parser.add_argument("--binary", default=HERE.parent / ".build/product/release/roost", type=pathlib.Path)
-    parser.add_argument("--seconds", type=int, default=3, help="length of a measurement (3)")
-    parser.add_argument("--rounds", type=int, help="rounds, of which the medians count (3, or 1 with --quick)")
+    parser.add_argument("--seconds", type=int, default=3, help="seconds per measurement (3)")
+    parser.add_argument("--rounds", type=int, help="number of rounds (3, or 1 with --quick); the medians count")
     parser.add_argument(
         "--only", nargs="+", choices=[*(operation.name for operation in OPERATIONS), *EXPERIMENTS, "soak"],
-        metavar="NAME", help="measure these alone, and write no file: an operation or an experiment",
+        metavar="NAME", help="measure only these operations or experiments, and write no file",
     )
-    parser.add_argument("--soak", type=float, metavar="MINUTES", help="add mixed load for so many minutes")
-    parser.add_argument("--folder", default="/var/tmp", help="where the cluster lies while it runs; not in memory")
-    parser.add_argument("--note", action="append", default=[], help="a line for the results, such as on other load")
+    parser.add_argument("--soak", type=float, metavar="MINUTES", help="add this many minutes of mixed load")
+    parser.add_argument("--folder", default="/var/tmp", help="the folder for the PostgreSQL cluster, on a disk")
+    parser.add_argument("--note", action="append", default=[], help="a note for the results, such as other load on the machine")
     options = parser.parse_args()
     options.rounds = options.rounds or (1 if options.quick else 3)
     options.counts = [32] if options.quick else [1, 32, 256]
@@ -106,7 +106,7 @@ def main():
     # A terminated run stops its servers too.
     signal.signal(signal.SIGTERM, lambda *_: sys.exit(143))
     if not os.access(options.binary, os.X_OK):
-        raise SystemExit(f"bench: {options.binary} is not there; build it, or name another with --binary")
+        raise SystemExit(f"bench: {options.binary} doesn't exist. Build it, or choose another with --binary")
     operations, experiments = chosen(options)
 
     with tempfile.TemporaryDirectory(prefix="roost-bench.", dir=options.folder) as folder:

@@ -28,7 +28,7 @@ def newest_binaries():
     if not folders and shutil.which("initdb"):
         folders = [pathlib.Path(shutil.which("initdb")).parent]
     if not folders:
-        raise SystemExit("bench: no PostgreSQL was found")
+        raise SystemExit("bench: PostgreSQL not found. Install PostgreSQL 14 or later")
 
     def version(folder):
         text = subprocess.run([folder / "initdb", "--version"], capture_output=True, text=True, check=True).stdout
@@ -36,7 +36,7 @@ def newest_binaries():
 
     newest = max(folders, key=version)
     if version(newest) < 14:
-        raise SystemExit("bench: pgbench of PostgreSQL 14 or later is needed, for pipelines")
+        raise SystemExit("bench: pgbench of PostgreSQL 14 or later is required, for pipelines")
     return newest
 
 

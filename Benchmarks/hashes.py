@@ -32,5 +32,5 @@ def hashes_a_second(seconds):
     for thread in threads:
         thread.join()
     if len(counts) < THREADS:
-        raise SystemExit("bench: libcrypt knows no bcrypt")
+        raise SystemExit("bench: libcrypt doesn't support bcrypt")
     return sum(counts) / (time.monotonic() - begin)

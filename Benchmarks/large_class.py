@@ -1,5 +1,5 @@
 #!/usr/bin/env python3
-"""Asks a class of some million objects what growth slows down, and says how long the answers take.
+"""Runs the queries that slow down as a class grows on a class of millions of objects, and prints how long they take.
 
     Benchmarks/large_class.py [--rows 5000000] [--binary .build/release/roost] [--folder /var/tmp]
 

@@ -56,7 +56,7 @@ class Neighbour:
             except OSError:
                 if self.process.poll() is not None or time.monotonic() > end:
                     self.process.kill()
-                    raise SystemExit(f"bench: {self.command[0]} does not listen") from None
+                    raise SystemExit(f"bench: {self.command[0]} didn't start listening") from None
                 time.sleep(0.02)
 
     def __exit__(self, *_):

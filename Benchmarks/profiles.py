@@ -1,5 +1,5 @@
 #!/usr/bin/env python3
-"""Where Roost's processor time goes while it answers: a list of functions and a flame graph of each operation."""
+"""Profiles Roost's processor time: a list of functions and a flame graph for each operation."""
 
 import argparse
 import collections
@@ -29,11 +29,11 @@ def arguments():
     parser = argparse.ArgumentParser(description=__doc__)
     parser.add_argument(
         "--only", nargs="+", default=["get", "find"], metavar="OPERATION",
-        choices=[operation.name for operation in OPERATIONS], help="what to profile (get and find)",
+        choices=[operation.name for operation in OPERATIONS], help="the operations to profile (get and find)",
     )
     parser.add_argument("--binary", default=HERE.parent / ".build/product/release/roost", type=pathlib.Path)
-    parser.add_argument("--seconds", type=int, default=10, help="length of a recording (10)")
-    parser.add_argument("--folder", default="/var/tmp", help="where the cluster lies while it runs")
+    parser.add_argument("--seconds", type=int, default=10, help="seconds per recording (10)")
+    parser.add_argument("--folder", default="/var/tmp", help="the folder for the PostgreSQL cluster")
     return parser.parse_args()
 
 

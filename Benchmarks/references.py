@@ -27,7 +27,7 @@ class References:
             if neighbour:
                 self._neighbours[name] = self._stack.enter_context(neighbour)
             else:
-                print(f"bench: nothing to compare with: {name} is missing; scripts/bench.sh provides it", flush=True)
+                print(f"bench: {name} for comparison is missing. Run scripts/bench.sh, which builds it", flush=True)
         return self
 
     def __exit__(self, *_):
@@ -47,7 +47,7 @@ class References:
     def _wrk(self, neighbour, operation, connections, seconds):
         sample = load.wrk(neighbour.origin + "/song.mp3", operation.name, connections, seconds)
         if sample["errors"] or sample["length"] < operation.length:
-            raise SystemExit(f"bench: {operation.reference} did not answer {operation.name} as it should: {sample}")
+            raise SystemExit(f"bench: {operation.reference} returned a wrong response to {operation.name}: {sample}")
         return sample["rate"]
 
     def _pgbench(self, operation, clients, seconds):

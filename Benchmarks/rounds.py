@@ -35,12 +35,12 @@ def _check(stand, operation, sample):
     """Fast answers that say nothing are no result. A batch answers 200 even when its calls fail: the rows tell."""
     good = sample["requests"] - sample["errors"]
     if not sample["errors"] and sample["length"] < operation.length:
-        raise SystemExit(f"bench: answers of {operation.name} have {sample['length']:.0f} bytes: something is missing")
+        raise SystemExit(f"bench: responses of {operation.name} have {sample['length']:.0f} bytes: something is missing")
     expected = ROWS_OF_A_REQUEST.get(operation.name)
     if expected:
         rows = int(stand.cluster.sql('SELECT count(*) FROM "NewGame"'))
         if rows < good * expected:
-            raise SystemExit(f"bench: {operation.name} answered {good} times but made {rows} rows")
+            raise SystemExit(f"bench: {operation.name} succeeded {good} times but created {rows} rows")
 
 
 def run(stand, server, operations, counts, rounds):

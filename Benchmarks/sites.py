@@ -51,7 +51,7 @@ def _functions(places):
         "llvm-symbolizer", path=pathlib.Path(shutil.which("swift")).resolve().parent
     )
     if not tool:
-        raise SystemExit("bench: llvm-symbolizer of the Swift toolchain was not found")
+        raise SystemExit("bench: llvm-symbolizer not found. It is part of the Swift toolchain")
     places = sorted(places)
     # What a stack holds are places to return to; the call is before them.
     asked = "".join(f'"{path}" {offset - 1:#x}\n' for path, offset in places)

@@ -1,5 +1,5 @@
 #!/usr/bin/env python3
-"""Attacks a release binary with cheap requests, and measures what a client beside the attack waits.
+"""Attacks a release binary with cheap requests, and measures how long another client waits meanwhile.
 
     python3 scripts/attack.py                      # every attack, by 1, 4 and 32 senders
     python3 scripts/attack.py --quick              # smaller classes, most of them by 32 senders alone, as CI runs it
@@ -34,9 +34,9 @@ def arguments():
     parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
     parser.add_argument("--binary", default=str(ROOT / ".build/release/roost"))
     parser.add_argument("--only", nargs="+", metavar="ATTACK", help=", ".join(ATTACKS))
-    parser.add_argument("--senders", nargs="+", type=int, help="default 1, 4 and 32; for most 32 with --quick")
-    parser.add_argument("--quick", action="store_true", help="a class of 200,000 rows, not of a million")
-    parser.add_argument("--factor", type=float, default=1.0, help="how much more a slow machine may take")
+    parser.add_argument("--senders", nargs="+", type=int, help="numbers of senders (1, 4 and 32; with --quick mostly 32)")
+    parser.add_argument("--quick", action="store_true", help="use a class of 200,000 rows instead of a million")
+    parser.add_argument("--factor", type=float, default=1.0, help="a factor for the time limits on slow machines")
     return parser.parse_args()
 
 
@@ -62,8 +62,8 @@ def main():
         with Cluster(folder) as cluster:
             stand = AttackStand(options.binary, folder, cluster, 200_000 if options.quick else 1_000_000)
             busy = stand.wait_beside_busy_processors()
-            print(f"a get beside busy processors waits {busy * 1000:.0f} ms at the longest")
-            print(f"{'attack':<28} {'senders':>7} {'longest wait':>13} {'99 of 100':>10} {'memory':>9}  answers")
+            print(f"a get on busy processors waits at most {busy * 1000:.0f} ms")
+            print(f"{'attack':<28} {'senders':>7} {'longest wait':>13} {'p99':>10} {'memory':>9}  answers")
             for name in chosen:
                 few = [] if options.quick and name not in BY_FEW_SENDERS else [1, 4]
                 for senders in options.senders or [*few, 32]:

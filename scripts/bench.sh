@@ -25,7 +25,7 @@ need_header() {
     need "header-$1" "$2"
 }
 
-[ "$(uname -s)" = Linux ] || fail "only Linux is served: CPU time and memory are read from /proc"
+[ "$(uname -s)" = Linux ] || fail "only Linux is supported: CPU time and memory are read from /proc"
 
 program=Benchmarks/bench.py
 case "${1:-}" in

@@ -26,7 +26,7 @@ def find():
     """The program of the browser."""
     program = next((found for name in NAMES if (found := shutil.which(name))), None)
     if not program:
-        sys.exit(f"browser: there is no Chromium; looked for {', '.join(NAMES)}. scripts/test_libraries.sh installs it "
+        sys.exit(f"browser: Chromium not found; looked for {', '.join(NAMES)}. scripts/test_libraries.sh installs it "
                  "where there is apt-get; else install one by hand (snap install chromium, dnf install chromium, "
                  "apk add chromium, brew install --cask chromium)")
     return program

@@ -147,7 +147,7 @@ def main():
         finally:
             server.send_signal(signal.SIGTERM)
             server.wait()
-    print(f"{len(list(target.glob('*.png')))} pictures are in {target}")
+    print(f"{len(list(target.glob('*.png')))} pictures written to {target}")
 
 
 main()

@@ -80,7 +80,7 @@ check_macos() {
     prefix="$(brew --prefix libpq)/lib/pkgconfig"
     case ":${PKG_CONFIG_PATH:-}:" in
         *":$prefix:"*) ;;
-        *) pkg-config --exists libpq || fail "pkg-config does not find libpq: export PKG_CONFIG_PATH=\"$prefix\"" ;;
+        *) pkg-config --exists libpq || fail "pkg-config doesn't find libpq. Run export PKG_CONFIG_PATH=\"$prefix\"" ;;
     esac
 }
 
@@ -89,5 +89,5 @@ case "$(uname -s)" in
         if command -v apt-get >/dev/null; then install_debian; else check_other_linux; fi
         ;;
     Darwin) check_macos ;;
-    *) fail "only Linux and macOS are served" ;;
+    *) fail "only Linux and macOS are supported" ;;
 esac

@@ -380,7 +380,7 @@ def main():
     configured = json.loads(CONFIGURATION.read_text())
     parser = argparse.ArgumentParser(description="Drives the five music apps through a running server.")
     parser.add_argument("url", help="the URL with the mount path: http://127.0.0.1:1337/parse")
-    parser.add_argument("--verify", action="store_true", help="check that what the last run left is still there")
+    parser.add_argument("--verify", action="store_true", help="check that the data of the last run still exists")
     parser.add_argument("--app-id", default=configured["appId"])
     parser.add_argument("--client-key", default=configured["clientKey"])
     options = parser.parse_args()
@@ -391,7 +391,7 @@ def main():
     try:
         make_phone().send("GET", "/health").has(200, status="ok")
     except Mismatch as mismatch:
-        print(f"the server is not there\n{mismatch}", file=sys.stderr)
+        print(f"the server doesn't respond\n{mismatch}", file=sys.stderr)
         return 1
     case = Verification(make_phone) if options.verify else Drive(make_phone)
     failures = []

@@ -43,7 +43,7 @@ TAIL
 
 files=$(find files -type f ! -name '.*' | LC_ALL=C sort)
 if [ "${1:-}" = --check ]; then
-    list | cmp -s - embed.c || { echo "scripts/embed_console.sh was not run after a file came or went" >&2; exit 1; }
+    list | cmp -s - embed.c || { echo "files were added or removed. Run scripts/embed_console.sh" >&2; exit 1; }
 else
     list > embed.c
 fi

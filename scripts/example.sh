@@ -57,7 +57,7 @@ expect() {
 
 for _ in $(seq 300); do
     if [[ "$(call /health 2>/dev/null)" == *'"ok"'* ]]; then break; fi
-    kill -0 "$server" 2>/dev/null || { echo "example: the server ended at its start" >&2; exit 1; }
+    kill -0 "$server" 2>/dev/null || { echo "example: the server exited while starting" >&2; exit 1; }
     sleep 0.2
 done
 expect "the function" "$(call /functions/hello '{"name":"Kim"}')" '{"result":"Hello, Kim!"}'

@@ -49,4 +49,4 @@ if [ ${#failed[@]} -gt 0 ]; then
     echo "fuzz: failed: ${failed[*]}" >&2
     exit 1
 fi
-echo "fuzz: nothing was found"
+echo "fuzz: no failures found"

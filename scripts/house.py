@@ -155,7 +155,7 @@ def missing_paths():
 def main():
     parser = argparse.ArgumentParser(description="Measures the sources.")
     parser.add_argument("--check", action="store_true", help="exit with 1 when a bound is exceeded")
-    parser.add_argument("--verbose", action="store_true", help="name what is above the bounds")
+    parser.add_argument("--verbose", action="store_true", help="list everything above the bounds")
     arguments = parser.parse_args()
 
     codes, modules = {}, collections.defaultdict(lambda: [0, 0])

@@ -50,7 +50,7 @@ def copy_lines():
         if words[:1] == ["COPY"] and not any(word.startswith("--from=") for word in words):
             names = [word for word in words[1:] if not word.startswith("--")]
             if any(re.search(r"[\[*?$]", name) for name in names):
-                sys.exit(f"image context: this script does not read: {line}")
+                sys.exit(f"image context: this script can't parse the line: {line}")
             yield names[:-1], names[-1]
 
 
@@ -68,7 +68,7 @@ def copy(context):
         for source in map(os.path.normpath, sources):
             names = [name for name in files_below(source) if is_in_context(name, rules)]
             if not names:
-                sys.exit(f"image context: the Dockerfile copies {source}, of which .dockerignore leaves nothing")
+                sys.exit(f"image context: the Dockerfile copies {source}, all of which .dockerignore excludes")
             for name in names:
                 if name == source:
                     place = os.path.join(target, os.path.basename(name)) if target.endswith("/") else target

@@ -18,13 +18,13 @@ install_packages() {
     local name=$1 privilege=() changed
     shift
     if [ "$(id -u)" -ne 0 ]; then
-        command -v sudo >/dev/null || fail "these packages are missing, and there is no sudo to install them: $*"
+        command -v sudo >/dev/null || fail "these packages are missing: $*. Install sudo, or install them as root"
         privilege=(sudo)
     fi
     echo "$name: installing $* (${privilege[*]:-as root} apt-get install)" >&2
     confirm "Install these packages?" || fail "nothing was installed. Install them yourself: $*"
     ${privilege[@]+"${privilege[@]}"} apt-get update -qq >&2 ||
-        echo "$name: apt-get update failed; trying with the lists at hand" >&2
+        echo "$name: apt-get update failed, using the existing package lists" >&2
     changed=$(apt-get install --simulate --no-upgrade --no-install-recommends "$@" 2>/dev/null |
         awk '/^Inst [^ ]+ \[/ || /^Remv / { printf "%s ", $2 }') || true
     if [ -n "$changed" ]; then

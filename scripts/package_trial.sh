@@ -16,9 +16,9 @@ fail() {
 
 say() { echo "package trial: $*"; }
 
-[ "$(id -u)" -eq 0 ] || fail "run it as root: it makes a system of its own with debootstrap and chroot"
+[ "$(id -u)" -eq 0 ] || fail "run it as root: it creates a separate system with debootstrap and chroot"
 package=${1:-$(ls -t .build/packages/roost_*.deb 2>/dev/null | head -n 1)}
-[ -f "$package" ] || fail "there is no package: run make package first"
+[ -f "$package" ] || fail "the package doesn't exist. Run make package first"
 for tool in debootstrap curl python3; do
     command -v "$tool" >/dev/null || apt-get install -y -qq --no-upgrade --no-install-recommends "$tool" >/dev/null ||
         fail "$tool is missing and could not be installed"
@@ -53,10 +53,10 @@ start() {
     server=$!
     for _ in $(seq 300); do
         if curl --fail --silent "$url/health" >/dev/null; then return; fi
-        kill -0 "$server" 2>/dev/null || fail "the server ended at its start"
+        kill -0 "$server" 2>/dev/null || fail "the server exited while starting"
         sleep 0.2
     done
-    fail "the server did not answer within a minute"
+    fail "the server didn't respond within a minute"
 }
 
 stop() {
@@ -126,14 +126,14 @@ if command -v groff >/dev/null; then
 fi
 if command -v systemd-analyze >/dev/null; then
     sed "s|/usr/bin/roost|$system/usr/bin/roost|" "$system/usr/lib/systemd/system/roost.service" >"$folder/roost.service"
-    systemd-analyze verify "$folder/roost.service" || fail "systemd refuses the unit"
+    systemd-analyze verify "$folder/roost.service" || fail "systemd rejects the unit"
 fi
 say "$(inside roost version)"
 
 port=$(python3 -c 'import socket; s = socket.socket(); s.bind(("127.0.0.1", 0)); print(s.getsockname()[1])')
 url="http://127.0.0.1:$port/parse"
 master_key=$(sed -n 's/.*"masterKey": "\(.*\)".*/\1/p' "$system/etc/roost/config.json")
-[ ${#master_key} -ge 32 ] || fail "the package made no master key"
+[ ${#master_key} -ge 32 ] || fail "the package created no master key"
 
 say "first request"
 start

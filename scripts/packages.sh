@@ -63,7 +63,7 @@ write_resolved() {
 check_resolved() {
     local difference
     if ! difference=$(diff <(read_record) <(read_resolved)); then
-        fail "the packages of this build are not those of $recorded (< recorded, > resolved):
+        fail "the packages of this build differ from $recorded (< recorded, > resolved):
 $difference
 scripts/packages.sh writes $resolved anew; scripts/packages.sh update records what Package.swift allows now."
     fi
@@ -71,7 +71,7 @@ scripts/packages.sh writes $resolved anew; scripts/packages.sh update records wh
 
 update_record() {
     swift package update
-    if read_resolved | grep -q ' - '; then fail "a package is followed by its branch: only versions can be recorded"; fi
+    if read_resolved | grep -q ' - '; then fail "a package depends on a branch. Only versions can be recorded"; fi
     { grep '^#' "$recorded"; read_resolved; } >"$recorded.new"
     mv "$recorded.new" "$recorded"
     git --no-pager diff --stat -- "$recorded" 2>/dev/null || true

@@ -33,7 +33,7 @@ def main():
             (target / "password_reset-dark-375.png").write_bytes(browser.look(375, dark=True)[0])
     finally:
         browser.close()
-    print(f"{len(list(target.glob('*.png')))} pictures are in {target}")
+    print(f"{len(list(target.glob('*.png')))} pictures written to {target}")
 
 
 main()

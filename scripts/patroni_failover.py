@@ -51,7 +51,7 @@ def until(what, condition, limit=180):
         except (OSError, ValueError):
             pass
         time.sleep(0.1)
-    sys.exit(f"it takes too long: {what}")
+    sys.exit(f"timed out: {what}")
 
 
 class Cluster:
@@ -212,7 +212,7 @@ def run(binary, folder):
 def main():
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("--binary", default=".build/release/roost")
-    parser.add_argument("--folder", default="/var/tmp", help="where the servers lie while they run")
+    parser.add_argument("--folder", default="/var/tmp", help="the folder for the servers' data")
     options = parser.parse_args()
     folder = tempfile.mkdtemp(prefix="roost-patroni-", dir=options.folder)
     if POSTGRES:

@@ -79,7 +79,7 @@ def until(condition, limit=30):
         except OSError:
             pass
         time.sleep(0.05)
-    sys.exit("it takes too long")
+    sys.exit("timed out")
 
 
 class Process:

@@ -26,7 +26,7 @@ newest_postgres() {
             found=$folder
         fi
     done
-    [ "$best" -ge 13 ] || fail "no PostgreSQL of version 13 or later was found"
+    [ "$best" -ge 13 ] || fail "PostgreSQL 13 or later not found"
     echo "$found"
 }
 

@@ -55,7 +55,7 @@ def script(page):
         elif mark:
             kind, text = mark[1], shlex.quote(mark[2] or "")
             if not lines[index].startswith("```" if kind == "file" else "```sh"):
-                raise SystemExit(f"{page}:{index}: no block of commands follows the mark")
+                raise SystemExit(f"{page}:{index}: a block of commands must follow the mark")
             end = lines.index("```", index)
             block = lines[index + 1:end]
             if kind == "server":

@@ -20,7 +20,7 @@ version=$(sed -n 's/.*static let text = "\(.*\)".*/\1/p' Sources/App/Monitoring/
 
 commit() {
     local changes=""
-    git rev-parse --verify --quiet HEAD >/dev/null 2>&1 || fail "this is no git repository, so the commit isn't known"
+    git rev-parse --verify --quiet HEAD >/dev/null 2>&1 || fail "this isn't a git repository, so the commit is unknown"
     [ -z "$(git status --porcelain --untracked-files=no)" ] || changes=+
     echo "$(git rev-parse HEAD)$changes"
 }
@@ -48,7 +48,7 @@ stamp() {
     local file=$1 commit=$2 position dates
     [[ "$commit" =~ ^[0-9a-f]{40}\+?$ ]] || fail "$commit is not a commit: 40 hexadecimal digits, and a plus sign for local changes"
     position=$(LC_ALL=C grep -obaE 'roost-commit:[0-9a-f.]{40}[+.]' "$file" | head -n 1 | cut -d : -f 1) || true
-    [ -n "$position" ] || fail "$file has no room for the commit: it is not a binary of Roost"
+    [ -n "$position" ] || fail "$file isn't a Roost binary: it has no space for the commit"
     dates=$(mktemp)
     touch -r "$file" "$dates"
     printf 'roost-commit:%-41s' "$commit" | tr ' ' . |

@@ -17,7 +17,7 @@ def run(stand):
         for _ in range(ANSWERS):
             answer = server.call("GET", f"/classes/Playlist?limit={ROWS}")
             if len(answer["results"]) != ROWS:
-                raise SystemExit(f"bench: {len(answer['results'])} rows were answered instead of {ROWS}")
+                raise SystemExit(f"bench: {len(answer['results'])} rows were returned instead of {ROWS}")
         seconds = (time.monotonic() - begin) / ANSWERS
         time.sleep(2)
         after = processes.resident_megabytes(server.pid)

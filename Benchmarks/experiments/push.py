@@ -109,7 +109,7 @@ def _push(server, body):
         if rows and rows[0]["status"] in ("succeeded", "failed"):
             return rows[0], time.monotonic() - begin
         if time.monotonic() - begin > 300:
-            raise SystemExit(f"bench: a push does not end: {rows}")
+            raise SystemExit(f"bench: a push didn't finish: {rows}")
         time.sleep(0.05)
 
 
@@ -130,7 +130,7 @@ def run(stand):
             peak = processes.peak_megabytes(server.pid)
     stand.cluster.sql('TRUNCATE "_Installation"')
     if row.get("numSent") != DEVICES:
-        raise SystemExit(f"bench: not every device was sent to: {row}")
+        raise SystemExit(f"bench: the push didn't reach every device: {row}")
     each = [(end - start) / DEVICES * 1e6 for start, end in zip(before, after)]
     return [
         Figure("notifications a second, beside gets", DEVICES / seconds, Goal(20_000), digits=0),

@@ -33,7 +33,7 @@ def _upload(server, number):
     answer = connection.getresponse()
     text = answer.read().decode()
     if answer.status != 201:
-        raise SystemExit(f"bench: upload answered {answer.status}: {text}")
+        raise SystemExit(f"bench: the upload got status {answer.status}: {text}")
     return text.split('"name":"')[1].split('"')[0]
 
 
@@ -45,7 +45,7 @@ def _download(server, name):
     while piece := answer.read(len(PIECE)):
         length += len(piece)
     if answer.status != 200 or length != SIZE:
-        raise SystemExit(f"bench: download answered {answer.status} with {length} bytes")
+        raise SystemExit(f"bench: the download got status {answer.status} with {length} bytes")
 
 
 def _at_once(server, transfer, inputs):
@@ -92,7 +92,7 @@ def run(stand):
             end = time.monotonic() + 120
             while not port.exists():
                 if store.poll() is not None or time.monotonic() > end:
-                    raise SystemExit("bench: the store does not start")
+                    raise SystemExit("bench: the file store didn't start")
                 time.sleep(0.1)
             overrides = {
                 "endpoint": f"http://127.0.0.1:{port.read_text()}", "s3ForcePathStyle": True,
