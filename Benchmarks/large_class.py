@@ -1,10 +1,10 @@
 #!/usr/bin/env python3
-"""Runs the queries that slow down as a class grows on a class of millions of objects, and prints how long they take.
+"""Runs queries that slow down as a class grows, on a class of millions of objects, and prints how long they take.
 
     Benchmarks/large_class.py [--rows 5000000] [--binary .build/release/roost] [--folder /var/tmp]
 
-It makes a PostgreSQL cluster and a class of its own, asks each question through Roost over HTTP, then makes the indexes
-that fit and asks again. Milliseconds, the median and the longest. A question that is slow is asked less often.
+Creates a PostgreSQL cluster and a class, runs each query through Roost over HTTP, then creates suitable indexes and runs
+it again. Prints the median and the maximum in milliseconds. Slow queries run less often.
 """
 import argparse
 import hashlib
