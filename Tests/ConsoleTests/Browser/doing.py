@@ -45,7 +45,7 @@ def scenario_78_an_advised_index_is_built(console, rest):
     open_page(console, "performance", ".panels")
     console.wait_text("Track78 by plays: 40 times today, 290 ms; an index on plays makes it about", ".panels")
     console.click_text("Create index on Track78: plays")
-    console.wait_text("apps go on reading and writing", "dialog")
+    console.wait_text("Apps keep running meanwhile", "dialog")
     console.press("Escape")
     console.settle()
     assert "plays_1" not in rest.call("GET", "/schemas/Track78").get("indexes", {})
@@ -102,7 +102,7 @@ def scenario_78_a_slow_statement_shows_its_plan_in_words(console, rest):
     console.value(row + ".querySelector('button').click()")
     console.wait("document.querySelector('dialog .plan li')")
     said = console.text("dialog")
-    assert "Most of the work: " in said and "Reads all of Planned" in said and "No index serves this." in said, said
+    assert "Most of the work: " in said and "Reads all of Planned" in said and "No index helps here." in said, said
     assert console.value("document.querySelectorAll('dialog .plan li.worst').length") == 1
     assert "plays" in console.text("dialog .plan code"), said
     console.press("Escape")

@@ -268,9 +268,9 @@ def scenario_75_a_schedule_that_another_changed_since_is_not_taken_back(console,
     answer = rest.call("PUT", f"/cloud_code/jobs/{stored()['objectId']}", {"job_schedule": {**plan, "params": '{"theirs":1}'}})
     assert "error" not in answer, answer
     console.click_text("Undo", ".toasts")
-    console.wait("/was changed since|is as before/.test(document.querySelector('.toasts').innerText)")
+    console.wait("/has changed since|restored/.test(document.querySelector('.toasts').innerText)")
     assert stored()["params"] == '{"theirs":1}', stored()
-    console.wait_text("The schedule was changed since and kept.", ".toast.bad")
+    console.wait_text("The schedule has changed since and was kept.", ".toast.bad")
 
 
 def scenario_webhooks_come_change_and_go(console, rest):
@@ -294,7 +294,7 @@ def scenario_webhooks_come_change_and_go(console, rest):
     console.click("[aria-label='Actions of function hooked']")
     console.click_text("Delete", ".menu")
     console.click("dialog .danger")
-    console.wait_text("is deleted", ".toasts")
+    console.wait_text("deleted", ".toasts")
     assert "error" in rest.call("GET", "/hooks/functions/hooked")
     console.click_text("Undo", ".toasts")
     console.wait_text("function hooked", "main table")
@@ -502,7 +502,7 @@ def scenario_76_events_of_a_class_are_seen_as_they_come(console, rest):
     open_page(console, "live", ".live-events .panel")
     events = lambda: console.value("[...document.querySelectorAll('.events .log-row')].map((e) => e.innerText.replaceAll('\\n', ' ').replace(/^[0-9:.]+ /, ''))")
     choose(console, "[aria-label=Class]", "Live")
-    condition = "[aria-label='Condition as JSON, or nothing for all']"
+    condition = "[aria-label='Condition as JSON (empty: all)']"
     write(console, condition, "[1]")
     console.click_text("Watch", ".live-events")
     console.wait_text("A condition must be a JSON object.", ".live-events")

@@ -99,7 +99,7 @@ def scenario_60_a_table_of_many_rows_comes_in_and_three_bad_ones_are_told(consol
     assert [console.value(f"document.querySelector('dialog [aria-label=\"Type of column {name}\"]').value") for name in ("ok", "since")] == ["Boolean", "Date"]
     choose(console, "Field of column Leer", "")
     console.click_text("Dry run", "dialog")
-    console.wait_text(f"{n - 3:,} good, 3 refused", "dialog")
+    console.wait_text(f"{n - 3:,} valid, 3 refused", "dialog")
     console.wait("document.querySelector('dialog .primary')?.textContent === 'Import'")
     said = console.text("dialog")
     assert all(f"Line {line}:" in said for line in ("51", "1,501", "2,601")), said
@@ -300,7 +300,7 @@ def scenario_73_hostile_files_are_refused_in_words(console, rest):
     open_import(console, "Guest")
     began = time.monotonic()
     give_path(console, path)
-    console.wait_text("too long", "dialog", 60)
+    console.wait_text("too large", "dialog", 60)
     # The page answers meanwhile, and afterwards.
     assert console.value("1 + 1") == 2
     console.press("Escape")
@@ -490,7 +490,7 @@ def scenario_57_indexes_tell_what_they_take_and_who_reads_them(console, rest):
     rest.sql("SELECT pg_stat_force_next_flush()")
     console.open("data")
     open_page(console, "schema/Indexed", "main table")
-    console.wait_text("Made by the server", "main")
+    console.wait_text("Created by the server", "main")
 
 
 def upload(rest, name, content, kind):

@@ -278,8 +278,8 @@ def scenario_51_every_permission_is_a_sentence(console, rest):
     chips = console.value("[...document.querySelectorAll('.operation')].map((e) => [...e.parentElement.querySelectorAll('.who')].map((one) => one.innerText).join(', '))")
     assert chips == ["everybody", "logged-in users, the user in owner", "the user in owner", "role Editors", "the user in owner", "nobody (only the master key)", "nobody (only the master key)"], chips
     for sentence in ( "role Editors", "the user in owner", "nobody (only the master key)",
-                     "Find and get: owner", "Update and delete: no field", "Hidden from everybody: secret", "Nothing more is hidden from role Editors",
-                     "Nothing more is hidden from the user in owner"):
+                     "Find and get: owner", "Update and delete: no field", "Hidden from everybody: secret", "Nothing is hidden from role Editors",
+                     "Nothing is hidden from the user in owner"):
         assert sentence in said, (sentence, said)
 
 
@@ -304,7 +304,7 @@ def scenario_52_an_unchanged_dialog_sends_nothing_and_what_is_not_known_stays(co
     assert permissions(rest, "Guarded") == {**before, "count": {"*": True}}, permissions(rest, "Guarded")
     console.wait("document.activeElement.getAttribute('aria-label') === 'Edit permission: Count'")
     console.press("Control+z")
-    console.wait_text("are as before", ".toasts")
+    console.wait_text("restored", ".toasts")
     assert permissions(rest, "Guarded") == before
 
 

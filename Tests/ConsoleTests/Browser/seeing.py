@@ -249,6 +249,6 @@ def scenario_80_the_appearance_is_chosen_and_stays(console, rest):
         console.open("data")
         assert console.value(ground) == colour, words
     console.click(".rail button.item:last-child")
-    console.click_text("As the system", ".menu")
+    console.click_text("System", ".menu")
     console.wait(f"{ground} === {json.dumps(before)}")
     assert console.value("localStorage.getItem('roost.theme')") is None

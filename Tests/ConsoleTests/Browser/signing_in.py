@@ -97,7 +97,7 @@ def scenario_05_a_code_is_asked_for_and_taken_once(console, rest):
         used = code(-1)
         other.browser.fill("dialog:last-of-type input", used)
         other.press("Enter")
-        other.wait_text("A code is asked for at each sign-in.", "dialog")
+        other.wait_text("Each sign-in asks for a code.", "dialog")
         assert other.api("DELETE", "session") == 200
         other.browser.open(other.url)
         other.wait("document.querySelector('.signin input')")
@@ -274,7 +274,7 @@ def scenario_15_a_viewer_is_offered_nothing_that_writes(console, rest):
         assert "New object" not in other.text() and "New class" not in other.text()
         other.at(0, "name")
         other.press("Enter")
-        other.wait_text("Your role may only read.", ".toasts")
+        other.wait_text("Your role is read-only.", ".toasts")
         other.press("Delete")
         other.settle()
         assert other.api("PUT", f"parse/classes/Viewed/{object_id}", {"name": "changed"}) == 403

@@ -13,8 +13,8 @@ import { isEqual, noValue, setOwn } from "./values.js";
 
 addWords({
   "bulk.title": "Set a field of {n} {n|object|objects}", "bulk.empty": "Leave the value empty to remove it.", "bulk.go": "Set {n} {n|object|objects}",
-  "bulk.sure": "{field} of {n} {n|object|objects} of {class} is set to {value}.", "bulk.done": "{field} of {n} {n|object|objects} set",
-  "bulk.undone": "{field} of {n} {n|object|objects} as before", "bulk.left": "{n} {n|object is|objects are} not restored yet.",
+  "bulk.sure": "This sets {field} of {n} {n|object|objects} of {class} to {value}.", "bulk.done": "{field} of {n} {n|object|objects} set",
+  "bulk.undone": "{field} of {n} {n|object|objects} restored", "bulk.left": "{n} {n|object is|objects are} not restored yet.",
   "bulk.kept": "{n} {n|object was|objects were} changed by others since and kept.", "bulk.nothing": "nothing", "bulk.reading": "Reading the objects…",
 });
 

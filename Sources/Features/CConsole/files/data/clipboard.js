@@ -9,8 +9,8 @@ import { isReadOnly, isShortened } from "./schema.js";
 import { asText, fromText, guarded, isEqual, noValue, unguarded } from "./values.js";
 
 addWords({
-  "paste.title": "These cells were not pasted", "paste.done": "{n} {n|cell|cells} pasted", "paste.undone": "{n} {n|row|rows} as before",
-  "paste.kept": "{field} of {object} was changed meanwhile, and stays as it is shown now",
+  "paste.title": "These cells were not pasted", "paste.done": "{n} {n|cell|cells} pasted", "paste.undone": "{n} {n|row|rows} restored",
+  "paste.kept": "{field} of {object} was changed by others and kept",
   "paste.cut": "{n} {n|cell is|cells are} too long to be copied whole: open {n|it|them} to copy all.", "paste.copied": "{n} {n|cell|cells} copied",
   "paste.reading": "Reading the rows…", "paste.read": "{n} {n|row is|rows are} read now: copy again.",
   "paste.many": "{n} rows are too many at once: export or import them.", "paste.readOnly": "{field} is set by the server",

@@ -13,7 +13,7 @@ import { isReadOnly, isShortened, namesChanged, typeOf } from "./schema.js";
 import { asText, isEqual } from "./values.js";
 
 addWords({
-  "edit.readOnly": "{field} is set by the server.", "edit.notAllowed": "Your role may only read.", "edit.refused": "{field} not saved: {reason}",
+  "edit.readOnly": "{field} is set by the server.", "edit.notAllowed": "Your role is read-only.", "edit.refused": "{field} not saved: {reason}",
   "edit.again": "Edit again", "fields.edit": "Edit {field}", "fields.clear": "Remove {field}", "fields.open": "Open {class} {id}", "fields.notSet": "not set",
 });
 

@@ -8,9 +8,9 @@ import { confirm } from "../parts/dialog.js";
 import { classes, counts, replaceClass } from "./schema.js";
 
 addWords({
-  "index.build": "Create index", "index.text": "An index of {class} on {fields}.", "index.size": "The class has {n} {n|object|objects}, {bytes}.",
+  "index.build": "Create index", "index.text": "An index on {fields} of {class}.", "index.size": "The class has {n} {n|object|objects}, {bytes}.",
   "index.meanwhile": "Apps go on reading and writing. The index takes disk space and slows writes a little.",
-  "index.building": "Building the index; apps go on writing.", "index.stopped": "Stopped. The index was not created.", "index.done": "Index {index} built in {seconds} s",
+  "index.building": "Building the index; apps keep running.", "index.stopped": "Stopped. The index was not created.", "index.done": "Index {index} built in {seconds} s",
 });
 
 const NOT_INDEXED = new Set(["Relation", "ACL", "Password", "Polygon", "Bytes", "Array", "Object", "GeoPoint", "File"]);

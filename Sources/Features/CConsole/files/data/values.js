@@ -150,7 +150,7 @@ export function parseDate(text, isUTC = localStorage.getItem("roost.zone") === "
 }
 
 addWords({
-  "type.String": "a text", "type.Number": "a Number", "type.Boolean": "true or false", "type.Date": "a date",
+  "type.String": "a String", "type.Number": "a Number", "type.Boolean": "true or false", "type.Date": "a date",
   "type.Pointer": "an id", "type.GeoPoint": "a pair of latitude and longitude", "type.Array": "a JSON list",
   "type.Object": "a JSON object", "type.Polygon": "a polygon", "type.File": "a file", "type.Bytes": "Bytes", "type.ACL": "an ACL",
   "edit.notOne": "{field} is {type}; {text} is not one.",

@@ -104,7 +104,7 @@ addWords({
   "confirm.title": "Confirm that it is you", "confirm.text": "You can't undo this. You are not asked again for 15 minutes.", "confirm.go": "Continue",
   "account.sessions": "Sessions", "account.this": "this browser", "account.used": "{who}, {address}, used {when}",
   "account.passwordHint": "A new password ends all of your sessions, this one too.", "account.newAgain": "Repeat the new password",
-  "account.notSame": "The passwords differ.", "account.totp": "Codes at sign-in", "account.totpOn": "A code is asked for at each sign-in.",
+  "account.notSame": "The passwords differ.", "account.totp": "Codes at sign-in", "account.totpOn": "Each sign-in asks for a code.",
   "account.totpOff": "With an authenticator app, your password alone is not enough.", "account.setUp": "Set up", "account.turnOn": "Turn on",
   "account.turnOff": "Turn off", "account.secret": "Key for the app",
 });

@@ -16,7 +16,7 @@ import { pointerField } from "./pointer.js";
 addWords({
   "relation.count": "{n} {n|member|members}", "relation.none": "No members yet", "relation.add": "Add {class}", "relation.remove": "Remove {name}",
   "relation.added": "{name} added to {field}", "relation.removed": "{name} removed from {field}",
-  "relation.there": "{name} is already a member.", "relation.gone": "{name} is no longer a member.", "relation.undone": "{field} is as before",
+  "relation.there": "{name} is already a member.", "relation.gone": "{name} is no longer a member.", "relation.undone": "{field} restored",
 });
 
 const PAGE = 100;

@@ -4,9 +4,9 @@ import { addWords, bytes, t } from "../../core/words.js";
 
 addWords({
   "import.badBytes": "The file is not in this encoding. Choose another.",
-  "import.longCell": "A value has more than {size}; that is too long to import. It begins in line {line}.", "import.wide": "Line {line} has more than {n} columns.",
+  "import.longCell": "The value on line {line} is larger than {size}. That is too large to import.", "import.wide": "Line {line} has more than {n} columns.",
   "import.noObjects": "Line {line}: expected objects, as a list or one per line.",
-  "import.open": "The file ends in the middle of the object that begins in line {line}.",
+  "import.open": "The file ends in the middle of the object that begins on line {line}.",
 });
 
 const CHUNK = 65536;

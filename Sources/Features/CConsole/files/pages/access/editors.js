@@ -13,7 +13,7 @@ import { areSame, consequences, entryOf, hidingConsequences, isWider, names, own
 
 addWords({
   "perm.edit": "Permission: {operation}", "perm.stays": "{operation} stays open to: {who}.", "perm.both": "Change {operations} in the same way",
-  "perm.saved": "Permissions of {class} changed", "perm.undone": "Permissions of {class} are as before",
+  "perm.saved": "Permissions of {class} changed", "perm.undone": "Permissions of {class} restored",
   "perm.changedSince": "The permissions of {class} were changed meanwhile. Nothing was stored.", "perm.everybody": "Everybody",
   "perm.loggedIn": "Logged-in users", "perm.also": "And these", "perm.pointers": "The user that a field of the object points to",
   "perm.filters": "Logged-in users find only objects whose field names them.", "perm.pointerTitle": "Pointer permissions",

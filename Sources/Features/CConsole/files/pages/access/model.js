@@ -11,7 +11,7 @@ addWords({
   "clp.count.means": "Count objects", "clp.create.means": "Create objects", "clp.update.means": "Change objects",
   "clp.delete.means": "Delete objects", "clp.addField.means": "Add fields to the class", "clp.nobody": "nobody (only the master key)",
   "clp.loggedIn": "logged-in users", "clp.userIn": "the user in {field}", "clp.hidden": "Hidden from {who}: {fields}",
-  "clp.sees": "Nothing more is hidden from {who}", "clp.letsIn": "Lets in: {who}.", "clp.shutsOut": "Shuts out: {who}.", "clp.allBut": "everybody but {who}",
+  "clp.sees": "Nothing is hidden from {who}", "clp.letsIn": "Lets in: {who}.", "clp.shutsOut": "Shuts out: {who}.", "clp.allBut": "everybody but {who}",
   "clp.same": "Nothing changes.", "clp.hides": "Hides: {fields}.", "clp.shows": "Shows: {fields}.",
 });
 

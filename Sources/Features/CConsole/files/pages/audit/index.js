@@ -14,7 +14,7 @@ import { complain, empty, failed, loading, table } from "../../parts/states.js";
 
 addWords({
   "audit.hint": "Changes made in the console. Nobody can change these entries.", "audit.operator": "Operator",
-  "audit.object": "Id of an object", "audit.kind": "Kind", "audit.from": "From", "audit.until": "Until", "audit.time": "{name}: 2 days ago",
+  "audit.object": "Object id", "audit.kind": "Kind", "audit.from": "From", "audit.until": "Until", "audit.time": "{name}: 2 days ago",
   "audit.allKinds": "All kinds", "audit.none": "No changes yet",
   "audit.noneHint": "Each change made in the console appears here with operator, time and the value before.", "audit.nothing": "Nothing matches",
   "audit.nothingHint": "No entry matches all filters.", "audit.what": "What",

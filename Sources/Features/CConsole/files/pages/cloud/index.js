@@ -14,8 +14,8 @@ addWords({
   "cloud.event": "Event", "cloud.host": "Runs in", "cloud.checks": "Requires", "cloud.calls": "Calls",
   "cloud.last": "Last call", "cloud.host.node": "Node.js",
   "cloud.host.swift": "Swift", "cloud.host.webhook": "a webhook", "cloud.state.ready": "ready", "cloud.state.starting": "starting", "cloud.state.down": "not running",
-  "cloud.processes": "{n} of {wanted} {wanted|process|processes}", "cloud.counted": "Calls are those of this process since it started.", "cloud.ms": "{text} ms",
-  "cloud.noCheck": "nothing", "cloud.empty.functions": "No function yet", "cloud.empty.triggers": "No trigger yet",
+  "cloud.processes": "{n} of {wanted} {wanted|process|processes}", "cloud.counted": "Calls of this process since it started.", "cloud.ms": "{text} ms",
+  "cloud.noCheck": "nothing", "cloud.empty.functions": "No functions yet", "cloud.empty.triggers": "No triggers yet",
   "cloud.empty.hosts": "Nothing runs cloud code", "cloud.emptyHint": "Write it in JavaScript, in Swift or as a webhook: see docs/cloud-code.md.",
   "check.user": "a session", "check.master": "the master key", "check.any": "one of the roles {names}", "check.all": "all of the roles {names}",
   "check.keys": "a user with {names}", "check.fields": "parameters {names}", "check.limit": "a rate limit", "check.code": "its own check",
@@ -102,9 +102,9 @@ function draw(body, tab, list) {
 addWords({
   "hook.new": "New webhook", "hook.what": "Called for", "hook.function": "function {name}", "hook.trigger": "{event} of {class}",
   "hook.kind.function": "a function", "hook.kind.trigger": "a trigger of a class", "hook.kind": "For", "hook.name": "Name of the function",
-  "hook.change": "Change the address", "hook.deleteText": "{what} is no longer sent to {url}.", "hook.actions": "Actions of {what}", "hook.empty": "No webhook",
+  "hook.change": "Change the address", "hook.deleteText": "{what} is no longer sent to {url}.", "hook.actions": "Actions of {what}", "hook.empty": "No webhooks",
   "hook.emptyHint": "A webhook calls your server for a function or trigger and sends the option webhookKey.", "hook.saved": "{what} is sent to {url}",
-  "hook.deleted": "The webhook of {what} is deleted", "hook.back": "The webhook of {what} is as before", "hook.since": "The address was changed since and kept.",
+  "hook.deleted": "Webhook of {what} deleted", "hook.back": "Webhook of {what} restored", "hook.since": "The address has changed since and was kept.",
   "hook.bad": "Enter an http or https URL.",
 });
 

@@ -12,12 +12,12 @@ import { FIGURES, figures, table } from "./index.js";
 import { planForm, planInWords, took } from "./schedule.js";
 
 addWords({
-  "job.start": "Start", "job.startOf": "Start {name}", "job.started": "{name} runs", "job.none": "No job yet",
+  "job.start": "Start", "job.startOf": "Start {name}", "job.started": "{name} started", "job.none": "No jobs yet",
   "job.noneHint": "A job runs in the background, started here or by a schedule.", "job.once": "once at a time", "job.runs": "Runs", "job.noRuns": "No runs yet.",
   "job.state.running": "running", "job.state.succeeded": "succeeded", "job.state.failed": "failed", "job.message": "Message", "job.began": "Started", "job.took": "Duration",
   "job.by.api": "a call", "job.by.schedule": "a schedule", "job.plans": "Schedules", "job.noPlans": "No schedules yet.", "job.plan": "New schedule",
   "job.last": "Last run", "job.never": "never", "job.job": "Job", "job.actions": "Actions of the schedule of {name}", "job.planned": "{name} runs {when}",
-  "job.unplanned": "The schedule of {name} is deleted", "job.back": "The schedule of {name} is as before", "job.since": "The schedule was changed since and kept.",
+  "job.unplanned": "Schedule of {name} deleted", "job.back": "Schedule of {name} restored", "job.since": "The schedule has changed since and was kept.",
   "job.unplanText": "{name} no longer runs {when}.", "job.off": "This server runs no schedules: the option jobSchedules is off.",
 });
 

@@ -17,7 +17,7 @@ addWords({
   "keys.clear": "Remove the value, or delete selected rows", "keys.filterCell": "Filter by this cell",
   "grid.slow": "Sorting by {field} read all {count} rows ({time} s).", "grid.buildIndex": "Build an index",
   "grid.slowFilter": "Filtering by {field} read all {count} rows ({time} s).", "grid.range": "{n} {n|cell|cells}",
-  "grid.partly": "Of {n} {n|cell that is|cells that are} read:", "grid.sum": "Sum {sum} · mean {mean} · min {min} · max {max}", "grid.newRows": "{n} new",
+  "grid.partly": "Of {n} loaded {n|cell|cells}:", "grid.sum": "Sum {sum} · mean {mean} · min {min} · max {max}", "grid.newRows": "{n} new",
   "grid.changedRows": "{n} changed", "grid.newRowsHint": "Show the rows as they are now", "foot.set": "Set a field", "foot.add": "Add to …",
   "foot.call": "Call a function",
 });

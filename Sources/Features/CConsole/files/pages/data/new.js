@@ -13,7 +13,7 @@ import { record } from "../../parts/states.js";
 
 addWords({
   "new.title": "New object of {class}", "new.create": "Create", "new.done": "{object} created", "new.missing": "{field} is required.",
-  "new.required": "required", "new.access": "Permissions (ACL)", "new.undone": "The new object is removed again",
+  "new.required": "required", "new.access": "Permissions (ACL)", "new.undone": "New object removed",
 });
 
 /** Creates the field of a file, which is uploaded when it is chosen. */

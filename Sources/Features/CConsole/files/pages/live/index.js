@@ -91,7 +91,7 @@ function subscription({ className, where, user }) {
 }
 
 addWords({
-  "events.title": "Events", "events.where": "Condition as JSON, or nothing for all", "events.watch": "Watch",
+  "events.title": "Events", "events.where": "Condition as JSON (empty: all)", "events.watch": "Watch",
   "events.waiting": "Watching {class}. Nothing has happened yet.", "events.noObject": "A condition must be a JSON object.", "events.count": "{n} {n|event|events}",
   "events.skipped": "{n} skipped", "events.paused": "{n} more while paused", "events.gap": "some may be missing",
   "events.large": "The object has {n} bytes, and is not shown.", "events.before": "Before", "events.now": "Now",

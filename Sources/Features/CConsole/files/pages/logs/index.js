@@ -12,9 +12,9 @@ import { empty, failed, loading } from "../../parts/states.js";
 import { lineList, lineRow, openLine } from "./lines.js";
 
 addWords({
-  "logs.hint": "What the server does and what cloud code says, without secrets.", "logs.list": "Lines of the log", "logs.level": "Level", "logs.all": "All levels",
+  "logs.hint": "Lines of the server and of cloud code, without secrets.", "logs.list": "Lines of the log", "logs.level": "Level", "logs.all": "All levels",
   "logs.warn": "Warnings and errors", "logs.error": "Errors", "logs.text": "Text in a line", "logs.console": "Console requests",
-  "logs.tailHint": "Shows lines as they come", "logs.newest": "Jump to the newest", "logs.request": "Request {id}", "logs.function": "Function {name}",
+  "logs.tailHint": "Shows lines as they arrive", "logs.newest": "Jump to the newest", "logs.request": "Request {id}", "logs.function": "Function {name}",
   "logs.memory": "The server keeps no older lines.", "logs.dropped": "{n} {n|line|lines} came too fast to be shown.",
   "logs.cut": "Only the last {n} lines are kept here.", "logs.count": "{n} {n|line|lines}", "logs.empty": "No line matches",
   "logs.emptyHint": "Remove a filter, or wait for the next line.", "logs.keys": "Log", "logs.find": "Find a text",

@@ -220,10 +220,10 @@ async function readPlan(host, id) {
 }
 
 addWords({
-  "plan.all": "Reads all of {table}", "plan.index": "Reads {table} by the index {index}", "plan.indexOnly": "Reads the index {index} alone",
-  "plan.bitmap": "Collects rows by the index {index}", "plan.heap": "Reads the rows of {table} that were collected", "plan.sort": "Sorts",
+  "plan.all": "Reads all of {table}", "plan.index": "Reads {table} through the index {index}", "plan.indexOnly": "Reads only the index {index}",
+  "plan.bitmap": "Collects rows through the index {index}", "plan.heap": "Reads the rows of {table} that were collected", "plan.sort": "Sorts",
   "plan.limit": "Takes the first rows", "plan.aggregate": "Counts or sums", "plan.join": "Joins ({kind})", "plan.other": "{kind}", "plan.rows": "about {n} {n|row|rows}",
-  "plan.share": "{n} % of the work", "plan.worst": "Most of the work: {step} ({share} %).", "plan.noIndex": "No index serves this.",
+  "plan.share": "{n}% of the work", "plan.worst": "Most of the work: {step} ({share}%).", "plan.noIndex": "No index helps here.",
   "plan.hint": "What the database expects without knowing the values; the statement was not run.",
 });
 

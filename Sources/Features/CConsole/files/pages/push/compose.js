@@ -12,7 +12,7 @@ import { failed, loading, table, toast } from "../../parts/states.js";
 addWords({
   "compose.title": "Title", "compose.badge": "Badge", "compose.badge.keep": "unchanged", "compose.badge.add": "add 1", "compose.badge.clear": "none",
   "compose.more": "Languages and more", "compose.languages": "Texts by language, one per line: de | Titel | Text", "compose.data": "More for the app (JSON)",
-  "compose.to": "To devices", "compose.none": "no device", "compose.devices": "{n} {n|device|devices}", "compose.counting": "counting\u2026", "compose.when.now": "now",
+  "compose.to": "To devices", "compose.none": "no devices", "compose.devices": "{n} {n|device|devices}", "compose.counting": "counting\u2026", "compose.when.now": "now",
   "compose.when.at": "at a time (UTC)", "compose.when.local": "at a time in each device's time zone", "compose.time": "Date and time",
   "compose.expires": "Expires after hours (empty: never)", "compose.preview": "Preview", "compose.first": "To one device first\u2026", "compose.device": "Installation",
   "compose.trial": "Dry run: who would get it?", "compose.send": "Send to {n}", "compose.plan": "Schedule for {n}",

@@ -11,7 +11,7 @@ import { composer, openReport } from "./compose.js";
 
 addWords({
   "push.hint": "Notifications to the devices of your users.", "push.off": "Push is not set up",
-  "push.offHint": "Set the option push. docs/push.md leads from a key to the first notification.", "push.list": "Pushes",
+  "push.offHint": "Set the option push. See docs/push.md.", "push.list": "Pushes",
   "push.none": "No push yet. The first one appears here as soon as it is sent.", "push.state": "State", "push.sent": "Sent",
   "push.to": "To", "push.state.scheduled": "scheduled", "push.state.pending": "waiting", "push.state.running": "sending",
   "push.state.succeeded": "done", "push.state.failed": "failed", "push.dryRun": "dry run", "push.noText": "without a text",

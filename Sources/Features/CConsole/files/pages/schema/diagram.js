@@ -6,7 +6,7 @@ import { addWords, plain, t } from "../../core/words.js";
 import { isServerClass, ranked } from "../../data/schema.js";
 
 addWords({
-  "diagram.label": "Diagram of {n} {n|class|classes}; the table below says the same",
+  "diagram.label": "Diagram of {n} {n|class|classes}; the table below shows the same",
   "diagram.box": "{class}, {n} {n|field|fields}. Enter opens it, Alt with arrows moves it.", "diagram.order": "Reset positions",
   "diagram.server": "System classes", "diagram.around": "Around", "diagram.hint": "Drag a box, or move it with Alt and the arrows. Double lines are relations.",
 });

@@ -11,7 +11,7 @@ import { confirm, openForm } from "../../parts/dialog.js";
 import { complain, toast } from "../../parts/states.js";
 
 addWords({
-  "name.empty": "Enter a name.", "name.wrong": "{name} can't be a name.", "field.change": "Field {field}",
+  "name.empty": "Enter a name.", "name.wrong": "{name} is not a valid name.", "field.change": "Field {field}",
   "field.hint": "Letters, digits and _, beginning with a letter: playCount",
   "field.default": "Default value", "field.done": "Field {field} added to {class}",
   "field.changed": "Field {field} changed", "field.fixed": "A field keeps its name and type. For another, add a field, copy the values and delete this one.",
