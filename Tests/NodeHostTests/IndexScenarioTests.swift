@@ -79,7 +79,7 @@ struct IndexScenarioTests {
         let code = Self.code("", "console.log('for ever'); for (;;);")
         try await IndexApp.with(["index.js": code]) { app in
             let error = await #expect(throws: ConfigurationError.self) { try await app.read() }
-            #expect(error?.message == "index.js could not be read within 30 s\nfor ever", "\(error?.message ?? "")")
+            #expect(error?.message == "index.js ended early or took over 30 s\nfor ever", "\(error?.message ?? "")")
         }
     }
 

@@ -186,8 +186,8 @@ struct OptionParserTests {
         let lockout = try load(environment: [name: #"{"threshold":3,"duration":5}"#]).accountLockout
         #expect(lockout?.threshold == 3)
         #expect(lockout?.duration == 5)
-        #expect(refusal(environment: [name: "x"]) == "accountLockout must be an object in JSON (\(name))")
-        #expect(refusal(environment: [name: "[1]"]) == "accountLockout must be an object in JSON (\(name))")
+        #expect(refusal(environment: [name: "x"]) == "accountLockout must be a JSON object (\(name))")
+        #expect(refusal(environment: [name: "[1]"]) == "accountLockout must be a JSON object (\(name))")
     }
 
     @Test("Values of another kind are refused with the option's name")

@@ -8,7 +8,7 @@ import Testing
         ([:], "rateLimit.requestTimeWindow must be defined"),
         (["requestTimeWindow": 1000], "rateLimit.requestCount must be defined"),
         (["requestTimeWindow": "1", "requestCount": 1], "rateLimit.requestTimeWindow must be a number"),
-        (["requestTimeWindow": 1, "requestCount": -1], "rateLimit.requestCount must be a number"),
+        (["requestTimeWindow": 1, "requestCount": -1], "rateLimit.requestCount must be between 0 and 10^12"),
         (
             ["requestTimeWindow": 1, "requestCount": 1, "zone": "moon"],
             "rateLimit.zone must be one of ip, session, user, global"

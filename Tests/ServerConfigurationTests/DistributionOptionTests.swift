@@ -56,7 +56,7 @@ import Testing
                 ["classes": ["_Role": "reference"]],
                 "distribution.classes._Role: system classes are always \"local\""
             ),
-            (["classes": []], "distribution.classes must be an object of classes"),
+            (["classes": []], "distribution.classes must be an object keyed by class name"),
             (
                 ["classes": ["A": "remote"]],
                 "distribution.classes.A must be \"local\", \"reference\" or {\"by\": \"<field>\"}"

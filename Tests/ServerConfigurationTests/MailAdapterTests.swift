@@ -217,7 +217,7 @@ struct MailAdapterTests {
                 "ses", ["from": "a@b.c", "region": "x/y", "accessKeyId": "k", "secretAccessKey": "s"],
                 "region must be a region such as eu-west-1"
             ),
-            ("http", ["from": "a@b.c", "url": "ftp://x", "body": "x"], "must be an address such as"),
+            ("http", ["from": "a@b.c", "url": "ftp://x", "body": "x"], "must be a URL such as"),
             ("http", ["from": "a@b.c", "url": "https://x"], "body is missing"),
             (
                 "http", ["from": "a@b.c", "url": "https://x", "body": [:], "headers": ["A": "b\nc"]],

@@ -136,7 +136,7 @@ package final class NodeHost: CloudHost {
 
     private func startWorker() async throws -> NodeWorker {
         let (owner, group, serverURL) = state.withLock { ($0.owner, $0.group, $0.serverURL) }
-        guard let owner, let group else { throw NodeWorker.StartFailure(description: "the host was not started") }
+        guard let owner, let group else { throw NodeWorker.StartFailure(description: "Node.js was not started") }
         return try await NodeWorker.start(settings, owner: owner, serverURL: serverURL, on: group, logger: logger)
     }
 

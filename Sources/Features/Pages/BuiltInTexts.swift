@@ -24,7 +24,7 @@ struct BuiltInTexts: Sendable {
             .passwordReset: Page(title: "Choose a new password", paragraphs: []),
             .passwordResetSuccess: Page(
                 title: "Your password was changed",
-                paragraphs: ["You can log in with the new password now.", "This page can be closed."]),
+                paragraphs: ["You can log in with the new password now.", "You can close this page."]),
             .passwordResetLinkInvalid: Page(
                 title: "This link no longer works",
                 paragraphs: [
@@ -32,7 +32,7 @@ struct BuiltInTexts: Sendable {
                     "Please ask for a new one in the app.",
                 ]),
             .emailVerificationSuccess: Page(
-                title: "Your e-mail address is confirmed", paragraphs: ["Thank you. This page can be closed."]),
+                title: "Your e-mail address is confirmed", paragraphs: ["Thank you. You can close this page."]),
             .emailVerificationSendSuccess: Page(
                 title: "Check your inbox",
                 paragraphs: [

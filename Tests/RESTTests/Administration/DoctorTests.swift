@@ -38,7 +38,7 @@ import Testing
         Fault(
             name: "a column of another type",
             sql: "ALTER TABLE \"Song\" ALTER COLUMN \"plays\" TYPE text USING \"plays\"::text", kind: .columnType,
-            severity: .error, subject: "Song.plays", words: "of type text, and the field needs double precision"),
+            severity: .error, subject: "Song.plays", words: "the type text, but the field needs double precision"),
         Fault(
             name: "a column that no field has", sql: "ALTER TABLE \"Song\" ADD COLUMN \"left\" int",
             kind: .unknownColumn,

@@ -119,7 +119,7 @@ import Testing
             let ids = [try await server.startJob("waiting"), try await server.startJob("waiting")]
             let refused = try await server.send("POST", "/jobs/echo", [:], as: .master)
             #expect(refused.code == 155, "\(refused.text)")
-            #expect(refused.error == "Too many jobs are running.")
+            #expect(refused.error == "Too many jobs are running (maximumJobs).")
             jobs.isOpen.store(true, ordering: .relaxed)
             for id in ids { _ = try #require(try await server.jobStatus(id, when: "succeeded")) }
             #expect(

@@ -48,7 +48,7 @@ package enum AppRecording {
             let record = try? JSONValue(parsing: Array(data)).objectValue
         else {
             throw ConfigurationError(
-                "\(file.name) could not be read within \(limit.components.seconds) s\(printed)")
+                "\(file.name) ended early or took over \(limit.components.seconds) s\(printed)")
         }
         guard record["servers"]?.arrayValue?.isEmpty == false else {
             let reason = record["error"]?.stringValue.map { error in

@@ -33,7 +33,7 @@ package struct MultipartForm {
         var count = 0
         while try !isLastDelimiter() {
             count += 1
-            guard count <= Self.mostParts else { throw Self.malformed("it has too many parts") }
+            guard count <= Self.mostParts else { throw Self.malformed("it has more than \(Self.mostParts) parts") }
             let header = try header()
             let content = try content(before: Self.lineEnd + delimiter)
             try add(bytes[content], header)

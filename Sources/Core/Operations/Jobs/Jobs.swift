@@ -36,7 +36,7 @@ public struct Jobs: Sendable, BackendPart {
             case .isRunning:
                 throw ParseError(ParseError.scriptFailed, "The job is already running.")
             case .isFull:
-                throw ParseError(ParseError.requestLimitExceeded, "Too many jobs are running.")
+                throw ParseError(ParseError.requestLimitExceeded, "Too many jobs are running (maximumJobs).")
             case .hasStopped:
                 throw ServiceUnavailable("The server is stopping.")
             }

@@ -77,7 +77,7 @@ public struct Pushes: Sendable, BackendPart {
         let end = ContinuousClock.now + Self.longestWait
         while try await store.pushes.waiting(most: Self.mostWaiting) >= Self.mostWaiting {
             guard ContinuousClock.now < end else {
-                throw PushBody.error("\(Self.mostWaiting) pushes are waiting to be sent already")
+                throw PushBody.error("\(Self.mostWaiting) pushes are already waiting to be sent")
             }
             services.pusher?.wake()
             try await Task.sleep(for: .milliseconds(100))

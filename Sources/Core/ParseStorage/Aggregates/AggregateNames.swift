@@ -126,7 +126,7 @@ extension AggregateCompiler {
             Names.isIdentifier(name.text)
         else {
             throw ParseError(
-                ParseError.invalidQuery, "Invalid variable name '\(name)': use letters, digits and _, first a-z")
+                ParseError.invalidQuery, "Invalid variable name '\(name)': it must match [a-z][A-Za-z0-9_]*")
         }
     }
 

@@ -83,7 +83,7 @@ package struct DatabaseFacts: Sendable {
                     + "datcollate IN ('C', 'POSIX') FROM pg_database WHERE datname = current_database()"),
             Statement(values),
         ])
-        guard results.count == 7 else { throw PostgresError(.server, "PostgreSQL's catalog gave no result") }
+        guard results.count == 7 else { throw PostgresError(.server, "PostgreSQL's catalog returned no result") }
         facts.tables = StoredTable.read(results[0])
         let distribution = try await DistributionDiagnosis(session)
         distribution.correct(&facts.tables)

@@ -60,7 +60,7 @@ package struct LayoutDiagnosis {
                 findings.append(
                     Finding(
                         .columnType, .error, "\(schema.name).\(column.name)",
-                        "the column is of type \(column.typeName), and the field needs \(wanted)"))
+                        "the column has the type \(column.typeName), but the field needs \(wanted)"))
             }
         }
         let fields = Set(schema.fields.keys)

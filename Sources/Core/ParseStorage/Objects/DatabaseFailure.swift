@@ -49,7 +49,7 @@ package enum DatabaseFailure {
         case "22003": ParseError(ParseError.incorrectType, "A number is out of range")
         case "22007", "22008", "22009", "22015": ParseError(ParseError.incorrectType, "A date is out of range")
         case let state where state.hasPrefix("22"):
-            ParseError(ParseError.incorrectType, "A value has the wrong type for its use")
+            ParseError(ParseError.incorrectType, "A value has the wrong type for this operation")
         case let state where state.hasPrefix("23"):
             ParseError(ParseError.incorrectType, "A value is not allowed for its field")
         case let state where state.hasPrefix("54"):
@@ -57,7 +57,7 @@ package enum DatabaseFailure {
         case "42601", "42602", "42622", "42701", "42939":
             ParseError(ParseError.invalidKeyName, "A name is invalid or already exists")
         case "42P10", "42803", "42804", "42846", "42883", "42P18":
-            ParseError(ParseError.incorrectType, "A value has the wrong type for its use")
+            ParseError(ParseError.incorrectType, "A value has the wrong type for this operation")
         default: ParseError(ParseError.internalServerError, "An internal server error occurred")
         }
     }

@@ -51,7 +51,7 @@ extension Configuration {
             if let shards = object["shards"] { self.shards = try shards.whole(in: 1...1024, "\(name).shards") }
             guard let classes = object["classes"] else { return }
             guard let classes = classes.objectValue else {
-                throw ConfigurationError("\(name).classes must be an object of classes")
+                throw ConfigurationError("\(name).classes must be an object keyed by class name")
             }
             for (className, value) in classes {
                 let placement = try Self.placement(value, "\(name).classes.\(className)")

@@ -68,7 +68,7 @@ extension Configuration {
             for name in values["liveQuery"]?["classNames"]?.arrayValue ?? [] {
                 guard let source = name.stringValue, Pattern.isValid(Self.whole(source)) else {
                     throw ConfigurationError(
-                        "option liveQuery.classNames: \(name.text) is not a class name or a regular expression")
+                        "option liveQuery.classNames: \(name.text) is neither a class name nor a valid pattern")
                 }
                 if Self.isPlain(source) {
                     classNames.insert(Name(source))
@@ -98,7 +98,7 @@ extension Configuration {
             for (name, key) in options?["keyPairs"]?.objectValue ?? [:] {
                 guard let key = key.stringValue, !key.isEmpty else {
                     throw ConfigurationError(
-                        "option liveQueryServerOptions.keyPairs: the value of \(name) must be a key")
+                        "option liveQueryServerOptions.keyPairs: the value of \(name) must be a non-empty string")
                 }
                 keyPairs.append((name, key))
             }

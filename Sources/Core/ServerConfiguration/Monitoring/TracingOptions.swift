@@ -68,7 +68,7 @@ extension OptionTable {
     private static func address(_ value: JSONValue, _ name: String) throws(ConfigurationError) -> String? {
         guard let text = value.nonEmptyText else { return nil }
         guard text.hasPrefix("http://") || text.hasPrefix("https://") else {
-            throw .invalid(name, "an address that begins with http:// or https://")
+            throw .invalid(name, "a URL that begins with http:// or https://")
         }
         return text
     }

@@ -94,7 +94,7 @@ struct AdapterOptions {
     mutating func url(_ key: Name) throws(ConfigurationError) -> String? {
         guard var text = try text(key) else { return nil }
         guard text.hasPrefix("https://") || text.hasPrefix("http://"), !text.utf8.contains(UInt8(ascii: " ")) else {
-            throw ConfigurationError("option \(path).\(key) must be an address such as https://example.com/mails")
+            throw ConfigurationError("option \(path).\(key) must be a URL such as https://example.com/mails")
         }
         while text.utf8.last == UInt8(ascii: "/") { text.removeLast() }
         return text

@@ -163,7 +163,7 @@ extension OptionDefinition.Kind {
                     .string(String(part.drop { $0 == " " }.reversed().drop { $0 == " " }.reversed()))
                 })
         case .object:
-            guard let json, json.objectValue != nil else { throw .invalid(name, "an object in JSON") }
+            guard let json, json.objectValue != nil else { throw .invalid(name, "a JSON object") }
             return json
         case .any: return json ?? .string(text)
         }

@@ -36,9 +36,8 @@ extension OptionTable {
         .text("javascriptKey", "PARSE_SERVER_JAVASCRIPT_KEY", \.javascriptKey, "A key for JavaScript clients"),
         .text("restAPIKey", "PARSE_SERVER_REST_API_KEY", \.restAPIKey, "A key for REST callers"),
         .text("dotNetKey", "PARSE_SERVER_DOT_NET_KEY", \.dotNetKey, "A key for .NET and Unity clients"),
-        .texts("allowHeaders", "PARSE_SERVER_ALLOW_HEADERS", \.allowHeaders, "Additional request headers (CORS)"),
-        .texts(
-            "allowOrigin", "PARSE_SERVER_ALLOW_ORIGIN", \.allowOrigin, kind: .stringOrArray, "Allowed origins (CORS)"),
+        .texts("allowHeaders", "PARSE_SERVER_ALLOW_HEADERS", \.allowHeaders, "Additional CORS request headers"),
+        .texts("allowOrigin", "PARSE_SERVER_ALLOW_ORIGIN", \.allowOrigin, kind: .stringOrArray, "Allowed CORS origins"),
         .flag(
             "allowClientClassCreation", "PARSE_SERVER_ALLOW_CLIENT_CLASS_CREATION", \.allowClientClassCreation,
             older: [6: true],

@@ -70,9 +70,8 @@ enum RateLimitOptions {
         }
         func number(_ key: Name) throws(ConfigurationError) -> Int {
             guard let value = value(key) else { throw ConfigurationError("rateLimit.\(key) must be defined") }
-            guard let number = value.numberValue, number >= 0, number < 1e12 else {
-                throw ConfigurationError("rateLimit.\(key) must be a number")
-            }
+            guard let number = value.numberValue else { throw ConfigurationError("rateLimit.\(key) must be a number") }
+            guard (0..<1e12).contains(number) else { throw .invalid("rateLimit.\(key)", "between 0 and 10^12") }
             return Int(number)
         }
         let path = value("requestPath")

@@ -148,7 +148,7 @@ struct ConsoleAudit: Sendable {
                 rows = try await backend.store.find(request).objects
             } catch {
                 logger.warning(
-                    "audit entry stored without values", metadata: ["class": "\(className)", "error": "\(error)"])
+                    "audit entry lacks old values", metadata: ["class": "\(className)", "error": "\(error)"])
                 continue
             }
             for row in rows {

@@ -80,7 +80,7 @@ package final class HashingPool<Input: Sendable, Output: Sendable>: Sendable {
             return (refused, true)
         }
         refused?.continuation.resume(
-            throwing: ServiceUnavailable("Too many log-ins at a time. Please try again later."))
+            throwing: ServiceUnavailable("Too many log-ins at once. Please try again later."))
         // Idle threads end. Starting a thread takes about a thousandth of the time of a hash.
         if needsThread { OSThread { [self] in work() }.detach() }
     }
