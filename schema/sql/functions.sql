@@ -157,7 +157,7 @@ CREATE OR REPLACE FUNCTION roost_check_changes(changes bigint, document jsonb) R
 LANGUAGE plpgsql IMMUTABLE PARALLEL SAFE AS $$
 BEGIN
     IF changes > 16 AND changes * octet_length(document::text) > 33554432 THEN
-        RAISE EXCEPTION 'So many changes inside of a large object cannot be made at once' USING ERRCODE = 'RS111';
+        RAISE EXCEPTION 'Too many changes inside a large object. Make fewer at once' USING ERRCODE = 'RS111';
     END IF;
 END
 $$;
@@ -275,7 +275,7 @@ BEGIN
     IF list IS NULL OR list = 'null' OR place IS NULL OR place = 'null' THEN RETURN 'null'; END IF;
     list := roost_list(list, '$arrayElemAt', false);
     IF number IS NULL OR number <> floor(number) OR abs(number) > 2147483647 THEN
-        RAISE EXCEPTION '$arrayElemAt needs a whole number of 32 bits' USING ERRCODE = 'RS102';
+        RAISE EXCEPTION '$arrayElemAt requires a 32-bit whole number as index' USING ERRCODE = 'RS102';
     END IF;
     RETURN list -> number::int;
 END
@@ -359,7 +359,7 @@ BEGIN
     IF value IS NULL OR value = 'null' THEN RETURN ''; END IF;
     IF jsonb_typeof(value) IN ('string', 'number') THEN RETURN value #>> '{}'; END IF;
     IF jsonb_typeof(value) = 'object' AND value ->> '__type' = 'Date' THEN RETURN value ->> 'iso'; END IF;
-    RAISE EXCEPTION '% cannot make a text of type %', operation, jsonb_typeof(value) USING ERRCODE = 'RS102';
+    RAISE EXCEPTION '% can''t convert the type % to a string', operation, jsonb_typeof(value) USING ERRCODE = 'RS102';
 END
 $$;
 
@@ -399,7 +399,7 @@ BEGIN
     IF first IS NULL OR most IS NULL OR abs(first) > 1000000000 OR abs(most) > 1000000000
         OR operation = '$substrCP' AND (first < 0 OR most < 0)
     THEN
-        RAISE EXCEPTION '% needs a start and a length that are numbers in its range', operation USING ERRCODE = 'RS102';
+        RAISE EXCEPTION '%: start and length must be numbers in range', operation USING ERRCODE = 'RS102';
     END IF;
     IF operation = '$substrCP' THEN RETURN to_jsonb(substr(content, first::int + 1, most::int)); END IF;
     bytes := convert_to(content, 'UTF8');
@@ -407,7 +407,7 @@ BEGIN
     IF most < 0 THEN most := 1000000000; END IF;
     FOREACH border IN ARRAY ARRAY[first::int, least(first + most, octet_length(bytes))::int] LOOP
         IF border < octet_length(bytes) AND get_byte(bytes, border) & 192 = 128 THEN
-            RAISE EXCEPTION '%: the range cuts a character', operation USING ERRCODE = 'RS102';
+            RAISE EXCEPTION '%: the range begins or ends inside a character', operation USING ERRCODE = 'RS102';
         END IF;
     END LOOP;
     RETURN to_jsonb(convert_from(substring(bytes FROM first::int + 1 FOR most::int), 'UTF8'));
@@ -534,7 +534,7 @@ BEGIN
     IF wanted IS NULL OR start IS NULL OR border IS NULL OR start <> floor(start) OR border <> floor(border)
         OR start < 0 OR border < 0
     THEN
-        RAISE EXCEPTION '$indexOfCP needs a text, and places that are whole numbers from 0' USING ERRCODE = 'RS102';
+        RAISE EXCEPTION '$indexOfCP requires a string, and start and end of at least 0' USING ERRCODE = 'RS102';
     END IF;
     IF start > length(content) THEN RETURN '-1'; END IF;
     place := strpos(substr(left(content, least(border, length(content))::int), start::int + 1), wanted);
@@ -639,7 +639,7 @@ BEGIN
             pair := jsonb_build_object('k', pair -> 0, 'v', pair -> 1);
         END IF;
         IF jsonb_typeof(pair -> 'k') IS DISTINCT FROM 'string' OR pair -> 'v' IS NULL THEN
-            RAISE EXCEPTION '$arrayToObject requires pairs of a text and a value' USING ERRCODE = 'RS102';
+            RAISE EXCEPTION '$arrayToObject requires pairs of a string and a value' USING ERRCODE = 'RS102';
         END IF;
         names := names || (pair ->> 'k');
         items := items || (pair -> 'v');
@@ -667,7 +667,7 @@ BEGIN
     IF size IS NULL OR COALESCE(first, 'null') = 'null' OR most = 'null' THEN RETURN 'null'; END IF;
     IF start IS NULL OR start <> floor(start) OR most IS NOT NULL AND (count IS NULL OR count <> floor(count) OR count < 1)
     THEN
-        RAISE EXCEPTION '$slice needs whole numbers, and a count from 1 behind a place' USING ERRCODE = 'RS102';
+        RAISE EXCEPTION '$slice requires whole numbers, and a count of at least 1' USING ERRCODE = 'RS102';
     END IF;
     IF most IS NULL THEN
         count := abs(start);
@@ -750,7 +750,7 @@ $$;
 CREATE OR REPLACE FUNCTION roost_date(moment timestamp) RETURNS jsonb LANGUAGE plpgsql IMMUTABLE PARALLEL SAFE AS $$
 BEGIN
     IF moment < '0001-01-01' OR moment >= '10000-01-01' THEN
-        RAISE EXCEPTION 'A date must lie between the years 1 and 9999' USING ERRCODE = 'RS102';
+        RAISE EXCEPTION 'A date must be between the years 1 and 9999' USING ERRCODE = 'RS102';
     END IF;
     RETURN CASE WHEN moment IS NOT NULL THEN jsonb_build_object(
         '__type', 'Date', 'iso', to_char(moment, 'YYYY-MM-DD"T"HH24:MI:SS.MS"Z"')) END;
@@ -906,13 +906,13 @@ CREATE OR REPLACE FUNCTION roost_later(moment timestamp, unit text, amount doubl
 LANGUAGE plpgsql IMMUTABLE STRICT PARALLEL SAFE AS $$
 BEGIN
     IF amount <> floor(amount) OR abs(amount) > 1e15 THEN
-        RAISE EXCEPTION 'The amount of a date must be a whole number in its range' USING ERRCODE = 'RS102';
+        RAISE EXCEPTION 'The amount added to a date must be a whole number in range' USING ERRCODE = 'RS102';
     END IF;
     IF unit IN ('hour', 'minute', 'second', 'millisecond') THEN
         RETURN moment + amount * CASE unit WHEN 'hour' THEN interval '1 hour' WHEN 'minute' THEN interval '1 minute'
             WHEN 'second' THEN interval '1 second' ELSE interval '1 millisecond' END;
     ELSIF abs(amount) > 4000000 THEN
-        RAISE EXCEPTION 'The amount of a date must be a whole number in its range' USING ERRCODE = 'RS102';
+        RAISE EXCEPTION 'The amount added to a date must be a whole number in range' USING ERRCODE = 'RS102';
     END IF;
     RETURN moment + CASE unit WHEN 'year' THEN make_interval(months => amount::int * 12)
         WHEN 'quarter' THEN make_interval(months => amount::int * 3)
