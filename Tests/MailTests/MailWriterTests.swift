@@ -194,7 +194,7 @@ struct MailWriterTests {
     func refusals() throws {
         try Self.withFiles(["nunjucks.txt": "{% if link %}{{ link }}{% endif %}"]) { folder in
             let rows: [(JSONObject, String)] = [
-                (["textPath": "none.txt"], "none.txt can't be read"),
+                (["textPath": "none.txt"], "/none.txt. Check its path"),
                 (["text": "{{#open}}"], "is not a valid Mustache template"),
                 (["textPath": "nunjucks.txt"], "contains tags such as {% if %}"),
             ]

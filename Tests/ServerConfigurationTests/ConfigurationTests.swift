@@ -275,7 +275,7 @@ struct OptionParserTests {
             ),
             (
                 ["requestKeywordDenylist": ["a"]],
-                "requestKeywordDenylist must be a list of objects with a key, a value or both"
+                "requestKeywordDenylist must be a list of objects with valid patterns as key and value"
             ),
         ] as [(JSONObject, String)])
     func elements(file: JSONObject, expected: String) {

@@ -369,7 +369,7 @@ struct OptionRuleTests {
         #expect(try load(["requestKeywordDenylist": []]).requestKeywordDenylist.isEmpty)
         #expect(
             refusal(["requestKeywordDenylist": [["key": "("]]])
-                == "requestKeywordDenylist must be a list of objects with a key, a value or both")
+                == "requestKeywordDenylist must be a list of objects with valid patterns as key and value")
     }
 
     @Test("Every option has a name, a variable and a line of help of its own")

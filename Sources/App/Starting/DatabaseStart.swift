@@ -66,7 +66,7 @@ struct DatabaseFailure: Error, CustomStringConvertible {
             description = "databaseURI has a parameter that libpq doesn't know: \(line)"
         case _ where error.message.firstMatch(of: #/^invalid (\w+) value/#) != nil:
             let name = error.message.split(separator: " ")[1]
-            description = "The parameter \(name) of databaseURI has a value that libpq doesn't know. Correct it."
+            description = "The parameter \(name) of databaseURI has an invalid value. Correct it."
         case _ where error.isMalformed:
             // libpq quotes the part that it can't parse, which may belong to the password.
             description =

@@ -93,7 +93,7 @@ struct StartFailureTests {
         let value = try await Self.failure([
             "databaseURI": .string("postgres://u@127.0.0.1:\(port)/d?sslmode=Swordfish")
         ])
-        #expect(value == "The parameter sslmode of databaseURI has a value that libpq doesn't know.", "\(value)")
+        #expect(value == "The parameter sslmode of databaseURI has an invalid value. Correct it.", "\(value)")
         let foreign = try await Self.failure(["databaseURI": "postgres://u:Swordfish@127.0.0.1/d?ssl=true&max=5"])
         #expect(
             foreign

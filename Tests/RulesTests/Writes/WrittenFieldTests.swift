@@ -137,7 +137,7 @@ struct WrittenFieldTests {
         "No role is named like another principal",
         arguments: ["*", "role:Admins", "userField:owner", "requiresAuthentication", "authenticated", "currentUser"])
     func roleNames(name: String) throws {
-        let refusal = ParseError(139, "Invalid role name.")
+        let refusal = ParseError(139, "Invalid role name: it is reserved or longer than 1000 bytes.")
         for isCreating in [true, false] {
             #expect(throws: refusal) {
                 try Self.operations(["name": .string(name)], "_Role", isCreating: isCreating)

@@ -84,7 +84,7 @@ extension OptionTable {
             for rule in rules {
                 let patterns = [rule["key"], rule["value"]].compactMap { $0?.stringValue }
                 guard rule.objectValue != nil, patterns.allSatisfy(Pattern.isValid) else {
-                    throw .invalid(name, "a list of objects with a key, a value or both, as valid regular expressions")
+                    throw .invalid(name, "a list of objects with valid patterns as key and value")
                 }
             }
             return KeywordRules(rules)
