@@ -175,7 +175,7 @@ import Testing
         (near(["query": ["$nosuch": 1]]), "$nosuch"),
         (near(["distanceMultiplier": "x"]), "distanceMultiplier"), (near(["key": 1]), "key"),
         (near(["key": "item"]), "GeoPoint"),
-        (near(["near": ["a", "b"]]), "place"), (["$sample": ["size": 1, "seed": 2]], "seed"),
+        (near(["near": ["a", "b"]]), "a point"), (["$sample": ["size": 1, "seed": 2]], "seed"),
         (["$replaceRoot": ["newRoot": "$nested", "x": 1]], "x"), (["$replaceRoot": [:]], "$replaceRoot"),
         (["$replaceRoot": "$nested"], "$replaceRoot"), (["$unset": ["tags", 1]], "$unset"),
         (["$count": "a.b"], "the count field cannot contain '.'"),
