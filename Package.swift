@@ -410,6 +410,7 @@ let package = Package(
                 "ParseModel",
                 "ParseStorage", "Postgres", "ServerConfiguration", "TestSupport", "TestTools", "RoostCommand", logging,
                 subprocess,
+                .product(name: "ServiceLifecycle", package: "swift-service-lifecycle"),
             ],
             exclude: ["Migration/at_terminal.py"]),
     ]

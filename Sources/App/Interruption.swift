@@ -1,34 +1,61 @@
-import Synchronization
+import ServiceLifecycle
+import Tasks
 import UnixSignals
 
-/// Cancels a command on Ctrl-C or SIGTERM, so that it can clean up.
-package enum Interruption {
+/// Ctrl-C and SIGTERM. They cancel a command so that it can clean up, and stop a server.
+package struct Interruption: Sendable {
     /// The error of a command that was stopped by a signal.
     package struct Signalled: Error, CustomStringConvertible {
         package var description: String { "stopped by a signal" }
     }
 
-    private static let kept = Mutex<[UnixSignalsSequence]>([])
+    private let first = OneTime<Void>()
+    private let second = OneTime<Void>()
 
-    /// Runs `body`, and cancels it on SIGINT or SIGTERM.
+    package init() {}
+
+    /// Returns the signals of this process, from now until it ends. In between, none is lost, and none ends the process
+    /// during its cleanup.
+    package static func ofProcess() async -> Interruption {
+        let (signals, interruption) = (await UnixSignalsSequence(trapping: .sigint, .sigterm), Interruption())
+        Task { for await _ in signals { interruption.note() } }
+        return interruption
+    }
+
+    /// Records a signal.
+    package func note() { if first.value == nil { first.set(()) } else { second.set(()) } }
+
+    /// Runs `body`, and cancels it on a signal.
     ///
     /// - Throws: ``Signalled`` after a cancelled `body` has cleaned up, and the errors of `body`.
-    package static func guarding<R: Sendable>(_ body: @escaping @Sendable () async throws -> R) async throws -> R {
-        let signals = await UnixSignalsSequence(trapping: .sigint, .sigterm)
-        // Retained until the process ends. If the sequence were released, the signal would end the process during its
-        // cleanup.
-        kept.withLock { $0.append(signals) }
-        return try await withThrowingTaskGroup(of: R?.self) { tasks in
-            tasks.addTask { try await body() }
-            tasks.addTask {
-                for await _ in signals { return nil }
-                return nil
-            }
-            defer { tasks.cancelAll() }
-            if let result = try await tasks.next() ?? nil { return result }
-            tasks.cancelAll()
-            while let rest = await tasks.nextResult() { if case .success(let result?) = rest { return result } }
-            throw Signalled()
+    package func guarding<R: Sendable>(_ body: @escaping @Sendable () async throws -> R) async throws -> R {
+        let work = Task { try await body() }
+        Task {
+            _ = await first.wait()
+            work.cancel()
         }
+        do {
+            return try await work.value
+        } catch {
+            throw first.value == nil ? error : Signalled()
+        }
+    }
+
+    /// Runs services. The first signal shuts them down gracefully, even if it came before. The second one cancels them
+    /// without waiting for requests in progress.
+    ///
+    /// - Throws: ``Signalled`` after a second signal, and the errors of the services.
+    package func run(_ services: [ServiceGroupConfiguration.ServiceConfiguration]) async throws {
+        let group = ServiceGroup(configuration: .init(services: services, logger: LogOutput.quiet))
+        let work = Task { try await group.run() }
+        Task {
+            _ = await first.wait()
+            await group.triggerGracefulShutdown()
+            _ = await second.wait()
+            work.cancel()
+        }
+        let result = await work.result
+        guard second.value == nil else { throw Signalled() }
+        try result.get()
     }
 }

@@ -90,11 +90,10 @@ package struct Server {
             configuration: configuration, connectionString: connectionString,
             filesDirectory: deployment.filesDirectory, extensions: extensions, logger: logger)
         // A signal that comes before the services trap it must not leave a private PostgreSQL running.
-        try await Interruption.guarding { try await DatabaseFailure.reporting { try await server.prepare() } }
+        let interruption = await Interruption.ofProcess()
+        try await interruption.guarding { try await DatabaseFailure.reporting { try await server.prepare() } }
         var services: [ServiceGroupConfiguration.ServiceConfiguration] = [
-            // The service that starts first is shut down last, so it runs as long as the server.
-            .init(service: SecondSignal()),
-            .init(service: server, successTerminationBehavior: .gracefullyShutdownGroup),
+            .init(service: server, successTerminationBehavior: .gracefullyShutdownGroup)
         ]
         if let certificate = server.certificate {
             services.append(.init(service: CertificateReload(certificate: certificate, logger: logger)))
@@ -103,12 +102,8 @@ package struct Server {
         if let notices = SupervisorNotices(ProcessInfo.processInfo.environment, of: server, logger: logger) {
             services.append(.init(service: notices))
         }
-        let group = ServiceGroup(
-            configuration: ServiceGroupConfiguration(
-                services: services,
-                gracefulShutdownSignals: [.sigterm, .sigint], logger: LogOutput.quiet))
         async let banner: Void? = configuration.silent ? nil : printBanner(server)
-        try await group.run()
+        try await interruption.run(services)
         _ = try? await banner
     }
 
@@ -123,14 +118,6 @@ package struct Server {
         banner.consoleAddress = try? await server.consoleAddress(
             hasTicket: Banner.mayShowTicket(configuration, isTerminal: isTerminal))
         try? OpenFile.standardOutput.write(banner.text.utf8)
-    }
-}
-
-/// Stops the server immediately on a second signal, without waiting for requests in progress.
-struct SecondSignal: Service {
-    func run() async throws {
-        let signals = await UnixSignalsSequence(trapping: .sigterm, .sigint)
-        for await _ in signals.dropFirst().cancelOnGracefulShutdown() { throw Interruption.Signalled() }
     }
 }
 

@@ -23,7 +23,7 @@ enum CommandRun {
     static func run(isForScripts: Bool, _ body: @escaping @Sendable () async throws -> Int32) async throws {
         let status: Int32
         do {
-            status = try await Interruption.guarding(body)
+            status = try await Interruption.ofProcess().guarding(body)
         } catch is Interruption.Signalled {
             status = fail("stopped by a signal", isForScripts, 130)
         } catch {
