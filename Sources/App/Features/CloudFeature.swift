@@ -30,7 +30,7 @@ struct CloudFeature: Feature {
             noteRestart: { meters.nodeRestarts.add() }, logger: logger)
         if let nodeHost {
             engine.attach(nodeHost)
-            additions.addProviders(nodeHost.authProviders)
+            additions.authProviders.merge(nodeHost.authProviders(replacing: additions.authProviders)) { $1 }
             additions.askOption = { try await nodeHost.ask($0, $1) }
         }
         if additions.triggers == nil { additions.triggers = engine }

@@ -52,13 +52,6 @@ public struct BackendExtensions: Sendable {
             if value["enabled"] == false, value["module"] != nil || isOfApp || Self.unbuiltProviders.contains(name) {
                 continue
             }
-            let isOwn = value["module"] != nil || configuration.nodeProviders[name] != nil
-            if isOwn, allAuthProviders[name]?.runsModule != true {
-                throw ConfigurationError(
-                    "option auth.\(name).module: a JavaScript adapter can't replace Roost's own provider. Remove module. For "
-                        + "OpenID Connect set issuer and clientId, for OAuth 2 set oauth2 (docs/sign-in.md)"
-                )
-            }
             guard let provider = allAuthProviders[name] else {
                 if Self.unbuiltProviders.contains(name) {
                     throw ConfigurationError("option auth.\(name) is not supported. Remove it, or set its module")

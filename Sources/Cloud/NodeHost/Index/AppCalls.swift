@@ -6,10 +6,14 @@ import ServerConfiguration
 
 /// Calls to app code outside cloud code: adapters, options that are functions, and routes.
 extension NodeHost {
-    /// The sign-in adapters that run in Node, by provider.
-    package var authProviders: [Name: any AuthProvider] {
+    /// Returns the sign-in adapters that run in Node, by provider.
+    ///
+    /// - Parameter known: The built-in providers, whose steps the adapters of the same name may replace.
+    package func authProviders(replacing known: [Name: any AuthProvider]) -> [Name: any AuthProvider] {
         var providers: [Name: any AuthProvider] = [:]
-        for name in settings.providers.keys { providers[name] = NodeAuthProvider(name: name, host: self) }
+        for name in settings.providers.keys {
+            providers[name] = NodeAuthProvider(name: name, host: self, builtIn: known[name])
+        }
         return providers
     }
 

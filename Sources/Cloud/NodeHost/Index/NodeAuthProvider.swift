@@ -9,33 +9,43 @@ struct NodeAuthProvider: AuthProvider {
     /// The name in the option `auth`.
     let name: Name
     let host: NodeHost
+    /// The provider of the same name whose check the adapter replaces, or nil if there is none. Its other steps remain
+    /// unless the adapter has them.
+    let builtIn: (any AuthProvider)?
 
     /// The adapter's properties as reported by a process.
     struct Description: Sendable {
-        var methods: Set<String> = []
-        var policy = AuthPolicy.standard
+        let methods: Set<String>
+        /// The adapter's policy, or nil if it has none.
+        let policy: AuthPolicy?
 
         init(_ json: JSONValue) {
             methods = Set(json["methods"]?.arrayValue?.compactMap(\.stringValue) ?? [])
-            policy =
-                switch json["policy"]?.stringValue {
-                case "additional": .additional
-                case "solo": .solo
-                default: .standard
-                }
+            policy = json["policy"].map(Self.policy)
+        }
+
+        static func policy(_ json: JSONValue) -> AuthPolicy {
+            switch json.stringValue {
+            case "additional": .additional
+            case "solo": .solo
+            default: .standard
+            }
         }
     }
 
     private var description: Description? { host.adapters[name] }
 
+    private func has(_ method: String) -> Bool { description?.methods.contains(method) == true }
+
     var runsModule: Bool { true }
 
     func exchange(_ data: JSONObject, _ options: JSONObject) async throws -> JSONObject {
-        guard description?.methods.contains("beforeFind") == true else { return data }
+        guard has("beforeFind") else { return try await builtIn?.exchange(data, options) ?? data }
         let answer = try await run("beforeFind", ["authData": .object(data)])
-        let data = answer?["authData"]?.objectValue ?? data
+        var data = answer?["authData"]?.objectValue ?? data
+        if let number = data["id"]?.numberValue.flatMap({ Int64(exactly: $0) }) { data["id"] = .string("\(number)") }
         // Users are looked up by this id.
-        guard data["id"]?.stringValue?.isEmpty == false || data["id"]?.numberValue != nil else {
+        guard data["id"]?.stringValue?.isEmpty == false else {
             throw ParseError(ParseError.scriptFailed, "Auth failed. beforeFind set no id.")
         }
         return data
@@ -59,17 +69,26 @@ struct NodeAuthProvider: AuthProvider {
             response: answer?["response"]?.objectValue)
     }
 
-    func policy(_ stored: JSONObject) -> AuthPolicy { description?.policy ?? .standard }
+    /// Only log-ins call an adapter's function. Elsewhere, its provider counts as a log-in method whose data needs no id.
+    func policy(_ stored: JSONObject) -> AuthPolicy {
+        has("policy") ? .solo : description?.policy ?? builtIn?.policy(stored) ?? .standard
+    }
+
+    func loginPolicy(_ attempt: AuthAttempt) async throws -> AuthPolicy {
+        guard has("policy") else { return policy(attempt.stored ?? [:]) }
+        let stored = Self.parameters(attempt).merging(["authData": .object(attempt.stored ?? [:])]) { $1 }
+        return Description.policy(try await run("policy", stored, of: attempt.request)?["policy"] ?? .null)
+    }
 
     /// Returns the stored data, or only its id if the adapter has an `afterFind` step that would change the data for
     /// readers.
     func shown(_ stored: JSONObject, _ options: JSONObject) -> JSONObject {
-        guard description?.methods.contains("afterFind") == true else { return stored }
+        guard has("afterFind") else { return builtIn?.shown(stored, options) ?? stored }
         return stored.filter { $0.key == "id" }
     }
 
     func challenge(_ data: JSONObject, _ attempt: AuthAttempt) async throws -> JSONValue? {
-        guard description?.methods.contains("challenge") == true else { return nil }
+        guard has("challenge") else { return try await builtIn?.challenge(data, attempt) }
         var parameters = Self.parameters(attempt)
         parameters["challengeData"] = .object(data)
         if attempt.data.isEmpty { parameters["authData"] = nil }

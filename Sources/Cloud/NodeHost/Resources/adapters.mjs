@@ -8,8 +8,10 @@ import { lazily } from './records.mjs';
 
 const methods = [
   'validateAuthData', 'validateAppId', 'validateSetUp', 'validateLogin', 'validateUpdate', 'challenge', 'validateOptions',
-  'beforeFind', 'afterFind',
+  'beforeFind', 'afterFind', 'policy',
 ];
+
+const policies = [undefined, null, 'default', 'additional', 'solo'];
 
 const incomplete = 'Adapter is not configured. Implement either validateAuthData or all of the following: validateSetUp, '
   + 'validateLogin and validateUpdate';
@@ -41,7 +43,7 @@ export class Adapters {
       const isWhole = found.includes('validateAuthData')
         || ['validateSetUp', 'validateLogin', 'validateUpdate'].every(name => found.includes(name));
       if (!isWhole) throw new Error(incomplete);
-      if (![undefined, null, 'default', 'additional', 'solo'].includes(adapter.policy)) throw new Error(badPolicy);
+      if (!policies.includes(adapter.policy) && !found.includes('policy')) throw new Error(badPolicy);
       await adapter.validateOptions?.(entry);
       this.#providers.set(provider, { adapter, entry, methods: found });
     } catch (error) {
@@ -97,7 +99,7 @@ export class Adapters {
   /** Describes the adapters for the server. */
   describe() {
     return [...this.#providers].map(([provider, { adapter, methods: found }]) =>
-      ({ provider, methods: found, policy: adapter.policy ?? 'default' }));
+      ({ provider, methods: found, policy: adapter.policy ?? undefined }));
   }
 
   /** Runs a step of an adapter. Returns `{value}`, or `{}` for mails. Throws the adapter's error. */
@@ -115,6 +117,7 @@ export class Adapters {
       await adapter.beforeFind(authData);
       return { value: { authData } };
     }
+    if (step === 'policy') return { value: { policy: await adapter.policy(request, authData) } };
     if (step === 'challenge') {
       const value = await adapter.challenge(challengeData, authData, entry, request);
       return { value: { challenge: plain(value) || true } };

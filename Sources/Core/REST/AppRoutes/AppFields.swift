@@ -2,12 +2,6 @@ import Encoding
 import HTTP
 import NIOHTTP1
 
-#if canImport(FoundationEssentials)
-    import FoundationEssentials
-#else
-    import Foundation
-#endif
-
 /// Filters the header fields passed between clients and an app's own routes.
 struct AppFields: Sendable {
     private let keys: ApplicationKeys
@@ -44,11 +38,12 @@ struct AppFields: Sendable {
             guard !Self.notForApp.contains(lowercased), !named.contains(lowercased), !lowercased.hasPrefix("proxy-")
             else { continue }
             switch lowercased {
-            case "authorization" where isKey(value): continue
+            case "authorization" where hasKey(value): continue
             case "cookie":
                 let others = Self.withoutConsole(value)
                 if !others.isEmpty { fields.add(name: name, value: others) }
-            default: fields.add(name: name, value: value)
+            // Some clients send the master key in the field of another key.
+            default: if !isKey(value) { fields.add(name: name, value: value) }
             }
         }
         // HTTP/1.0 clients may omit Host, but the app gets HTTP/1.1.
@@ -91,17 +86,18 @@ struct AppFields: Sendable {
         return names
     }
 
-    private func isKey(_ value: String) -> Bool {
-        let parts = value.split(maxSplits: 1) { $0 == " " || $0 == "\t" }
-        guard parts.count == 2, String(parts[0]).asciiLowercased == "basic" else { return false }
-        // Node also decodes base64 without padding.
-        let encoded = parts[1].trimmingSpaces().prefix { $0 != "=" }
-        let padding = String(repeating: "=", count: (4 - encoded.utf8.count % 4) % 4)
-        guard let data = Data(base64Encoded: encoded + padding, options: .ignoreUnknownCharacters),
-            let password = String(decoding: data, as: UTF8.self).split(separator: ":", maxSplits: 1).last
-        else { return false }
-        return keys.administrator(with: String(password)) != nil
-            || [keys.readOnlyMasterKey, keys.maintenanceKey].contains { ApplicationKeys.matches(String(password), $0) }
+    private func isKey(_ text: String) -> Bool {
+        keys.administrator(with: text) != nil
+            || [keys.readOnlyMasterKey, keys.maintenanceKey].contains { ApplicationKeys.matches(text, $0) }
+    }
+
+    /// Returns whether the credentials of a scheme are a server key or contain one as the password.
+    private func hasKey(_ value: String) -> Bool {
+        let parts = value.split(maxSplits: 1) { $0 == " " || $0 == "\t" }.map { String($0.trimmingSpaces()) }
+        if parts.contains(where: isKey) { return true }
+        guard parts.count == 2, parts[0].asciiLowercased == "basic" else { return false }
+        let decoded = String(decoding: Base64.decode(parts[1].utf8), as: UTF8.self)
+        return decoded.split(separator: ":", maxSplits: 1).last.map { isKey(String($0)) } ?? false
     }
 
     /// Removes the console's cookies, which browsers send because the console has the same origin.

@@ -44,6 +44,11 @@ public protocol AuthProvider: Sendable {
     /// - Parameter stored: The user's stored data for this provider.
     func policy(_ stored: JSONObject) -> AuthPolicy
 
+    /// Returns the provider's role in a log-in, by default that of the stored data.
+    ///
+    /// - Throws: `ParseError` if the log-in must be rejected.
+    func loginPolicy(_ attempt: AuthAttempt) async throws -> AuthPolicy
+
     /// Returns the part of the stored data that users may see.
     func shown(_ stored: JSONObject, _ options: JSONObject) -> JSONObject
 
@@ -101,6 +106,7 @@ extension AuthProvider {
     }
     public func bringsProof(_ data: JSONObject) -> Bool { true }
     public func policy(_ stored: JSONObject) -> AuthPolicy { .standard }
+    public func loginPolicy(_ attempt: AuthAttempt) async throws -> AuthPolicy { policy(attempt.stored ?? [:]) }
     public func shown(_ stored: JSONObject, _ options: JSONObject) -> JSONObject { stored }
     public func challenge(_ data: JSONObject, _ attempt: AuthAttempt) async throws -> JSONValue? { nil }
     public var unstored: Set<Name> { [] }

@@ -87,13 +87,17 @@ extension Providers {
     /// Checks that a log-in includes an additional factor if the user has set one up, or a log-in method that needs
     /// none.
     ///
-    /// - Throws: -1 if the client sent neither.
-    func checkAdditional(_ claims: ProviderClaims, stored: JSONObject) throws(ParseError) {
+    /// - Throws: -1 if the client sent neither, or an error of the provider.
+    func checkAdditional(_ claims: ProviderClaims, stored: JSONObject, _ context: RequestContext) async throws {
         var missing: [Name] = []
         for (name, data) in stored {
             // A factor whose provider is no longer configured is not required.
-            guard let data = data.objectValue, let (provider, _) = try? provider(name) else { continue }
-            switch provider.policy(data) {
+            guard let data = data.objectValue, let (provider, options) = try? provider(name) else { continue }
+            var attempt = AuthAttempt(
+                .logIn, [:], stored: data, options: options, isMaster: context.caller.writesEverything,
+                now: context.now)
+            if provider.runsModule { attempt.request = try await moduleRequest(of: AuthSubject(), context) }
+            switch try await hidingFailures({ [attempt] in try await provider.loginPolicy(attempt) }) {
             case .standard: break
             case .solo: if claims.has(name) { return }
             case .additional:

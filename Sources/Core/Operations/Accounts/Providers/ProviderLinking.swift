@@ -39,6 +39,36 @@ extension Providers {
         return change
     }
 
+    /// Returns the changes to a user's `authData` after a trigger has replaced what the client sent. As in parse-server,
+    /// providers don't check data from triggers, but its ids must not belong to other users.
+    ///
+    /// - Parameters:
+    ///   - value: The field `authData` after the trigger, or nil if the trigger has removed it.
+    ///   - change: The changes that the client sent, which providers have checked.
+    ///   - sent: The data that the client sent.
+    /// - Throws: 252 if the data is malformed or a provider is unknown, 208 if an id belongs to another user.
+    func linking(
+        _ value: JSONValue?, ofTriggerFor objectId: String, after change: LoginDataChange?, _ sent: JSONObject
+    ) async throws -> LoginDataChange? {
+        guard let value, !value.isNull else { return nil }
+        guard let given = value.objectValue else { throw Self.unsupported }
+        var change = change ?? LoginDataChange()
+        if change.base.isEmpty { change.base = try await store.accounts.authData(of: objectId) }
+        for name in sent.keys where given[name] != sent[name] {
+            change.added[name] = nil
+            change.removed.remove(name)
+        }
+        let own = given.filter { $0.value != sent[$0.key] && $0.value != change.base[$0.key] }
+        change.removed.formUnion(own.filter { $0.value.isNull }.map(\.key))
+        for (name, data) in try named(.object(own)) {
+            change.added[name] = data
+            guard let id = data["id"]?.stringValue else { continue }
+            let owners = try await store.accounts.users(of: name, id: id, isForAll: true)
+            guard owners.allSatisfy({ $0.text.hasSameBytes(as: objectId) }) else { throw Self.alreadyLinked }
+        }
+        return change
+    }
+
     /// Checks changes to a user's `authData`. Changing an additional factor needs one of its codes. Wrong codes count
     /// as in log-ins unless the caller has full rights, and correct codes don't reset the count.
     ///

@@ -71,7 +71,7 @@ public struct Providers: Sendable, BackendPart {
     ) async throws -> LoginDataChange {
         let subject = AuthSubject(id: id, isLogin: true)
         var change = try await check(claims.identities, stored: stored, isLogin: true, for: subject, context)
-        try checkAdditional(claims, stored: stored)
+        try await checkAdditional(claims, stored: stored, context)
         let factors = try await checkFactors(claims, of: id, stored: stored, counts: countsFactors, context)
         change.added.merge(factors.added) { $1 }
         change.responses.merge(factors.responses) { $1 }

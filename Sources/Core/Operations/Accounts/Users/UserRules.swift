@@ -12,6 +12,8 @@ struct UserRules: SaveRules {
 
     var claims = ProviderClaims()
     private var linking: LoginDataChange?
+    /// The `authData` of an update as sent by the client.
+    private var sentLoginData: JSONValue?
     /// The providers in an update, recorded as the session's origin.
     private var namedProviders = ""
     private var generatedName: String?
@@ -32,6 +34,13 @@ struct UserRules: SaveRules {
             try await backend.users.authorizeUserUpdate(objectId, save.caller)
             try backend.users.checkEmailVerified(save.body, save.caller)
             save.hidden.merge(try backend.permissions.takeInternalFields(&save.body, save.caller)) { $1 }
+            sentLoginData = save.body["authData"]
+            if let authData = sentLoginData {
+                namedProviders = authData.objectValue?.keys.sorted().texts.joined(separator: ",") ?? ""
+                linking = try await backend.providers.linking(
+                    authData, to: objectId, with: save.body,
+                    setsPassword: save.body["password"]?.stringValue?.isEmpty == false, save.context)
+            }
             return nil
         }
         save.hidden = try backend.permissions.takeInternalFields(&save.body, save.caller)
@@ -138,12 +147,12 @@ struct UserRules: SaveRules {
             save.hidden["_perishable_token"] = .null
             save.hidden["_perishable_token_expires_at"] = .null
         }
-        if let authData = save.body.removeValue(forKey: "authData") {
-            namedProviders = authData.objectValue?.keys.sorted().texts.joined(separator: ",") ?? ""
+        let authData = save.body.removeValue(forKey: "authData")
+        if authData != sentLoginData {
             linking = try await backend.providers.linking(
-                authData, to: objectId, with: save.body, setsPassword: changesPassword, save.context)
-            save.body["authData"] = try linking.map { .object(try $0.applied(to: $0.base)) }
+                authData, ofTriggerFor: objectId, after: linking, sentLoginData?.objectValue ?? [:])
         }
+        save.body["authData"] = try linking.map { .object(try $0.applied(to: $0.base)) }
         backend.users.normalizeNames(&save.body)
         try await completeAddress(&save, objectId)
         // Users can't lock themselves out, but the master key can lock out anyone.
@@ -221,7 +230,7 @@ struct UserRules: SaveRules {
     func finish(_ save: Save, _ result: inout WriteResult) async throws {
         if let objectId = save.objectId {
             await backend.caches.invalidate(user: objectId)
-            guard let linking else { return }
+            guard let linking, !namedProviders.isEmpty else { return }
             backend.providers.addResponses(of: linking, to: &result.body)
             // Without a session, the update counts as a log-in with the providers, unless it is made on the user's
             // behalf.
