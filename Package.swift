@@ -229,7 +229,7 @@ let package = Package(
                 "Migration", "NodeHost", "Operations", "Outgoing", "Pages", "ParseModel", "ParseStorage", "Postgres",
                 "Push", "REST",
                 "Schema",
-                "ServerConfiguration", "SignIn", "Telemetry", "Webhooks", logging, tracing,
+                "ServerConfiguration", "SignIn", "Tasks", "Telemetry", "Webhooks", logging, tracing,
                 .product(name: "Crypto", package: "swift-crypto"),
                 .product(name: "NIOCore", package: "swift-nio"),
                 .product(name: "NIOPosix", package: "swift-nio"),

@@ -67,7 +67,7 @@ import Testing
             "Logs", "Mail", "Migration", "NodeHost", "Operations", "ParseModel", "Outgoing", "Pages", "ParseStorage",
             "Postgres", "Push",
             "REST",
-            "Schema", "ServerConfiguration", "SignIn", "Telemetry", "Webhooks",
+            "Schema", "ServerConfiguration", "SignIn", "Tasks", "Telemetry", "Webhooks",
         ],
         "CLI": [
             "App", "Encoding", "HTTP", "JSON", "Migration", "ParseModel", "ParseStorage", "Push", "ServerConfiguration",
