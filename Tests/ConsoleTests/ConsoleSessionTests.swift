@@ -1,6 +1,7 @@
 import Console
 import Foundation
 import JSON
+import ServerConfiguration
 import TestSupport
 import Testing
 
@@ -73,6 +74,30 @@ struct ConsoleSessionTests {
             #expect(try await browser.send("GET", "/console/api/session").status == 200)
             let own = ["Origin": browser.root, "Sec-Fetch-Site": "same-origin"]
             #expect(try await browser.parse("POST", "/classes/Song", ["title": "x"], headers: own).status == 201)
+        }
+    }
+
+    @Test("Sessions end when a renewed master key is another one, and while there is none; the new key opens new ones")
+    func renewedKey() async throws {
+        let key = RenewedKey(TestServer.masterKey)
+        let renew: @Sendable (inout Configuration) -> Void = { $0.renewedMasterKey = key }
+        try await TestServer.run(configure: renew) { server in
+            func status(_ browser: ConsoleBrowser) async throws -> Int {
+                try await browser.send("GET", "/console/api/session").status
+            }
+            let first = try await ConsoleBrowser(server, ConsoleBrowser.masterKey)
+            let viewer = try await ConsoleBrowser.operatorBrowser(server, "viewer")
+            for browser in [first, viewer] { #expect(try await status(browser) == 200) }
+            for (value, wrong) in [("another", TestServer.masterKey), (nil, "")] {
+                key.value = value
+                for browser in [first, viewer] { #expect(try await status(browser) == 401) }
+                let refused = try await ConsoleBrowser(server).send(
+                    "POST", "/console/api/session", ["masterKey": .string(wrong)])
+                #expect(refused.status == 401, "\(refused.text)")
+            }
+            key.value = "another"
+            let second = try await ConsoleBrowser(server, ["masterKey": "another"])
+            #expect(try await status(second) == 200)
         }
     }
 

@@ -23,15 +23,17 @@ struct AdapterScenarioTests {
           auth: {
             my: { validateSetUp: step, validateLogin: step, validateUpdate: step },
             first: { validateAuthData: check('first') },
-            second: { validateAuthData: check('second'), challenge: ({ ask }) => (ask ? { question: ask } : undefined) },
+            second: { validateAuthData: check('second'), challenge: ({ ask }) => ({ code: () => 1 }[ask] ?? (ask && { question: ask })) },
             factor: { policy: 'additional', validateAuthData: check('factor') },
             whole: { policy: 'solo', validateAuthData: check('whole') },
+            asked: { policy: (request, { role }) => role, validateAuthData: check('asked') },
             hidden: { validateAuthData() {}, afterFind: async () => ({}) },
             slow: { validateAuthData: data => data.slow && new Promise(resolve => setTimeout(resolve, 20_000)) },
           },
           cloud: Parse => {
             Parse.Cloud.define('calls', () => calls.splice(0));
             Parse.Cloud.beforeSave('_User', ({ object }) => {
+              if (object.get('noted')) calls.push('beforeSave');
               const id = object.get('steals');
               if (id) object.set('authData', { first: { id } });
             });
@@ -120,6 +122,25 @@ struct AdapterScenarioTests {
         }
     }
 
+    @Test("A policy that is a function decides at each log-in by the stored data")
+    func policyFunction() async throws {
+        try await Self.serve { server in
+            let cases: [(role: String, status: Int, error: String?)] = [
+                ("solo", 200, nil), ("default", 400, "Missing additional authData factor"), ("additional", 200, nil),
+            ]
+            for (role, status, error) in cases {
+                let login: JSONObject = ["username": .string(role), "password": "secret"]
+                let asked: JSONObject = ["asked": ["id": .string(role), "role": .string(role)]]
+                let user = try await Self.signUp(
+                    server, asked.merging(["factor": ["id": .string(role)]]) { $1 }, login)
+                #expect(user.status == 201, "\(user.text)")
+                let answer = try await server.send(
+                    "POST", "/login", .object(login.merging(["authData": .object(asked)]) { $1 }))
+                #expect(answer.status == status && answer.error == error, "\(role): \(answer.text)")
+            }
+        }
+    }
+
     @Test("Unlinking a provider calls no adapter, and the last way to log in can't be unlinked")
     func unlinking() async throws {
         try await Self.serve { server in
@@ -144,6 +165,7 @@ struct AdapterScenarioTests {
             let cases: [(body: JSONValue, answer: JSONValue)] = [
                 (["challengeData": ["second": ["ask": "name"]]], ["challengeData": ["second": ["question": "name"]]]),
                 (["challengeData": ["second": [:]]], ["challengeData": ["second": true]]),
+                (["challengeData": ["second": ["ask": "code"]]], ["challengeData": ["second": true]]),
                 (["challengeData": ["other": ["ask": "name"]]], ["challengeData": [:]]),
                 (
                     ["challengeData": ["second": [:]], "authData": ["second": ["id": "2"]]],
@@ -208,21 +230,75 @@ struct AdapterScenarioTests {
         }
     }
 
-    @Test("A module can't replace a provider of Roost's, and one that fails is shown with its file and line")
-    func refused() async throws {
-        let cases: [(provider: Name, module: String, texts: [String])] = [
-            ("google", "module.exports = { validateAuthData() {} };", ["auth.google.module", "replace Roost's own"]),
-            ("my", "\nthrow new Error('broken');", ["auth.my: broken", "my.js:2"]),
-        ]
-        for (provider, module, texts) in cases {
-            try await IndexApp.with(["my.js": module]) { app in
-                let options: JSONObject = ["auth": .object([provider: ["module": "./my.js"]])]
-                let error = await #expect(throws: (any Error).self) {
-                    try await TestServer.run(options, configure: { $0.resolvePaths(in: app.folder) }) { _ in }
-                }
-                let message = error.map { "\($0)" } ?? ""
-                #expect(texts.allSatisfy { message.contains($0) }, "\(message)")
+    @Test("At an update an adapter is called before the trigger, and not for login data that the trigger sets")
+    func updates() async throws {
+        try await Self.serve { server in
+            #expect(try await Self.signUp(server, ["first": ["id": "1"]]).status == 201)
+            let lee = try await server.signUp("lee")
+            let max = try await server.signUp("max")
+            func change(_ user: (id: String, token: String), _ body: JSONValue) async throws -> TestAnswer {
+                try await server.send("PUT", "/users/\(user.id)", body, as: .session(user.token))
             }
+            _ = try await Self.calls(server)
+            let stolen = try await change(lee, ["steals": "1"])
+            #expect(stolen.code == 208, "\(stolen.text)")
+            let own = try await change(lee, ["steals": "2"])
+            #expect(own.status == 200 && own["authDataResponse"] == nil, "\(own.text)")
+            #expect(try await Self.calls(server) == [])
+            // The trigger replaces what the client sends.
+            let replaced = try await change(lee, ["authData": ["second": ["id": "3"]]])
+            #expect(replaced.status == 200, "\(replaced.text)")
+            #expect(try await Self.calls(server) == ["second validateAuthData"])
+            let stored = try await server.send("GET", "/users/\(lee.id)", as: .master)
+            #expect(stored["authData"] == ["first": ["id": "2"]], "\(stored.text)")
+            let refused = try await change(max, ["noted": true, "authData": ["second": ["id": "4", "bad": true]]])
+            #expect(refused.code == 101, "\(refused.text)")
+            #expect(try await Self.calls(server) == ["second validateAuthData"])
+            let linked = try await change(max, ["noted": true, "authData": ["second": ["id": "4"]]])
+            #expect(linked.status == 200, "\(linked.text)")
+            #expect(try await Self.calls(server) == ["second validateAuthData", "beforeSave"])
+        }
+    }
+
+    @Test("An own module replaces the check of a built-in provider, whose other steps remain")
+    func replacing() async throws {
+        let module = """
+            module.exports = {
+              validateAuthData(data, { players }) { if (!players.includes(data.id)) throw new Error('own module says no'); },
+            };
+            """
+        try await IndexApp.with(["my.js": module]) { app in
+            let entry: JSONValue = ["module": "./my.js", "players": ["p"]]
+            try await TestServer.run(
+                ["auth": ["gcenter": entry, "google": entry]], configure: { $0.resolvePaths(in: app.folder) }
+            ) { server in
+                // The built-in step takes the id from another member.
+                let user = try await Self.signUp(server, ["gcenter": ["playerId": "p"]])
+                #expect(user.status == 201, "\(user.text)")
+                #expect(try await Self.signUp(server, ["gcenter": ["id": "p"]])["objectId"] == user["objectId"])
+                #expect(try await Self.signUp(server, ["google": ["id": "p"]]).status == 201)
+                for provider: Name in ["gcenter", "google"] {
+                    let refused = try await Self.signUp(server, [provider: ["id": "q"]])
+                    #expect(refused.code == 141 && refused.error == "own module says no", "\(refused.text)")
+                }
+            }
+        }
+    }
+
+    @Test(
+        "A module that is missing or fails keeps the server from starting, and is shown with its file and line",
+        arguments: [
+            ("\nthrow new Error('broken');", "./my.js", ["auth.my: broken", "my.js:2"]),
+            ("", "./gone.js", ["auth.my: Cannot find module", "gone.js"]),
+        ])
+    func refused(code: String, module: String, texts: [String]) async throws {
+        try await IndexApp.with(["my.js": code]) { app in
+            let options: JSONObject = ["auth": ["my": ["module": .string(module)]]]
+            let error = await #expect(throws: (any Error).self) {
+                try await TestServer.run(options, configure: { $0.resolvePaths(in: app.folder) }) { _ in }
+            }
+            let message = error.map { "\($0)" } ?? ""
+            #expect(texts.allSatisfy { message.contains($0) }, "\(message)")
         }
     }
 }

@@ -30,6 +30,7 @@ struct AppRouteTests {
         });
         app.post('/length', (req, res) => {
           console.log('an upload began');
+          req.on('aborted', () => console.log('an upload was aborted'));
           let length = 0;
           req.on('data', piece => { length += piece.length; });
           req.on('end', () => res.send(length));
@@ -56,15 +57,23 @@ struct AppRouteTests {
           res.writeHead(200, { 'Content-Length': 2 }).write('o');
           req.resume();
         });
-        app.get('/large', (req, res) => {
-          let left = 240;
+        let written = 0;
+        const writePieces = count => (req, res) => {
+          let left = count;
+          written = 0;
           const send = () => {
-            while (left-- > 0) if (!res.write(Buffer.alloc(65536, 'x'))) return res.once('drain', send);
+            while (left-- > 0) {
+              written += 65536;
+              if (!res.write(Buffer.alloc(65536, 'x'))) return res.once('drain', send);
+            }
             res.end();
           };
-          res.setHeader('Content-Length', 240 * 65536);
+          res.setHeader('Content-Length', count * 65536);
           send();
-        });
+        };
+        app.get('/large', writePieces(240));
+        app.get('/flood', writePieces(2048));
+        app.get('/written', (req, res) => res.send(written));
         server.start().then(() => app.listen(1337, () => console.log('the app listens on', 1337)));
         """
 
@@ -136,6 +145,41 @@ struct AppRouteTests {
         }
     }
 
+    @Test("No key of the server reaches the app, whatever field or scheme it comes in")
+    func keys() async throws {
+        // The hash of "anna-key".
+        let options: JSONObject = [
+            "readOnlyMasterKey": "testReader", "maintenanceKey": "testKeeper",
+            "adminKeys": ["anna": "c2ee7195c6e40b50ba61576394dd66f870e592e2333947c51c39cc11bd332f7a"],
+        ]
+        try await IndexApp.serve(Self.files, options) { _, client, _ in
+            for key in ["testMaster", "testReader", "testKeeper", "anna-key"] {
+                let texts = ["testApp:\(key)", ":\(key)", key].map { Data($0.utf8).base64EncodedString() }
+                var fields = [
+                    "X-Parse-Master-Key", "x-parse-master-key", "X-Parse-Maintenance-Key", "X-Parse-REST-API-Key",
+                    "X-Parse-Client-Key", "X-Own",
+                ].map { ($0, key) }
+                for text in texts {
+                    fields += [
+                        ("Authorization", "Basic \(text)"), ("authorization", "basic\t \(text) "),
+                        ("Authorization", "BASIC \(text.filter { $0 != "=" })"),
+                    ]
+                }
+                fields += [("Authorization", "Bearer \(key)"), ("Authorization", key)]
+                for (name, value) in fields {
+                    let answer = try await client.request("GET", "/hello", headers: [name: value])
+                    let headers = answer.json["headers"]?.objectValue
+                    #expect(headers?["host"] != nil, "\(answer.text)")
+                    #expect(headers?[Name(name.lowercased())] == nil, "\(name): \(value): \(answer.text)")
+                }
+            }
+            for value in ["Basic \(Data("kim:secret".utf8).base64EncodedString())", "Bearer token"] {
+                let answer = try await client.request("GET", "/hello", headers: ["Authorization": value])
+                #expect(answer.json["headers"]?["authorization"] == .string(value), "\(answer.text)")
+            }
+        }
+    }
+
     @Test("Characters that a target may not contain reach the app encoded")
     func rawTargets() async throws {
         try await IndexApp.serve(Self.files) { _, client, _ in
@@ -180,6 +224,41 @@ struct AppRouteTests {
                 return try await connection.receive()
             }
             #expect(refused?.status == 413)
+        }
+    }
+
+    @Test("A client that reads nothing holds the app up, instead of having the server keep the answer")
+    func unread() async throws {
+        try await IndexApp.serve(Self.files) { _, client, _ in
+            try await client.connect { connection in
+                try await connection.send("GET /flood HTTP/1.1\r\nHost: a\r\n\r\n")
+                #expect(try await connection.receive(toHead: true)?.status == 200)
+                var before = -1
+                var written = 0
+                repeat {
+                    before = written
+                    try await Task.sleep(for: .milliseconds(300))
+                    written = Int(try await client.request("GET", "/written").text) ?? -1
+                } while written != before
+                // The buffers of the system hold a few megabytes.
+                #expect(written > 0 && written < 32 << 20, "\(written)")
+            }
+        }
+    }
+
+    @Test("An upload that grows over maxUploadSize is refused while it is sent, and the app sees that it ended")
+    func growing() async throws {
+        try await IndexApp.serve(Self.files, ["maxUploadSize": "1mb"]) { server, client, _ in
+            try await client.connect { connection in
+                try await connection.send("POST /length HTTP/1.1\r\nHost: a\r\nTransfer-Encoding: chunked\r\n\r\n")
+                let piece = String(repeating: "x", count: 1 << 18)
+                for _ in 0..<5 {
+                    // The server may have closed the connection.
+                    try? await connection.send("\(String(piece.utf8.count, radix: 16))\r\n\(piece)\r\n")
+                }
+                #expect(try await connection.receive()?.status == 413)
+                #expect(try await server.logs("an upload was aborted"))
+            }
         }
     }
 

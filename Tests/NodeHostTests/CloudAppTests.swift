@@ -44,6 +44,8 @@ struct CloudAppTests {
             _ = try await server.create("Song", ["name": "x"])
             #expect(try await client.request("GET", "/count").json["count"] == 1)
             #expect(try await client.request("GET", "/parse/hello").text != "never")
+            let below = try await server.send("GET", "/hello")
+            #expect(below.status == 404 && below.error == "Cannot GET /hello", "\(below.text)")
             #expect(try await client.request("GET", "/nothing").text == "Cannot GET /nothing")
         }
     }
@@ -169,9 +171,12 @@ struct CloudAppTests {
             (["cloudApp": "./app.js"], "exports no app"), (["cloudApp": "./gone.js"], "Cannot find module"),
             (["publicFolder": "./gone"], "no such file or directory"),
             (["publicFolder": "./public", "mountPath": "/"], "option publicFolder: with mountPath /"),
+            (["cloudApp": "./own.js", "mountPath": "/"], "option cloudApp: with mountPath /"),
         ] as [(JSONObject, String)])
     func starts(options: JSONObject, expected: String) async throws {
-        let files = ["app.js": "globalThis.app = undefined;", "public/a.txt": "a"]
+        let files = [
+            "app.js": "globalThis.app = undefined;", "own.js": "module.exports = () => {};", "public/a.txt": "a",
+        ]
         let error = await #expect(throws: (any Error).self) { try await Self.serve(files, options) { _, _, _ in } }
         #expect(error.map { "\($0)".contains(expected) } == true, "\(String(describing: error))")
     }

@@ -108,6 +108,25 @@ struct SignInAdapterTests {
         }
     }
 
+    @Test("validateAppId comes first, and both methods get the whole entry of the provider")
+    func arguments() async throws {
+        let module = """
+            const seen = [];
+            module.exports = {
+              validateAppId(appIds, data, options, request) { seen.push(`${appIds} ${data.id} ${options.own} ${request.ip}`); },
+              validateAuthData: (data, options, request) => ({ response: { seen, entry: options, step: request.triggerName } }),
+            };
+            """
+        try await Self.serve(module, ["appIds": ["a", "b"], "own": 1]) { server in
+            let answer = try await Self.signUp(server, ["id": "1"])
+            let response = try #require(answer["authDataResponse"]?["my"], "\(answer.text)")
+            #expect(response["seen"] == ["a,b 1 1 127.0.0.1"] && response["step"] == "validateAuthData", "\(response)")
+            let entry = response["entry"]
+            #expect(entry?["appIds"] == ["a", "b"] && entry?["own"] == 1, "\(response)")
+            #expect(entry?["module"]?.stringValue?.hasSuffix("my.js") == true, "\(response)")
+        }
+    }
+
     /// An adapter that returns the users of its request.
     private static let describing = """
         const told = user => user && {
@@ -230,7 +249,7 @@ struct SignInAdapterTests {
         let module = """
             module.exports = {
               beforeFind: data => {
-                data.id = data.code === 'all' ? { $ne: '' } : data.code.split('-')[0];
+                data.id = { all: { $ne: '' }, number: 12 }[data.code] ?? data.code.split('-')[0];
                 delete data.code;
                 data.proof = 'p';
               },
@@ -246,6 +265,11 @@ struct SignInAdapterTests {
             #expect(second["objectId"] == first["objectId"], "\(second.text)")
             let strange = try await Self.signUp(server, ["code": "all"])
             #expect(strange.code == 141 && strange.error == "Auth failed. beforeFind set no id.", "\(strange.text)")
+            let number = try await Self.signUp(server, ["code": "number"])
+            #expect(number.status == 201, "\(number.text)")
+            #expect(try await Self.signUp(server, ["code": "12-a"])["objectId"] == number["objectId"])
+            let rows = try await server.texts("SELECT \"authData\"::text FROM \"_User\"")
+            #expect(rows.count == 2 && rows.allSatisfy { !$0.contains("code") }, "\(rows)")
             let token = try second.string("sessionToken")
             let shown = try await server.send("GET", "/users/\(first.string("objectId"))", as: .session(token))
             #expect(shown["authData"]?["my"] == ["id": "7"], "\(shown.text)")
@@ -257,11 +281,16 @@ struct SignInAdapterTests {
     @Test(
         "An adapter that is missing, incomplete or of a wrong policy keeps the server from starting, and is named",
         arguments: [
-            ("module.exports = {};", "auth.my: Adapter is not configured. Implement either validateAuthData"),
+            (
+                "module.exports = {};",
+                "auth.my: Adapter is not configured. Implement either validateAuthData or all of the following: "
+                    + "validateSetUp, validateLogin and validateUpdate"
+            ),
             ("require('./gone');", "auth.my: Cannot find module './gone'"),
             (
                 "module.exports = { policy: 'some', validateAuthData() {} };",
-                "auth.my: AuthAdapter policy is not configured correctly"
+                "auth.my: AuthAdapter policy is not configured correctly. The value must be either \"solo\", "
+                    + "\"additional\", \"default\" or undefined (will be handled as \"default\")"
             ),
         ])
     func starts(module: String, expected: String) async throws {

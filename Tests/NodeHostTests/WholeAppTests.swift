@@ -88,6 +88,7 @@ struct WholeAppTests {
         #expect(
             try await server.logs(
                 "mailgun undefined from music@m.example to bob@m.example: Reset Music: Dear bob of Music: LINK"))
+        #expect(try await server.logs("payload from,to,subject,text,html: <p>Dear bob of Music: <a href="))
         let invited = try await server.send("POST", "/functions/invite", [:], as: .session(ann.token))
         #expect(invited["result"] == "invited", "\(invited.text)")
         #expect(try await client.request("GET", "/status").json["status"] == "ok")

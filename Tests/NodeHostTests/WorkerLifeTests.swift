@@ -1,6 +1,7 @@
 import Foundation
 import JSON
 import NodeHost
+import ServerConfiguration
 import TestSupport
 import Testing
 
@@ -242,6 +243,33 @@ struct WorkerLifeTests {
             try app.write("this is no JavaScript", to: "main.js")
             await host.reload()
             #expect(try await server.call("version")["result"] == 2)
+        }
+    }
+
+    @Test("A process that loads while the master key is renewed gets the new key")
+    func renewedKey() async throws {
+        let key = RenewedKey("first")
+        let code = """
+            const fs = require('fs');
+            const isFirst = !fs.existsSync(`${__dirname}/begun`);
+            fs.writeFileSync(`${__dirname}/begun`, isFirst ? '1' : '2');
+            Parse.Cloud.define('key', () => [Parse.masterKey, isFirst]);
+            module.exports = isFirst ? undefined : new Promise(resolve => {
+              const look = () => fs.existsSync(`${__dirname}/ready`) ? resolve() : setTimeout(look, 20);
+              look();
+            });
+            """
+        try await TunedServer(code) { ($0.renewedKey, $0.masterKeyTtl) = (key, 3600) }.run { server, app, host in
+            #expect(try await server.call("key")["result"] == ["first", true])
+            async let reload: Void = host.reload()
+            let isLoading = try await eventually {
+                try String(contentsOfFile: app.folder + "/cloud/begun", encoding: .utf8) == "2"
+            }
+            #expect(isLoading)
+            key.value = "second"
+            try app.write("", to: "ready")
+            await reload
+            #expect(try await eventually { try await server.call("key")["result"] == ["second", false] })
         }
     }
 

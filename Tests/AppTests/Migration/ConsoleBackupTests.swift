@@ -190,9 +190,11 @@ import Testing
         }
         try await CrashServer.run { server in
             // Clients could download the backups from there.
-            let started = await Result { try await Self.start(server, folder: "data/files") }
-            #expect(throws: CrashServer.Failure.self) { try started.get() }
-            #expect(server.output.contains("console.backupFolder"), "\(server.output)")
+            for folder in ["data/files", "data/files/below/deep"] {
+                let started = await Result { try await Self.start(server, folder: folder) }
+                #expect(throws: CrashServer.Failure.self) { try started.get() }
+                #expect(server.output.contains("console.backupFolder can't be inside the files folder"), "\(folder)")
+            }
         }
     }
 }

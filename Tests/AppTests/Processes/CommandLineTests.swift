@@ -58,6 +58,31 @@ struct CommandLineTests {
         #expect(run.output.contains("Set the variables PARSE_SERVER_MASTER_KEY"))
     }
 
+    @Test("The file of --write has the values of the run without secrets; --check alone writes nothing")
+    func written() async throws {
+        let target = FileManager.default.temporaryDirectory.path + "/roost-written-\(UUID().uuidString).json"
+        defer { try? FileManager.default.removeItem(atPath: target) }
+        let index = Self.index.replacing("MORE", with: "appName: process.env.NO_SUCH_NAME || 'Music by default'")
+        let run = try await CommandLineRun.roost(["serve", "index.js", "--write", target]) {
+            try Self.write(index: index, $0)
+        }
+        #expect(run.status == 0, "\(run.errors)")
+        let file = try String(contentsOfFile: target, encoding: .utf8)
+        let options = try JSONValue(parsing: Array(file.utf8))
+        #expect(options["appId"] == "music" && options["appName"] == "Music by default", "\(file)")
+        #expect(options["port"] == 1555 && options["cloud"] == "./cloud/main.js", "\(file)")
+        #expect(options["masterKey"] == nil && options["databaseURI"] == nil && !file.contains("Swordfish"), "\(file)")
+        let again = try await CommandLineRun.roost(["serve", "index.js", "--write", target]) {
+            try Self.write(index: index, $0)
+        }
+        #expect(again.status == 1 && again.errors.contains("already exists"), "\(again.errors)")
+        let listing = ["/bin/sh", "-c", "\"$@\" && echo files: $(ls -A)", "sh"]
+        let check = try await CommandLineRun.roost(["serve", "index.js", "--check"], launcher: listing) {
+            try Self.write(index: index, $0)
+        }
+        #expect(check.status == 0 && check.output.hasSuffix("\nfiles: index.js\n"), "\(check.output)")
+    }
+
     @Test("An index.js with options that have to be decided isn't served, and all mistakes come in one start")
     func undecided() async throws {
         for arguments in [["serve", "index.js"], ["serve", "index.js", "--check"]] {

@@ -161,7 +161,7 @@ async function storedUser(objectId) {
 
 const userFrom = json => Parse.Object.fromJSON({ ...json, className: '_User' });
 
-const plain = value => (value === undefined ? undefined : JSON.parse(JSON.stringify(value)));
+const plain = value => JSON.parse(JSON.stringify(value) ?? 'null') ?? undefined;
 
 /** Creates an error that names the option and includes the original stack. */
 function named(option, cause) {

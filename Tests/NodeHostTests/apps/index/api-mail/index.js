@@ -6,6 +6,7 @@ const { ApiPayloadConverter } = require('parse-server-api-mail-adapter');
 const template = name => ({
   subjectPath: path.join(__dirname, `templates/${name}_subject.txt`),
   textPath: path.join(__dirname, `templates/${name}.txt`),
+  htmlPath: path.join(__dirname, `templates/${name}.html`),
   localeCallback: async user => user && user.get('locale'),
   placeholderCallback: ({ user, placeholders }) => ({ greeting: `Dear ${user.get('username')} of ${placeholders.appName || 'ours'}` }),
 });
@@ -20,8 +21,9 @@ const api = new ParseServer({
       sender: 'music@m.example',
       templates: { passwordResetEmail: template('reset'), invitation: template('invitation') },
       apiCallback: async ({ payload, locale }) => {
-        const { from, to, subject, text } = ApiPayloadConverter.mailgun(payload);
+        const { from, to, subject, text, html } = ApiPayloadConverter.mailgun(payload);
         console.log(`mailgun ${locale} from ${from} to ${to}: ${subject}: ${text.replace(/http\S+/, 'LINK')}`);
+        console.log(`payload ${Object.keys(payload)}: ${html.replace(/http[^"]+/, 'LINK')}`);
       },
     },
   },
