@@ -22,7 +22,7 @@ public struct CloudMail: Sendable {
     }
 
     /// Half of the mail threads. The others remain for account mails, which must not wait long.
-    private static let gate = Gate(capacity: max(1, MailQueue.atOnce / 2), mostWaiting: 1000)
+    private static let gate = Gate(capacity: max(1, MailQueue.atOnce / 2), maxWaiting: 1000)
 
     /// The error for a mail that was not sent.
     public struct Refused: Error, CustomStringConvertible {

@@ -63,7 +63,7 @@ struct NodeAuthProvider: AuthProvider {
 
     /// Returns the stored data, or only its id if the adapter has an `afterFind` step that would change the data for
     /// readers.
-    func shown(_ stored: JSONObject, _ options: JSONObject) -> JSONObject {
+    func visibleData(_ stored: JSONObject, _ options: JSONObject) -> JSONObject {
         guard description?.methods.contains("afterFind") == true else { return stored }
         return stored.filter { $0.key == "id" }
     }
