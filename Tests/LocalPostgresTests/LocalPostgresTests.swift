@@ -286,7 +286,7 @@ struct LocalPostgresTests {
     func boundedCancellations() async throws {
         try await withClient(statementTimeout: .seconds(30)) { client, postmaster, folder in
             try await freezing([postmaster]) {
-                let search = Task { try await client.search(Statement("SELECT pg_sleep(3)"), .init(mostRows: 1)) }
+                let search = Task { try await client.search(Statement("SELECT pg_sleep(3)"), .init(maxRows: 1)) }
                 defer { search.cancel() }
                 try await Task.sleep(for: .seconds(2))
                 // While other processes open and close sockets, the system's list may be incomplete.

@@ -22,7 +22,7 @@ import Testing
         try await withThrowingTaskGroup(of: Void.self) { group in
             for _ in 0..<50 {
                 group.addTask {
-                    try await queue.take("Note", "a") {
+                    try await queue.run("Note", "a") {
                         counter.counts.withLock { counts in
                             counts.inside += 1
                             counts.most = max(counts.most, counts.inside)
@@ -38,9 +38,9 @@ import Testing
             try await group.waitForAll()
         }
         #expect(counter.counts.withLock { $0.most == 1 && $0.done == 50 })
-        try await queue.take("Note", "a") {
-            try await queue.take("Note", "b") {
-                try await queue.take("Other", "a") { counter.counts.withLock { $0.done += 1 } }
+        try await queue.run("Note", "a") {
+            try await queue.run("Note", "b") {
+                try await queue.run("Other", "a") { counter.counts.withLock { $0.done += 1 } }
             }
         }
         #expect(counter.counts.withLock { $0.done } == 51)
@@ -55,7 +55,7 @@ import Testing
         let (entered, enter) = AsyncStream.makeStream(of: Never.self)
         let (ended, end) = AsyncStream.makeStream(of: Never.self)
         let first = Task {
-            try await queue.take("Note", "a") {
+            try await queue.run("Note", "a") {
                 enter.finish()
                 for await _ in ended {}
             }
@@ -64,7 +64,7 @@ import Testing
         let others = (0..<400).map { _ in
             Task {
                 do {
-                    try await queue.take("Note", "a") {}
+                    try await queue.run("Note", "a") {}
                 } catch is ServiceUnavailable {
                     counter.counts.withLock { $0.done += 1 }
                 }

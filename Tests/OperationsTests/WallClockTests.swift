@@ -23,8 +23,8 @@ struct WallClockTests {
         for expected in 1_000..<1_010 as Range<Int64> {
             let (first, second) = (clock.now, clock.now)
             #expect([first, second].map(\.milliseconds) == [expected, expected])
-            clock.note(first)
-            clock.note(second)
+            clock.record(first)
+            clock.record(second)
         }
         hand.move(by: 100)
         #expect(clock.now.milliseconds == 1_100)
@@ -34,10 +34,10 @@ struct WallClockTests {
     func setBack() {
         let hand = Hand()
         let clock = hand.clock()
-        clock.note(clock.now)
+        clock.record(clock.now)
         hand.move(by: -500)
         #expect(clock.now.milliseconds == 500)
-        clock.note(clock.now)
+        clock.record(clock.now)
         #expect(clock.now.milliseconds == 501)
     }
 
@@ -49,8 +49,8 @@ struct WallClockTests {
             let date = clock.now
             try await clock.approach(date)
             #expect(date > last)
-            #expect(date.milliseconds - ParseDate.now.milliseconds <= WallClock.mostAhead)
-            clock.note(date)
+            #expect(date.milliseconds - ParseDate.now.milliseconds <= WallClock.maxAhead)
+            clock.record(date)
             last = date
         }
     }
@@ -58,7 +58,7 @@ struct WallClockTests {
     @Test("stands where a deployment's own clock stands")
     func own() async throws {
         let clock = Hand().clock(rising: false)
-        clock.note(clock.now)
+        clock.record(clock.now)
         #expect(clock.now.milliseconds == 1_000)
         try await clock.approach(ParseDate(milliseconds: 1_000_000))
     }

@@ -9,7 +9,7 @@ import Testing
 struct AdvisedIndexBuilderTests {
     private static func builder(_ test: TestStore, most: Int = 4) -> AdvisedIndexBuilder {
         AdvisedIndexBuilder(
-            configuration: PostgresConfiguration(connectionString: test.uri), client: test.client, mostPerClass: most,
+            configuration: PostgresConfiguration(connectionString: test.uri), client: test.client, maxPerClass: most,
             logger: TestStore.logger)
     }
 
@@ -172,8 +172,8 @@ struct AdvisedIndexBuilderTests {
             var shape = QueryShape(table: #"We"ird"#)
             shape.equal = [#"a"b'c"#]
             let notes = FindNotes()
-            for _ in 0..<30 { notes.note(shape, took: .milliseconds(900), isTimeout: false) }
-            try await NoteTable(client: test.client).add(notes.take())
+            for _ in 0..<30 { notes.record(shape, took: .milliseconds(900), isTimeout: false) }
+            try await NoteTable(client: test.client).add(notes.drain())
             #expect(await Self.builder(test).turn() == #"roost_advice:We"ird:a"b'c"#)
         }
     }
@@ -182,7 +182,7 @@ struct AdvisedIndexBuilderTests {
     func unused() async throws {
         try await TestStore.run { test in
             try await IndexAdviceTests.makePosts(test, rows: 5000)
-            try await IndexUse(client: test.client).note()
+            try await IndexUse(client: test.client).record()
             let none = try await test.client.query("SELECT to_regclass('\"_roost_index_use\"') IS NULL", [])
             #expect(none.bool(0, 0) == true, "no index to look at, no table")
             try await test.client.execute(
@@ -193,7 +193,7 @@ struct AdvisedIndexBuilderTests {
                     """)
             let use = IndexUse(client: test.client)
             #expect(try await use.unused().isEmpty)
-            try await use.note()
+            try await use.record()
             _ = try await test.client.query(
                 "UPDATE \"_roost_index_use\" SET \"since\" = \"since\" - interval '31 days'", [])
             let unused = try await use.unused()
@@ -201,10 +201,10 @@ struct AdvisedIndexBuilderTests {
             #expect(unused.map(\.days) == [31, 31])
             _ = try await test.client.query(
                 "UPDATE \"_roost_index_use\" SET \"scans\" = 5 WHERE \"index\" = '\"byCat\"'::regclass::oid::int8", [])
-            try await use.note()
+            try await use.record()
             #expect(try await use.unused().map(\.name) == ["roost_advice:Post:score"])
             _ = try await test.client.query("DROP INDEX \"roost_advice:Post:score\"", [])
-            try await use.note()
+            try await use.record()
             #expect(try await use.unused().isEmpty)
         }
     }

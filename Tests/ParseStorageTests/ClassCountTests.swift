@@ -50,22 +50,22 @@ import Testing
             for index in 0..<4 { try await test.create("Song", "s\(index)", "{\"album\":\(pointer)}") }
             try await test.create("List", "l", "{\"albums\":{\"__op\":\"AddRelation\",\"objects\":[\(pointer)]}}")
             let target = Pointer(className: "Album", objectId: "a")
-            func count(_ field: String, _ className: String, most: Int = 10, within time: Duration? = .seconds(10))
+            func count(_ field: String, _ className: String, limit: Int = 10, within time: Duration? = .seconds(10))
                 async throws -> Reference?
             {
                 try await test.store.references.references(
-                    to: target, by: field, of: className, most: most, within: time)
+                    to: target, by: field, of: className, limit: limit, within: time)
             }
             let four = try #require(try await count("album", "Song"))
             #expect(four.count == 4 && !four.isEstimate)
-            let most = try #require(try await count("album", "Song", most: 3))
-            #expect(most.count == 3 && most.isEstimate)
+            let found = try #require(try await count("album", "Song", limit: 3))
+            #expect(found.count == 3 && found.isEstimate)
             let relation = try #require(try await count("albums", "List"))
             #expect(relation.count == 1 && !relation.isEstimate)
             let expected = try #require(try await count("album", "Song", within: nil))
             #expect(expected.isEstimate)
             let other = try await test.store.references.references(
-                to: Pointer(className: "Song", objectId: "a"), by: "album", of: "Song", most: 3, within: nil)
+                to: Pointer(className: "Song", objectId: "a"), by: "album", of: "Song", limit: 3, within: nil)
             #expect(other == nil)
         }
     }

@@ -83,9 +83,9 @@ import Testing
             fields: ["artist": Field(.string), "plays": Field(.number), "data": Field(.object)])
         let notes = FindNotes()
         if let shape = QueryShape(request, schema, isCount: test.isCount) {
-            notes.note(shape, took: .milliseconds(100), isTimeout: false)
+            notes.record(shape, took: .milliseconds(100), isTimeout: false)
         }
-        let noted = notes.take().map { (shape: $0, today: $1, month: $1) }
+        let noted = notes.drain().map { (shape: $0, today: $1, month: $1) }
         let advice = IndexAdviser.estimates(for: noted, Self.facts(indexes: test.indexes))
         #expect(advice.first?.columns == test.columns)
     }

@@ -86,34 +86,34 @@ struct FindNotesTests {
     func bound() {
         let notes = FindNotes()
         for number in 0..<FindNotes.capacity + 100 {
-            notes.note(Self.shape("T\(number)"), took: .milliseconds(number + 20), isTimeout: false)
+            notes.record(Self.shape("T\(number)"), took: .milliseconds(number + 20), isTimeout: false)
         }
-        let kept = notes.take()
+        let kept = notes.drain()
         #expect(kept.count == FindNotes.capacity)
         #expect(kept.values.allSatisfy { $0.total >= 120 })
-        #expect(notes.take().isEmpty)
+        #expect(notes.drain().isEmpty)
     }
 
     @Test("Finds of one sender count up to a bound, until they are written; what the server asks itself counts without")
     func boundOfSender() {
         let notes = FindNotes()
-        let most = FindNotes.mostOfSender.calls
+        let limit = FindNotes.maxPerSender.calls
         func note(_ table: String, _ sender: Sender, times: Int, milliseconds: Int = 30) {
             for _ in 0..<times {
-                notes.note(Self.shape(table), took: .milliseconds(milliseconds), isTimeout: false, of: sender)
+                notes.record(Self.shape(table), took: .milliseconds(milliseconds), isTimeout: false, of: sender)
             }
         }
-        note("A", Sender(address: "10.1.2.3"), times: most + 50)
+        note("A", Sender(address: "10.1.2.3"), times: limit + 50)
         note("A", Sender(address: "10.9.2.3"), times: 5)
-        note("B", .server, times: most + 50)
+        note("B", .server, times: limit + 50)
         note("C", Sender(address: "10.7.2.3"), times: 10, milliseconds: 9000)
-        let calls = Dictionary(uniqueKeysWithValues: notes.take().map { ($0.key.table.text, $0.value.calls) })
-        #expect(calls == ["A": most + 5, "B": most + 50, "C": 3])
+        let calls = Dictionary(uniqueKeysWithValues: notes.drain().map { ($0.key.table.text, $0.value.calls) })
+        #expect(calls == ["A": limit + 5, "B": limit + 50, "C": 3])
         note("A", Sender(address: "10.1.2.3"), times: 1)
-        #expect(notes.take().values.map(\.calls) == [1])
-        for number in 0..<FindNotes.mostSenders + 300 {
+        #expect(notes.drain().values.map(\.calls) == [1])
+        for number in 0..<FindNotes.maxSenders + 300 {
             note("D", Sender(address: "10.\(number / 250).\(number % 250).1"), times: 1)
         }
-        #expect(notes.take().values.map(\.calls) == [FindNotes.mostSenders + most])
+        #expect(notes.drain().values.map(\.calls) == [FindNotes.maxSenders + limit])
     }
 }

@@ -37,8 +37,8 @@ struct IndexAdviceTests {
         let schema = try #require(test.catalog.schema("Post"))
         let shape = try #require(QueryShape(request, schema))
         let notes = FindNotes()
-        for _ in 0..<times { notes.note(shape, took: .milliseconds(milliseconds), isTimeout: timesOut) }
-        try await NoteTable(client: test.client).add(notes.take())
+        for _ in 0..<times { notes.record(shape, took: .milliseconds(milliseconds), isTimeout: timesOut) }
+        try await NoteTable(client: test.client).add(notes.drain())
     }
 
     private static func advised(_ test: TestStore) async throws -> Set<[String]> {
@@ -103,10 +103,10 @@ struct IndexAdviceTests {
         try await TestStore.run { test in
             try await Self.makePosts(test)
             let notes = FindNotes()
-            notes.note(QueryShape(table: "Post", distinct: "state"), took: .milliseconds(600), isTimeout: false)
-            notes.note(QueryShape(table: "Post", distinct: "state"), took: .milliseconds(600), isTimeout: false)
-            notes.note(QueryShape(table: "Post", distinct: "title"), took: .seconds(60), isTimeout: true)
-            try await NoteTable(client: test.client).add(notes.take())
+            notes.record(QueryShape(table: "Post", distinct: "state"), took: .milliseconds(600), isTimeout: false)
+            notes.record(QueryShape(table: "Post", distinct: "state"), took: .milliseconds(600), isTimeout: false)
+            notes.record(QueryShape(table: "Post", distinct: "title"), took: .seconds(60), isTimeout: true)
+            try await NoteTable(client: test.client).add(notes.drain())
             let advice = try await IndexAdviser(client: test.client).advice()
             #expect(advice.map(\.columns) == [["state"]])
             #expect(advice.first?.words.hasPrefix("distinct values of Post.state: 2 times today, 600 ms; ") == true)

@@ -81,7 +81,7 @@ struct NearestSearchTests {
                 } read: { statement, limit in
                     if !statement.sql.contains("circle") { rounds.append(nil) }
                     return try await test.client.search(
-                        statement, .init(mostRows: 10, isApart: true, timeLimit: limit, isTrial: limit != nil))
+                        statement, .init(maxRows: 10, isApart: true, timeLimit: limit, isTrial: limit != nil))
                 }
                 #expect(result.rowCount == (rounds.last == .some(nil) ? 1 : 10))
                 return rounds

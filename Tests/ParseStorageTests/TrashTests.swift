@@ -40,18 +40,18 @@ import Testing
                         "createdAt" = '0001-01-01 BC' WHERE "objectId" = 'a'
                     """)
             let before = [try await Self.rows(test, "Song"), try await Self.rows(test, "_Join:fans:Song")]
-            let first = try #require(try await test.store.trash.keep("Song", "a", for: "Kim"))
-            let second = try #require(try await test.store.trash.keep("Song", "b", for: "Lou"))
+            let first = try #require(try await test.store.trash.move("Song", "a", for: "Kim"))
+            let second = try #require(try await test.store.trash.move("Song", "b", for: "Lou"))
             #expect(try await Self.rows(test, "Song").isEmpty)
             try await test.client.execute(script: "DELETE FROM \"_Join:fans:Song\"")
-            let listed = try await test.store.trash.list(className: "Song", objectId: nil, most: 10)
+            let listed = try await test.store.trash.list(className: "Song", objectId: nil, limit: 10)
             #expect(listed.map(\.objectId) == ["b", "a"] && listed.map(\.operatorName) == ["Lou", "Kim"])
             let objects = try await test.store.trash.objects([first.id], of: "Song", shorten: 256, links: .none)
             #expect(objects[Name(first.id)]?["title"] == "x\n\"\\")
             for id in [first.id, second.id] { try await Self.restore(test, id) }
             let after = [try await Self.rows(test, "Song"), try await Self.rows(test, "_Join:fans:Song")]
             #expect(after == before)
-            #expect(try await test.store.trash.list(className: nil, objectId: nil, most: 10).isEmpty)
+            #expect(try await test.store.trash.list(className: nil, objectId: nil, limit: 10).isEmpty)
         }
     }
 
@@ -62,7 +62,7 @@ import Testing
             let user =
                 "{\"__op\":\"AddRelation\",\"objects\":[{\"__type\":\"Pointer\",\"className\":\"_User\",\"objectId\":\"u\"}]}"
             try await test.create("Song", "a", "{\"title\":\"x\",\"plays\":1,\"tags\":[1],\"fans\":\(user)}")
-            let kept = try #require(try await test.store.trash.keep("Song", "a", for: "Kim"))
+            let kept = try #require(try await test.store.trash.move("Song", "a", for: "Kim"))
             try await test.store.catalog.change("Song") { current in
                 var schema = try #require(current)
                 for field: Name in ["plays", "fans"] { schema.fields[field] = nil }
@@ -81,7 +81,7 @@ import Testing
         try await TestStore.run { test in
             try await ConsoleTables(client: test.client).prepare()
             try await test.create("Song", "a", "{\"title\":\"x\",\"plays\":\"many\",\"tags\":{\"a\":1}}")
-            let kept = try #require(try await test.store.trash.keep("Song", "a", for: "Kim"))
+            let kept = try #require(try await test.store.trash.move("Song", "a", for: "Kim"))
             try await test.store.catalog.change("Song") { current in
                 var schema = try #require(current)
                 for field: Name in ["plays", "tags"] { schema.fields[field] = nil }
@@ -111,11 +111,11 @@ import Testing
                         "_password_history" = '["a"]', "authData" = '{"x":{"id":"1"}}'
                     """)
             let before = try await Self.rows(test, "_User")
-            let kept = try #require(try await test.store.trash.keep("_User", "u", for: "Kim"))
+            let kept = try #require(try await test.store.trash.move("_User", "u", for: "Kim"))
             try await Self.restore(test, kept.id)
             #expect(try await Self.rows(test, "_User") == before)
             try await test.create("Song", "s", "{\"title\":\"x\",\"old\":1}")
-            let song = try #require(try await test.store.trash.keep("Song", "s", for: "Kim"))
+            let song = try #require(try await test.store.trash.move("Song", "s", for: "Kim"))
             try await test.create("Song", "t", "{\"new\":1}")
             try await test.catalog.change("Song") { schema in
                 var schema = schema ?? ClassSchema(name: "Song")
@@ -133,15 +133,15 @@ import Testing
         try await TestStore.run { test in
             try await ConsoleTables(client: test.client).prepare()
             try await test.create("Song", "a")
-            let kept = try #require(try await test.store.trash.keep("Song", "a", for: "Kim"))
-            #expect(try await test.store.trash.keep("Song", "a", for: "Kim") == nil)
+            let kept = try #require(try await test.store.trash.move("Song", "a", for: "Kim"))
+            #expect(try await test.store.trash.move("Song", "a", for: "Kim") == nil)
             try await test.create("Song", "a")
             let taken = try await parseCode { try await Self.restore(test, kept.id) }
             #expect(taken == ParseError.duplicateValue)
             try await test.catalog.drop("Song")
             let gone = try await parseCode { try await Self.restore(test, kept.id) }
             #expect(gone == ParseError.invalidClassName)
-            let left = try await test.store.trash.list(className: nil, objectId: "a", most: 10)
+            let left = try await test.store.trash.list(className: nil, objectId: "a", limit: 10)
             #expect(left.map(\.id) == [kept.id])
         }
     }
@@ -150,17 +150,17 @@ import Testing
     func bounds() async throws {
         try await TestStore.run { test in
             // The table doesn't exist yet.
-            try await test.store.trash.sweep(days: 30, mostBytes: 1)
+            try await test.store.trash.sweep(days: 30, maxBytes: 1)
             try await ConsoleTables(client: test.client).prepare()
             for index in 0..<4 {
                 try await test.create("Song", "s\(index)", "{\"title\":\"\(String(repeating: "x", count: 1_000))\"}")
-                _ = try await test.store.trash.keep("Song", "s\(index)", for: "Kim")
+                _ = try await test.store.trash.move("Song", "s\(index)", for: "Kim")
             }
             try await test.client.execute(
                 script: "UPDATE \"_roost_trash\" SET \"_deleted\" = now() - interval '31 days' WHERE \"_object\" = 's3'"
             )
-            try await test.store.trash.sweep(days: 30, mostBytes: 2_900)
-            let left = try await test.store.trash.list(className: nil, objectId: nil, most: 10).map(\.objectId)
+            try await test.store.trash.sweep(days: 30, maxBytes: 2_900)
+            let left = try await test.store.trash.list(className: nil, objectId: nil, limit: 10).map(\.objectId)
             #expect(left == ["s2", "s1"])
         }
     }

@@ -118,7 +118,7 @@ struct PipelineTests {
         let request = Self.read()
         pipeline.append(request, sequence: 7, sharesSync: true, at: start)
         request.sending.addStatement()
-        request.sending.takeFailure(.detour)
+        request.sending.receiveFailure(.detour)
         _ = pipeline.popFirst(at: start)
         pipeline.append(request, sequence: 9, sharesSync: false, at: start)
         #expect(request.attempts == 2)

@@ -43,8 +43,8 @@ struct PoolValueTests {
     @Test("What was noted counts for its time")
     func recentEntries() {
         var entries = RecentEntries<String>(memory: 1000)
-        entries.note("a", at: start)
-        entries.note(nil, at: start)
+        entries.record("a", at: start)
+        entries.record(nil, at: start)
         let found = [("a", 0), ("b", 0), ("a", 1000), ("a", 1001), ("a", 0)].map { key, milliseconds in
             entries.include(key, at: start.after(.milliseconds(milliseconds)))
         }
@@ -64,7 +64,7 @@ struct PoolValueTests {
         /// Reports that a newly opened connection was refused.
         func refuse(_ milliseconds: Int) -> Bool {
             let now = start.after(.milliseconds(milliseconds))
-            return renewal.noteRefusal(openedAt: now, at: now)
+            return renewal.recordRefusal(openedAt: now, at: now)
         }
         let isRenewed = [0, 999, 1000, 2999, 3000, 6999, 7000].map(refuse)
         #expect(isRenewed == [true, false, true, false, true, false, true])

@@ -87,19 +87,19 @@ struct ResultLimitTests {
     @Test("What the rows of one sender took is soon no measure for others, whose rows are small")
     func senders() throws {
         let history = ReadHistory()
-        let shape = ReadShape(try EncodedStatement(Statement("SELECT 1")).key, mostRows: 100, leadsToMore: false)
+        let shape = ReadShape(try EncodedStatement(Statement("SELECT 1")).key, maxRows: 100, leadsToMore: false)
         func note(_ bytes: Int, from address: String) -> Int {
             CallerPresence.$current.withValue(CallerPresence(sender: Sender(address: address))) {
-                history.note(bytes: bytes, of: shape)
+                history.record(bytes: bytes, of: shape)
             }
-            return history.expectation(of: shape, mostRows: 100, leadsToMore: false).bytes
+            return history.expectation(of: shape, maxRows: 100, leadsToMore: false).bytes
         }
         #expect(note(400 << 20, from: "192.0.2.1") == RowBudget.capacity)
         // The sender's next result may be as large.
-        for _ in 0..<4 { #expect(note(1_000, from: "192.0.2.1") > PostgresClient.mostShared) }
+        for _ in 0..<4 { #expect(note(1_000, from: "192.0.2.1") > PostgresClient.maxSharedBytes) }
         #expect(note(400 << 20, from: "192.0.2.1") == RowBudget.capacity)
         let others = (0..<4).map { _ in note(1_000, from: "198.51.100.7") }
-        #expect(others.last.map { $0 < PostgresClient.mostShared } == true, "\(others)")
+        #expect(others.last.map { $0 < PostgresClient.maxSharedBytes } == true, "\(others)")
     }
 
     @Test("A result of some megabytes comes as it is")
@@ -117,7 +117,7 @@ struct ResultLimitTests {
             func row(_ bytes: Int64) -> Statement { Statement("SELECT repeat('x', $1::int8::int4)", [.int(bytes)]) }
             func shape(_ bytes: Int64) throws -> ReadShape { ReadShape(row: try EncodedStatement(row(bytes))) }
             func expected(_ bytes: Int64) throws -> Int {
-                client.history.expectation(of: try shape(bytes), mostRows: 1, leadsToMore: false).bytes
+                client.history.expectation(of: try shape(bytes), maxRows: 1, leadsToMore: false).bytes
             }
             for _ in 0..<2 { #expect(try await client.row(row(8_000_000)).string(0, 0)?.utf8.count == 8_000_000) }
             #expect(try expected(8_000_000) >= 8_000_000)
@@ -135,7 +135,7 @@ struct ResultLimitTests {
             #expect(try await failure { try await waits.value }?.kind == .cancelled)
             // If memory is full, it waits for the amount that a shared connection may use.
             #expect(client.history.isBarred(try shape(21), isSearch: false, memoryIsFull: true))
-            #expect(try expected(21) <= PostgresClient.mostShared)
+            #expect(try expected(21) <= PostgresClient.maxSharedBytes)
             reservation.release()
             #expect(try await client.row(row(8_000_000)).string(0, 0)?.utf8.count == 8_000_000)
             #expect(try await eventually { client.rows.used == 0 })

@@ -20,8 +20,8 @@ struct RowBudgetTests {
             }
         }
         for _ in 0..<100 { try await Self.asSender("198.51.100.1") { try await budget.reserve(100 * 1024).release() } }
-        let small = try await budget.reserve(RowBudget.mostSmall)
-        #expect(budget.used == RowBudget.capacity + RowBudget.mostSmall)
+        let small = try await budget.reserve(RowBudget.maxSmallBytes)
+        #expect(budget.used == RowBudget.capacity + RowBudget.maxSmallBytes)
         small.release()
         large.release()
         for wait in waits { try await wait.value }
@@ -31,7 +31,7 @@ struct RowBudgetTests {
     @Test("A result that turns out to be large leaves the lane of small ones")
     func changes() async throws {
         let budget = RowBudget()
-        let grown = try await budget.reserve(RowBudget.mostSmall)
+        let grown = try await budget.reserve(RowBudget.maxSmallBytes)
         grown.resize(to: 64 * 1024 * 1024)
         #expect(!budget.isOverfull)
         grown.resize(to: 1_000_000)

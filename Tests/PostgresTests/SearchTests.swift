@@ -4,8 +4,8 @@ import Testing
 
 @Suite("Reads that may take long, or give much")
 struct SearchTests {
-    private static let one = PostgresClient.Search(mostRows: 1)
-    private static let hundred = PostgresClient.Search(mostRows: 100)
+    private static let one = PostgresClient.Search(maxRows: 1)
+    private static let hundred = PostgresClient.Search(maxRows: 100)
 
     /// 8 MB, which PostgreSQL generates quickly.
     private static let large = Statement("SELECT repeat('x', 100000) FROM generate_series(1, 80)")
@@ -68,7 +68,7 @@ struct SearchTests {
         try await TestDatabase.run { (database) async throws in
             let client = database.client
             _ = try await client.query("CREATE SEQUENCE attempt")
-            let search = PostgresClient.Search(of: "Song", mostRows: 1)
+            let search = PostgresClient.Search(of: "Song", maxRows: 1)
             /// The number of times that a new statement is sent before it completes.
             @Sendable func attempts(_ text: String, _ seconds: Double) async throws -> Int64 {
                 let before = try await client.query("SELECT nextval('attempt')").int(0, 0) ?? 0
@@ -87,7 +87,7 @@ struct SearchTests {
                 #expect(quick == 1)
             }
             let known = ReadShape(
-                try EncodedStatement(Statement("SELECT nextval('attempt'), pg_sleep(0.0), 'quick'")).key, mostRows: 1,
+                try EncodedStatement(Statement("SELECT nextval('attempt'), pg_sleep(0.0), 'quick'")).key, maxRows: 1,
                 leadsToMore: false, origin: ReadOrigin("Song"))
             #expect(!client.history.isBarred(known, isSearch: true, memoryIsFull: false))
             let other = try await Self.asSender("192.0.2.2") { try await attempts("e", 0.5) }
@@ -125,7 +125,7 @@ struct SearchTests {
             // More than a shared connection may read.
             let larger = Statement("SELECT repeat('x', 15000) FROM generate_series(1, 100)")
             #expect(try await client.search(larger, Self.hundred).rowCount == 100)
-            let including = PostgresClient.Search(mostRows: 100, leadsToMore: true)
+            let including = PostgresClient.Search(maxRows: 100, leadsToMore: true)
             #expect(try await client.search(rows, including).rowCount == 100)
             reservation.release()
         }
@@ -138,7 +138,7 @@ struct SearchTests {
             let sql = "SELECT pg_sleep($1)"
             _ = try await client.search(Statement(sql, [.double(0.5)]), Self.one)
             let statement = Statement(sql, [.double(0)])
-            let shape = ReadShape(try EncodedStatement(statement).key, mostRows: 1, leadsToMore: false)
+            let shape = ReadShape(try EncodedStatement(statement).key, maxRows: 1, leadsToMore: false)
             #expect(client.history.isBarred(shape, isSearch: true, memoryIsFull: false))
             let isQuick = try await eventually {
                 _ = try await client.search(statement, Self.one)
@@ -231,7 +231,7 @@ struct SearchTests {
             let waits = Task {
                 try await CallerPresence.$current.withValue(caller) {
                     try await client.search(
-                        Statement("SELECT 8::int8"), PostgresClient.Search(mostRows: 100_000))
+                        Statement("SELECT 8::int8"), PostgresClient.Search(maxRows: 100_000))
                 }
             }
             #expect(try await client.search(small, Self.hundred).int(0, 0) == 7)
@@ -248,7 +248,7 @@ struct SearchTests {
         try await TestDatabase.run { (database) async throws in
             let client = database.client
             do {
-                let search = PostgresClient.Search(mostRows: 1, leadsToMore: true)
+                let search = PostgresClient.Search(maxRows: 1, leadsToMore: true)
                 let result = try await client.search(Statement("SELECT 1"), search)
                 result.hold(with: 3_000_000)
                 #expect(client.rows.used > 3_000_000)
@@ -266,10 +266,10 @@ struct SearchTests {
             let client = database.client
             let reservation = try await client.rows.reserve(RowBudget.capacity)
             for _ in 0..<3 {
-                let results = try await client.searchMore([Statement("SELECT 7::int8"), Self.large], mostRows: 100)
+                let results = try await client.searchMore([Statement("SELECT 7::int8"), Self.large], maxRows: 100)
                 #expect(results.map(\.rowCount) == [1, 80])
             }
-            #expect(try await client.searchMore([], mostRows: 0).isEmpty)
+            #expect(try await client.searchMore([], maxRows: 0).isEmpty)
             reservation.release()
         }
     }

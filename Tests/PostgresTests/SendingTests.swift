@@ -101,9 +101,9 @@ struct SendingTests {
     /// Processes a response. Returns whether it is a result for the caller.
     private static func take(_ answer: Answer, _ sending: inout Sending) -> Bool {
         switch answer {
-        case .result: return sending.takeResult()
-        case .skip: sending.takeFailure(nil)
-        case .failure(let state): sending.takeFailure(PostgresError(.server, "it failed", sqlState: state))
+        case .result: return sending.receiveResult()
+        case .skip: sending.receiveFailure(nil)
+        case .failure(let state): sending.receiveFailure(PostgresError(.server, "it failed", sqlState: state))
         }
         return false
     }

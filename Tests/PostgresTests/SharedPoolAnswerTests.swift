@@ -68,14 +68,14 @@ struct SharedPoolAnswerTests {
         context.now = MonotonicInstant.now.after(.seconds(1))
         context.isStopping = course.isStopping
         pool.connections[0].stoppedAt = course.wasStopped ? context.now : nil
-        let shape = ReadShape(try EncodedStatement(Statement("SELECT 1")).key, mostRows: 1, leadsToMore: false)
+        let shape = ReadShape(try EncodedStatement(Statement("SELECT 1")).key, maxRows: 1, leadsToMore: false)
         let request = Request(
             .statements([]), isReadOnly: course.isReadOnly, shape: course.isSearch ? shape : nil,
             isSearch: course.isSearch)
         request.attempts = course.attempts
         request.strikes = course.strikes
         request.wasSlow = course.wasSlow
-        if let error = course.error { request.sending.takeFailure(error) }
+        if let error = course.error { request.sending.receiveFailure(error) }
         pool.didFinish(request, on: pool.connections[0])
         let isOver = request.isOver
         // No connection is open, so a resent request waits.
@@ -97,7 +97,7 @@ struct SharedPoolAnswerTests {
     func skipped() {
         let pool = SharedPool(LoopContext.unthreaded())
         let request = Request(.statements([]), isReadOnly: true)
-        request.sending.takeFailure(nil)
+        request.sending.receiveFailure(nil)
         pool.didFinish(request, on: pool.connections[0])
         #expect(request.travelsAlone)
         #expect(pool.waiting == 1)
@@ -113,8 +113,8 @@ struct SharedPoolAnswerTests {
                 together.sending.addStatement()
                 together.sending.endMember()
             }
-            _ = together.sending.takeResult()
-            together.sending.takeFailure(Self.error("23505"))
+            _ = together.sending.receiveResult()
+            together.sending.receiveFailure(Self.error("23505"))
             pool.didFinish(together, on: pool.connections[0])
             #expect(members.map(\.travelsAlone) == (round < 4 ? [false, true, false] : [true, true, true]))
             #expect(members.map(\.undoings) == [round, round, round])
@@ -128,7 +128,7 @@ struct SharedPoolAnswerTests {
         let pool = SharedPool(context)
         func change() -> Request { Request(.statements([]), conflictKey: "Song:1", sharesTransaction: true) }
         let first = change()
-        first.sending.takeFailure(Self.error("55P03"))
+        first.sending.receiveFailure(Self.error("55P03"))
         pool.didFinish(first, on: pool.connections[0])
         let next = change()
         pool.submit(next)

@@ -16,7 +16,7 @@ struct StatementCacheTests {
         #expect(cache.count == 3)
         #expect(cache.find(Self.key(0), sequence: 12) != nil)
         #expect(cache.find(Self.key(1), sequence: 12) == nil)
-        #expect(cache.takeDropped().count == 1)
+        #expect(cache.drainDropped().count == 1)
     }
 
     @Test("Long statements leave room for few, and what is forgotten gives its room back")
@@ -24,7 +24,7 @@ struct StatementCacheTests {
         var cache = StatementCache(limit: 512, byteLimit: 100_000)
         for number in 0..<50 { _ = cache.insert(Self.key(number, size: 10_000), sequence: UInt64(number)) }
         #expect(cache.count == 9)
-        #expect(cache.takeDropped().count == 41)
+        #expect(cache.drainDropped().count == 41)
         for number in 100..<200 { _ = cache.insert(Self.key(number), sequence: UInt64(number)) }
         #expect((100..<200).allSatisfy { cache.find(Self.key($0), sequence: 300) != nil })
         cache.drop(Self.key(100), upTo: 400)

@@ -34,7 +34,7 @@ struct WakeConditionTests {
 
     @Test("Reads that may take long are woken for by themselves")
     func searches() throws {
-        let shape = ReadShape(try EncodedStatement(Statement("SELECT 1")).key, mostRows: 1, leadsToMore: false)
+        let shape = ReadShape(try EncodedStatement(Statement("SELECT 1")).key, maxRows: 1, leadsToMore: false)
         let search = CommandQueue.Command.submit(
             Request(.statements([]), isReadOnly: true, shape: shape, isSearch: true))
         #expect(Self.wakes(WakeCondition(searches: false), [search, Self.read]) == [false, true])
@@ -60,7 +60,7 @@ struct WakeConditionTests {
         #expect(commandQueue.send(Self.write))
         #expect(commandQueue.isSignalled)
         var commands: [CommandQueue.Command] = []
-        commandQueue.take(&commands)
+        commandQueue.drain(&commands)
         #expect(commands.count == 3)
     }
 }

@@ -25,7 +25,7 @@
             #expect(inside.count(where: isResident) > inside.count / 10 * 9)
             for piece in pieces.dropLast() { piece.deallocate() }
             defer { pieces.last?.deallocate() }
-            FreedMemory.note(pieces.count * size)
+            FreedMemory.record(pieces.count * size)
             let end = ContinuousClock.now + .seconds(10)
             while ContinuousClock.now < end {
                 if inside.count(where: isResident) <= inside.count / 10 { return true }

@@ -23,7 +23,7 @@ struct GateTests {
 
     @Test("lets so many of one sender wait, and others beside them", .timeLimit(.minutes(1)))
     func waitingShare() async throws {
-        let gate = Gate(capacity: 1, mostWaiting: 2, waitingShare: 1)
+        let gate = Gate(capacity: 1, maxWaiting: 2, waitingShare: 1)
         try await gate.enter(of: first)
         try await withThrowingTaskGroup(of: Void.self) { group in
             group.addTask { try await gate.run(of: first) {} }
@@ -87,7 +87,7 @@ struct GateTests {
 
     @Test("refuses nobody who can enter at once, however many wait for themselves", .timeLimit(.minutes(1)))
     func roomBesideWaiting() async throws {
-        let gate = Gate(capacity: 4, leavesRoom: true, mostWaiting: 1)
+        let gate = Gate(capacity: 4, leavesRoom: true, maxWaiting: 1)
         for _ in 0..<3 { #expect(gate.tryEnter(of: first)) }
         let waits = Task { try await gate.run(of: first) {} }
         try await until { gate.waiting == 1 }
@@ -171,7 +171,7 @@ struct GateTests {
 
     @Test("refuses when too many wait", .timeLimit(.minutes(1)))
     func fullness() async throws {
-        let gate = Gate(capacity: 1, mostWaiting: 1)
+        let gate = Gate(capacity: 1, maxWaiting: 1)
         try await gate.enter(of: first)
         let waits = Task { try await gate.enter(of: first) }
         try await until { gate.waiting == 1 }

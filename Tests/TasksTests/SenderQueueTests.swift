@@ -46,7 +46,7 @@ struct SenderQueueTests {
         var queue = SenderQueue<Int>()
         queue.append(1, of: first)
         queue.append(2, of: second)
-        let taken = queue.popFirst { _, sender in sender == first ? .skip : .take }
+        let taken = queue.popFirst { _, sender in sender == first ? .skip : .accept }
         #expect(taken?.element == 2)
         #expect(queue.popFirst { _, _ in .stop } == nil)
         #expect(queue.popFirst()?.element == 1)
@@ -71,8 +71,8 @@ struct SenderQueueTests {
         queue.append("a1", of: first)
         queue.append("b1", of: second)
         let rank: (Sender) -> Duration = { [first] in $0 == first ? .zero : .seconds(1) }
-        #expect(queue.popFirst(by: rank) { _, sender in sender == first ? .stop : .take } == nil)
-        #expect(queue.popFirst(by: rank) { _, sender in sender == first ? .skip : .take }?.element == "b1")
+        #expect(queue.popFirst(by: rank) { _, sender in sender == first ? .stop : .accept } == nil)
+        #expect(queue.popFirst(by: rank) { _, sender in sender == first ? .skip : .accept }?.element == "b1")
         #expect(queue.popFirst(by: rank)?.element == "a1")
         #expect(queue.isEmpty)
     }

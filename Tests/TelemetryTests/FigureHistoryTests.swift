@@ -23,8 +23,8 @@ struct FigureHistoryTests {
         gauges.connections = 7
         history.show { [gauges] in gauges }
         for status in [200, 200, 404, 500] { Self.request(meters, status: status, milliseconds: 20) }
-        history.note()
-        history.note()
+        history.record()
+        history.record()
         let points = history.points(byMinute: false, within: 3600)
         #expect(points.count == 2)
         let (first, second) = (points[0], points[1])
@@ -43,7 +43,7 @@ struct FigureHistoryTests {
         let history = FigureHistory(meters, countsRequests: false)
         meters.database.add(.find, .milliseconds(3))
         meters.database.add(.find, .milliseconds(3), errorClass: "57")
-        history.note()
+        history.record()
         let point = try #require(history.points(byMinute: false, within: 60).first)
         #expect(point[.requests] == nil && point[.p99] == nil && point[.calls] ?? 0 > 0)
         let row = try #require(history.rows(within: 60).calls.first)
@@ -54,9 +54,9 @@ struct FigureHistoryTests {
     func bounds() {
         let meters = Self.meters()
         let history = FigureHistory(meters, countsRequests: true)
-        for _ in 0..<(FigureHistory.mostMinutes + 10) * 6 { history.note() }
-        #expect(history.points(byMinute: false, within: .infinity).count == FigureHistory.mostPoints)
-        #expect(history.points(byMinute: true, within: .infinity).count == FigureHistory.mostMinutes)
+        for _ in 0..<(FigureHistory.maxMinutes + 10) * 6 { history.record() }
+        #expect(history.points(byMinute: false, within: .infinity).count == FigureHistory.maxPoints)
+        #expect(history.points(byMinute: true, within: .infinity).count == FigureHistory.maxMinutes)
     }
 
     @Test("A share of times lies within a bucket, and what is longer than all of them at the last bound")

@@ -12,9 +12,9 @@ struct ReadinessTests {
         let readiness = Readiness()
         readiness.expect(["database"])
         #expect(!readiness.isKnown)
-        readiness.note(Self.up, of: "databaseWrites", isNeeded: false)
+        readiness.record(Self.up, of: "databaseWrites", isNeeded: false)
         #expect(!readiness.isKnown)
-        readiness.note(Self.down, of: "database", isNeeded: true)
+        readiness.record(Self.down, of: "database", isNeeded: true)
         #expect(readiness.isKnown)
     }
 
@@ -22,18 +22,18 @@ struct ReadinessTests {
     func states() {
         let readiness = Readiness()
         #expect(readiness.summary.status == .unready)
-        readiness.note(Self.up, of: "database", isNeeded: true)
+        readiness.record(Self.up, of: "database", isNeeded: true)
         #expect(readiness.summary.status == .unready)
         readiness.enter(.serving)
         #expect(readiness.summary.status == .ready)
-        readiness.note(Self.down, of: "database", isNeeded: true)
+        readiness.record(Self.down, of: "database", isNeeded: true)
         #expect(readiness.summary.status == .ready)
-        readiness.note(Self.down, of: "database", isNeeded: true)
+        readiness.record(Self.down, of: "database", isNeeded: true)
         #expect(readiness.summary.status == .unready)
         #expect(readiness.isUp("database") == false)
-        readiness.note(Self.up, of: "database", isNeeded: true)
+        readiness.record(Self.up, of: "database", isNeeded: true)
         #expect(readiness.summary.status == .ready)
-        for _ in 0..<2 { readiness.note(Self.down, of: "replica", isNeeded: false) }
+        for _ in 0..<2 { readiness.record(Self.down, of: "replica", isNeeded: false) }
         #expect(readiness.summary.status == .degraded)
         readiness.enter(.draining)
         #expect(readiness.summary.status == .unready)

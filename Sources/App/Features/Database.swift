@@ -61,7 +61,7 @@ struct Database {
     }
 
     /// The maximum number of connections to the database and its replicas.
-    var mostConnections: Int { settings.mostConnections * (1 + replicaClients.count) }
+    var maxConnections: Int { settings.maxConnections * (1 + replicaClients.count) }
 
     private static func inSchema(_ text: String, _ configuration: Configuration) -> String {
         PostgresConfiguration.connectionString(text, schema: configuration.databaseSchema)
@@ -154,7 +154,7 @@ struct DatabaseFeature: Feature {
                 group.addTask {
                     await AdvisedIndexBuilder(
                         configuration: database.settings, client: database.client,
-                        mostPerClass: configuration.maximumAdvisedIndexes, logger: logger
+                        maxPerClass: configuration.maximumAdvisedIndexes, logger: logger
                     ).run()
                 }
             }

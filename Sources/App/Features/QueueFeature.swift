@@ -15,7 +15,7 @@ struct QueueFeature: Feature {
         await pushes?.run(backend.store) {
             try backend.pushes.filter($0, now: backend.clock.now)
         } noteChange: {
-            await backend.pushes.noteChange(of: $0)
+            await backend.pushes.callAfterSave(of: $0)
         }
         _ = await sending
     }

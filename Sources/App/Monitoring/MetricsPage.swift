@@ -66,13 +66,13 @@ struct MetricsPage: Sendable {
         text.add(["state": "active"], figures.active)
         text.add(["state": "websocket"], figures.webSockets)
         text.single(
-            "roost_http_connections_max", .gauge, "Maximum number of client connections.", figures.mostConnections)
+            "roost_http_connections_max", .gauge, "Maximum number of client connections.", figures.maxConnections)
         text.single(
             "roost_transfer_memory_bytes", .gauge, "Memory used by large request bodies and unread responses.",
             figures.heldBytes)
         text.single(
             "roost_transfer_memory_max_bytes", .gauge, "Maximum memory for large request bodies and unread responses.",
-            figures.mostHeldBytes)
+            figures.maxHeldBytes)
         text.begin("roost_queue_length", .gauge, "Queue length.")
         text.add(["queue": "hashing"], backend.waitingHashes)
         text.single(

@@ -106,7 +106,7 @@ public final class WebhookHost: CloudHost {
         let reply: HTTPReply
         do {
             reply = try await gate(to: authority.host).run(call) {
-                try await caller.send(ready, timeLimit: nil, mostBytes: Self.mostReceived)
+                try await caller.send(ready, timeLimit: nil, maxBytes: Self.mostReceived)
             }
         } catch let failure as HTTPCallFailure {
             logger.warning(

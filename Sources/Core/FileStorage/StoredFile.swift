@@ -10,7 +10,7 @@ public protocol StoredFile: Sendable {
     /// Whether the whole content is in memory.
     var isInMemory: Bool { get }
     /// Maximum number of bytes in memory while the file is read. Less than 64 KiB isn't counted.
-    var mostHeld: Int { get }
+    var maxHeldBytes: Int { get }
     /// A value for the HTTP header `ETag` that changes with the content.
     var entityTag: String { get }
     /// The details, or nil if they must be read from the storage.
@@ -26,7 +26,7 @@ public protocol StoredFile: Sendable {
 }
 
 extension StoredFile {
-    public var mostHeld: Int { 0 }
+    public var maxHeldBytes: Int { 0 }
 
     public var details: FileDetails? { nil }
 

@@ -66,7 +66,7 @@ public struct BackendExtensions: Sendable {
             if isEnabled { try provider.check(name, options) }
             let forms = (provider.optionForms ?? [:]).merging(["enabled": .flag]) { $1 }
             for (key, form) in forms {
-                guard let value = options[key], !form.takes(value) else { continue }
+                guard let value = options[key], !form.accepts(value) else { continue }
                 throw ConfigurationError("option auth.\(name).\(key) must be \(form.title)")
             }
             if provider.optionForms != nil {

@@ -48,7 +48,7 @@ public struct CacheInvalidation: Sendable, BackendPart {
             case .notification(_, Self.hooksPayload): hooksChanged()
             case .notification(_, let payload):
                 if PeerFolders.isAnnouncement(payload) {
-                    note(folder: payload)
+                    checkFolder(in: payload)
                 } else if let id = payload.dropping(prefix: "user:") {
                     services.sessionCache.invalidate(user: id)
                     services.userChanges.notify(id)
@@ -64,7 +64,7 @@ public struct CacheInvalidation: Sendable, BackendPart {
     /// different folder reply, and both log a warning.
     public func begin(filesIn mark: String) { services.peerFolders.begin(mark) }
 
-    private func note(folder payload: String) {
+    private func checkFolder(in payload: String) {
         guard let other = services.peerFolders.other(in: payload) else { return }
         if let answer = other.answer { Task { await announce(answer) } }
         guard other.isNew else { return }
@@ -127,7 +127,7 @@ public struct CacheInvalidation: Sendable, BackendPart {
 /// Notifies followers if a user's fields or sessions change, in this or another process.
 public final class UserChanges: Sendable {
     private struct Follower: Sendable {
-        let note: @Sendable (Name) -> Void
+        let record: @Sendable (Name) -> Void
         let settle: @Sendable (Name) async -> Void
     }
 
@@ -136,14 +136,14 @@ public final class UserChanges: Sendable {
     /// Adds a follower of user changes.
     ///
     /// - Parameters:
-    ///   - note: Records the id of the changed user. The change waits for it, so it must return quickly.
+    ///   - record: Records the id of the changed user. The change waits for it, so it must return quickly.
     ///   - settle: Waits until the recorded changes of a user have taken effect, or until a short timeout.
-    public func follow(_ note: @escaping @Sendable (Name) -> Void, settle: @escaping @Sendable (Name) async -> Void) {
-        followers.withLock { $0.append(Follower(note: note, settle: settle)) }
+    public func follow(_ record: @escaping @Sendable (Name) -> Void, settle: @escaping @Sendable (Name) async -> Void) {
+        followers.withLock { $0.append(Follower(record: record, settle: settle)) }
     }
 
     func notify(_ userId: String) {
-        for follower in followers.withLock({ $0 }) { follower.note(Name(userId)) }
+        for follower in followers.withLock({ $0 }) { follower.record(Name(userId)) }
     }
 
     /// Waits until the recorded changes of a user have taken effect, or until a short timeout.

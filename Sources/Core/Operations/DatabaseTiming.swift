@@ -18,10 +18,10 @@ extension Backend {
         let start = ContinuousClock.now
         do {
             let result = try await body()
-            note(operation, className, context, since: start, nil)
+            record(operation, className, context, since: start, nil)
             return result
         } catch {
-            note(operation, className, context, since: start, error)
+            record(operation, className, context, since: start, error)
             throw error
         }
     }
@@ -29,7 +29,7 @@ extension Backend {
     /// Records a finished database operation.
     ///
     /// - Parameter error: The operation's error, or nil on success.
-    func note(
+    func record(
         _ operation: DatabaseMeters.Operation, _ className: String, _ context: RequestContext?,
         since start: ContinuousClock.Instant, _ error: (any Error)?
     ) {
@@ -39,8 +39,8 @@ extension Backend {
         if let span = context?.facts?.span { trace(operation, className, below: span, duration, errorClass) }
         guard let threshold = slowLog.threshold, duration >= threshold else { return }
         meters.slowOperations.add(operation)
-        let statement = CallerPresence.current?.takeSlowStatement()
-        guard var fields = slowLog.note(operation, className, statement: statement, took: duration) else { return }
+        let statement = CallerPresence.current?.removeSlowStatement()
+        guard var fields = slowLog.record(operation, className, statement: statement, took: duration) else { return }
         if let id = context?.facts?.logID { fields["id"] = "\(id)" }
         logger.warning("slow query", metadata: fields)
     }

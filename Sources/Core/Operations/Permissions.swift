@@ -55,7 +55,7 @@ public struct Permissions: Sendable, BackendPart {
     ///
     /// - Returns: The field values, with null for deleted fields.
     /// - Throws: 201 or 142 for an invalid password hash.
-    func takeInternalFields(_ body: inout JSONObject, _ caller: Caller) throws(ParseError)
+    func extractInternalFields(_ body: inout JSONObject, _ caller: Caller) throws(ParseError)
         -> OrderedDictionary<Name, JSONValue>
     {
         guard caller.power == .maintenance else { return [:] }

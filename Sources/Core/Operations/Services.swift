@@ -65,7 +65,7 @@ final class Services: Sendable {
         pusher = extensions.pusher
         jobRunner = extensions.jobs.map {
             JobRunner(
-                $0, store: store, most: configuration.maximumJobs, idSize: configuration.objectIdSize,
+                $0, store: store, limit: configuration.maximumJobs, idSize: configuration.objectIdSize,
                 meters: meters.jobs, logger: logger)
         }
         clock = extensions.clock

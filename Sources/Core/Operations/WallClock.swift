@@ -7,11 +7,11 @@ public struct WallClock: Sendable {
     /// clock was set back.
     ///
     /// Dates have whole milliseconds, so the clock runs ahead of the system to give consecutive writes increasing
-    /// dates. A write waits until its date is at most ``mostAhead`` ahead.
+    /// dates. A write waits until its date is at most ``maxAhead`` ahead.
     public static let system = WallClock(rising: true) { .now }
 
     /// The maximum lead of a write's date over the system clock, in milliseconds.
-    package static let mostAhead: Int64 = 10
+    package static let maxAhead: Int64 = 10
 
     private let read: @Sendable () -> ParseDate
     private let latest: LatestTime?
@@ -31,30 +31,30 @@ public struct WallClock: Sendable {
         return Self.isFar(next, ahead: time) ? time : max(time, next)
     }
 
-    /// Waits until the date of a write is at most ``mostAhead`` ahead of the system clock.
+    /// Waits until the date of a write is at most ``maxAhead`` ahead of the system clock.
     package func approach(_ time: ParseDate) async throws {
         guard latest != nil else { return }
         let present = read()
-        let wait = time.milliseconds - present.milliseconds - Self.mostAhead
+        let wait = time.milliseconds - present.milliseconds - Self.maxAhead
         guard wait > 0, !Self.isFar(time, ahead: present) else { return }
         try await Task.sleep(for: .milliseconds(wait))
     }
 
     /// Records the date of a visible write. Later readings exceed it, unless the system clock was set back.
-    package func note(_ time: ParseDate) {
+    package func record(_ time: ParseDate) {
         guard let latest else { return }
         let present = read()
         var known = latest.milliseconds.load(ordering: .relaxed)
-        var isNoted = false
-        while !isNoted, time.milliseconds > known || Self.isFar(ParseDate(milliseconds: known), ahead: present) {
-            (isNoted, known) = latest.milliseconds.weakCompareExchange(
+        var isRecorded = false
+        while !isRecorded, time.milliseconds > known || Self.isFar(ParseDate(milliseconds: known), ahead: present) {
+            (isRecorded, known) = latest.milliseconds.weakCompareExchange(
                 expected: known, desired: time.milliseconds, ordering: .acquiringAndReleasing)
         }
     }
 
     /// Whether a time is further ahead than this clock ever runs. Then the system clock was set back and is trusted.
     private static func isFar(_ time: ParseDate, ahead present: ParseDate) -> Bool {
-        time.milliseconds - present.milliseconds > 2 * mostAhead
+        time.milliseconds - present.milliseconds > 2 * maxAhead
     }
 
     private final class LatestTime: Sendable {

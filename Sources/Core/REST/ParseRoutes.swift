@@ -50,10 +50,10 @@ public struct ParseRoutes: RequestHandler {
         }
         let route = RouteTable.match(envelope.method, envelope.path)
         let context = try await counted(envelope, limits, declaredLimits?.limiter) {
-            if let route { envelope.origin.record?.note(row: route.row) }
+            if let route { envelope.origin.record?.set(row: route.row) }
             // The caller is resolved first: an invalid token is rejected even if the route doesn't exist.
             let context = try await self.context(of: envelope, route?.traits ?? [])
-            note(context.caller, of: envelope)
+            recordCaller(context.caller, of: envelope)
             if envelope.power == .client, !envelope.origin.isInternal {
                 backend.meters.clients.record(
                     version: envelope.credentials.clientVersion, at: context.now.milliseconds)
@@ -86,7 +86,7 @@ public struct ParseRoutes: RequestHandler {
         return context
     }
 
-    private func note(_ caller: Caller, of envelope: Envelope) {
+    private func recordCaller(_ caller: Caller, of envelope: Envelope) {
         guard let record = envelope.origin.record else { return }
         let power: String? =
             switch caller.power {
@@ -97,7 +97,7 @@ public struct ParseRoutes: RequestHandler {
             }
         let client = envelope.credentials.clientVersion.flatMap { $0.utf8.count <= 32 ? $0 : nil }
         guard power != nil || client != nil || caller.user != nil else { return }
-        record.note(RequestRecord.Caller(user: caller.user?.id, client: client, power: power))
+        record.setCaller(RequestRecord.Caller(user: caller.user?.id, client: client, power: power))
     }
 
     /// Resolves the caller.

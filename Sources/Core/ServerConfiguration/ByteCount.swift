@@ -3,7 +3,7 @@ import JSON
 /// Sizes in bytes, as numbers or as texts such as `20mb`, `512kb` and `1048576`.
 public enum ByteCount {
     /// One petabyte. Larger sizes are reduced to it, so that sums of sizes can't overflow.
-    static let most = 1 << 50
+    static let maximum = 1 << 50
 
     /// Returns the number of bytes, or nil if the value is not a size.
     static func read(_ value: JSONValue) -> Int? {
@@ -29,6 +29,6 @@ public enum ByteCount {
 
     private static func whole(_ bytes: Double) -> Int? {
         guard bytes >= 0, bytes.isFinite else { return nil }
-        return Int(min(bytes, Double(most)))
+        return Int(min(bytes, Double(maximum)))
     }
 }

@@ -98,7 +98,7 @@ extension LiveQueryConnection {
         subscriptions.ownSession = candidate.sessionToken
         // The client can't subscribe before the other processes know: they relay only what commits later.
         try await server.announceClients()
-        socket.noteKnown()
+        socket.markKnown()
         try await answer("connected", nil)
         let waiting = early
         early = []

@@ -23,7 +23,7 @@ public struct CloudMail: Sendable {
     }
 
     /// Slots for half of the concurrent transfers. The others remain for account mails, which must not wait long.
-    private static let gate = Gate(capacity: max(1, MailQueue.atOnce / 2), mostWaiting: 1000)
+    private static let gate = Gate(capacity: max(1, MailQueue.atOnce / 2), maxWaiting: 1000)
 
     /// The error for a mail that was not sent or not confirmed.
     public struct Refused: Error, CustomStringConvertible {

@@ -137,7 +137,7 @@ public final class MailQueue: Mailer {
     private static let lookInterval = Duration.seconds(15)
 
     private func takeMail(_ store: ObjectStore) async throws -> QueuedMail? {
-        guard let full = domainsWithoutPlace, let mail = try await store.mails.take(for: Self.lease, except: full)
+        guard let full = domainsWithoutPlace, let mail = try await store.mails.dequeue(for: Self.lease, except: full)
         else {
             return nil
         }

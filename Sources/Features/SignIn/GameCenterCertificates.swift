@@ -51,8 +51,8 @@ actor GameCenterCertificates {
         let sender = Name("\(Sender.current.hashValue)")
         guard
             trusted.contains(url)
-                || others.countOneMore(sender, most: Self.mostOfSender)
-                    && others.countOneMore("all", most: Self.mostOthers)
+                || others.countOneMore(sender, limit: Self.mostOfSender)
+                    && others.countOneMore("all", limit: Self.mostOthers)
         else { throw NotTrusted() }
         async let leaf = certificates.value(at: url)
         async let issuer = certificates.value(at: root ?? Self.authority)
@@ -67,7 +67,7 @@ actor GameCenterCertificates {
     }
 
     private static func certificate(at url: String, _ caller: HTTPCaller) async throws -> RSACertificate {
-        let reply = try await caller.send(HTTPCall("GET", url), mostBytes: largest)
+        let reply = try await caller.send(HTTPCall("GET", url), maxBytes: largest)
         guard reply.isSuccess else { throw NotTrusted() }
         return try RSACertificate(reply.body)
     }

@@ -63,5 +63,5 @@ struct LineProvider: AuthProvider {
         return token.claims
     }
 
-    func shown(_ stored: JSONObject, _ options: JSONObject) -> JSONObject { profile.shown(stored, options) }
+    func visibleData(_ stored: JSONObject, _ options: JSONObject) -> JSONObject { profile.visibleData(stored, options) }
 }

@@ -69,7 +69,7 @@ struct ProfileProvider: AuthProvider {
         guard try await profileId(token, data, ofCode: false).hasSameBytes(as: id) else { throw invalid }
     }
 
-    func shown(_ stored: JSONObject, _ options: JSONObject) -> JSONObject {
+    func visibleData(_ stored: JSONObject, _ options: JSONObject) -> JSONObject {
         takesTokens(options) ? stored : stored.filter { $0.key == "id" }
     }
 

@@ -52,16 +52,16 @@ public final class OpenFile: Sendable {
         }
     }
 
-    /// Reads up to `most` bytes. Returns an empty array at the end of the file.
+    /// Reads up to `limit` bytes. Returns an empty array at the end of the file.
     ///
     /// - Throws: `SystemError`.
-    public func read(_ most: Int) throws(SystemError) -> [UInt8] {
+    public func read(_ limit: Int) throws(SystemError) -> [UInt8] {
         let descriptor = descriptor.load(ordering: .relaxed)
         while true {
             var count = 0
             // Reads directly into the array's uninitialized memory.
-            let bytes = [UInt8](unsafeUninitializedCapacity: most) { buffer, initialized in
-                count = systemRead(descriptor, buffer.baseAddress, most)
+            let bytes = [UInt8](unsafeUninitializedCapacity: limit) { buffer, initialized in
+                count = systemRead(descriptor, buffer.baseAddress, limit)
                 initialized = max(0, count)
             }
             if count >= 0 { return bytes }

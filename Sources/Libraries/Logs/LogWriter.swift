@@ -87,12 +87,12 @@ package final class LogWriter: Sendable {
             signal.wait()
             usleep(Self.pause)
             let (lines, dropped) = state.withLock { state in
-                let taken = (state.lines, state.dropped)
+                let pending = (state.lines, state.dropped)
                 state.underWay = state.lines.count
                 state.lines = []
                 state.dropped = 0
                 state.isSignalled = false
-                return taken
+                return pending
             }
             output.removeAll(keepingCapacity: output.capacity <= 1024 * 1024)
             for line in lines where !isSilent { line.write(as: format, to: &output) }

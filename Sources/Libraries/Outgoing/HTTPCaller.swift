@@ -93,15 +93,15 @@ public final class HTTPCaller: Sendable {
     ///
     /// - Parameters:
     ///   - timeLimit: The time limit of the whole call, or nil for none.
-    ///   - mostBytes: Maximum size of the response body in bytes.
+    ///   - maxBytes: Maximum size of the response body in bytes.
     /// - Throws: `HTTPCallFailure` without a response within the limits, or `CancellationError`.
-    public func send(_ call: HTTPCall, timeLimit: Duration? = .seconds(5), mostBytes: Int = 65_536) async throws
+    public func send(_ call: HTTPCall, timeLimit: Duration? = .seconds(5), maxBytes: Int = 65_536) async throws
         -> HTTPReply
     {
         do {
-            guard let timeLimit else { return try await exchange(call, mostBytes) }
+            guard let timeLimit else { return try await exchange(call, maxBytes) }
             return try await withThrowingTaskGroup(of: HTTPReply?.self) { group in
-                group.addTask { try await self.exchange(call, mostBytes) }
+                group.addTask { try await self.exchange(call, maxBytes) }
                 group.addTask {
                     try await Task.sleep(for: timeLimit)
                     return nil
@@ -113,7 +113,7 @@ public final class HTTPCaller: Sendable {
                 return reply
             }
         } catch is NIOTooManyBytesError {
-            throw HTTPCallFailure(description: "the response is larger than \(mostBytes) bytes", kind: .tooLarge)
+            throw HTTPCallFailure(description: "the response is larger than \(maxBytes) bytes", kind: .tooLarge)
         } catch {
             throw Self.failure(error)
         }
@@ -145,13 +145,13 @@ public final class HTTPCaller: Sendable {
         }
     }
 
-    private func exchange(_ call: HTTPCall, _ mostBytes: Int) async throws -> HTTPReply {
+    private func exchange(_ call: HTTPCall, _ maxBytes: Int) async throws -> HTTPReply {
         var request = HTTPClientRequest(url: call.url)
         request.method = HTTPMethod(rawValue: call.method)
         for (name, value) in call.headers { request.headers.add(name: name, value: value) }
         if !call.body.isEmpty { request.body = .bytes(call.body) }
         let response = try await client().execute(request, deadline: .distantFuture)
-        let body = try await response.body.collect(upTo: mostBytes)
+        let body = try await response.body.collect(upTo: maxBytes)
         return HTTPReply(
             status: Int(response.status.code), headers: response.headers.map { ($0.name, $0.value) },
             body: Array(body.readableBytesView))

@@ -31,11 +31,11 @@ public final class CallerPresence: Sendable {
 
     /// Records a slow statement of the caller.
     @inline(never)
-    public func note(slowStatement text: String) { statement.withLock { $0 = text } }
+    public func record(slowStatement text: String) { statement.withLock { $0 = text } }
 
     /// Returns the last slow statement and clears it.
     @inline(never)
-    public func takeSlowStatement() -> String? {
+    public func removeSlowStatement() -> String? {
         statement.withLock { statement in
             defer { statement = nil }
             return statement

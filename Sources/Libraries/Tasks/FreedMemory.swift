@@ -16,16 +16,16 @@ public enum FreedMemory {
     private static let state = Mutex(State())
 
     /// Bytes freed before memory is returned to the system.
-    private static let most = 16 * 1024 * 1024
+    private static let maxBytes = 16 * 1024 * 1024
     /// The minimum time between two releases, because malloc_trim blocks other threads.
     private static let pause = Duration.milliseconds(500)
 
     /// Records that a number of bytes were freed, and returns memory to the system once there are many.
-    public static func note(_ bytes: Int) {
+    public static func record(_ bytes: Int) {
         #if canImport(Glibc)
             let isDue = state.withLock { state in
                 state.bytes += bytes
-                guard state.bytes >= most, !state.isBeingReturned else { return false }
+                guard state.bytes >= maxBytes, !state.isBeingReturned else { return false }
                 state = State(isBeingReturned: true)
                 return true
             }
@@ -43,7 +43,7 @@ public enum FreedMemory {
         /// Whether enough was freed since the last release. Recorded memory may be freed a little later.
         private static func isDueAgain() -> Bool {
             state.withLock { state in
-                guard state.bytes >= most else {
+                guard state.bytes >= maxBytes else {
                     state.isBeingReturned = false
                     return false
                 }

@@ -38,7 +38,7 @@ public final class Gate: Sendable {
     private let share: Int
     private let leavesRoom: Bool
     private let countsTime: Bool
-    private let mostWaiting: Int
+    private let maxWaiting: Int
     private let waitingShare: Int
     private let state = Mutex(State())
 
@@ -51,17 +51,17 @@ public final class Gate: Sendable {
     ///     capacity if it is alone, less if there are others. So a new sender always finds room.
     ///   - countsTime: Whether the sender that has used the least time in ``run(weight:of:_:)`` goes first. So a sender
     ///     with little work doesn't wait for a turn of each busy sender.
-    ///   - mostWaiting: Maximum number of waiting calls.
+    ///   - maxWaiting: Maximum number of waiting calls.
     ///   - waitingShare: Maximum number of waiting calls per sender.
     public init(
         capacity: Int, share: Int = .max, leavesRoom: Bool = false, countsTime: Bool = false,
-        mostWaiting: Int = .max, waitingShare: Int = .max
+        maxWaiting: Int = .max, waitingShare: Int = .max
     ) {
         self.capacity = capacity
         self.share = share
         self.leavesRoom = leavesRoom
         self.countsTime = countsTime
-        self.mostWaiting = mostWaiting
+        self.maxWaiting = maxWaiting
         self.waitingShare = waitingShare
     }
 
@@ -118,7 +118,7 @@ public final class Gate: Sendable {
     /// - Returns: Whether it entered. If so, the caller must call ``leave(weight:of:)``.
     public func tryEnter(weight: Int = 1, of sender: Sender = .current) -> Bool {
         state.withLock { state in
-            guard state.waiting.isEmpty, fits(weight, of: sender, beside: state.load) == .take else { return false }
+            guard state.waiting.isEmpty, fits(weight, of: sender, beside: state.load) == .accept else { return false }
             state.load.add(weight, of: sender)
             return true
         }
@@ -146,7 +146,7 @@ public final class Gate: Sendable {
         // A sender at its own limit doesn't block other senders.
         if own > 0, weight > share - own { return .skip }
         if own > 0, leavesRoom, (own + weight) / 3 > capacity - load.used - weight { return .skip }
-        return load.used > 0 && weight > capacity - load.used ? .stop : .take
+        return load.used > 0 && weight > capacity - load.used ? .stop : .accept
     }
 
     private func admitWaiting(_ state: inout State) -> [CheckedContinuation<Void, any Error>] {
@@ -179,7 +179,7 @@ public final class Gate: Sendable {
     private func line(up waiter: Waiter, of sender: Sender) -> SenderQueue<Waiter>.Ticket? {
         var admitted: [CheckedContinuation<Void, any Error>] = []
         let ticket = state.withLock { state -> SenderQueue<Waiter>.Ticket? in
-            let mayWait = state.waiting.count < mostWaiting && state.waiting.count(of: sender) < waitingShare
+            let mayWait = state.waiting.count < maxWaiting && state.waiting.count(of: sender) < waitingShare
             let ticket = state.waiting.append(waiter, of: sender)
             // If all others are blocked by their own sender's limit, this one may enter immediately.
             admitted = admitWaiting(&state)

@@ -22,7 +22,7 @@ public final class GatePlace: Sendable {
     }
 
     /// Returns a slot, or nil if none is free for the sender.
-    public static func take(in gate: Gate, of sender: Sender) -> GatePlace? {
+    public static func acquire(in gate: Gate, of sender: Sender) -> GatePlace? {
         gate.tryEnter(of: sender) ? GatePlace(gate, sender) : nil
     }
 

@@ -119,7 +119,7 @@ public final class HeldMemory: Sendable {
         }
         guard before > 0 else { return }
         gate.leave(weight: before, of: sender)
-        FreedMemory.note(before)
+        FreedMemory.record(before)
     }
 }
 

@@ -50,13 +50,13 @@ public final class HeldPlace: Sendable {
     ///   returns does so, because external code may still need the slot. If the caller has disconnected, the
     ///   request continues without a slot, because it must not be carried out in part.
     public nonisolated(nonsending) func comeBack(takingPlace takesPlace: Bool) async {
-        guard noteReturn(), takesPlace else { return }
+        guard recordReturn(), takesPlace else { return }
         guard (try? await gate.enter(weight: weight, of: sender)) != nil else { return }
-        if !noteEntry() { gate.leave(weight: weight, of: sender) }
+        if !recordEntry() { gate.leave(weight: weight, of: sender) }
     }
 
     /// - Returns: Whether no part waits and no slot is held.
-    private func noteReturn() -> Bool {
+    private func recordReturn() -> Bool {
         state.withLock { state in
             state.outside -= 1
             return state.outside == 0 && state.since == nil
@@ -64,7 +64,7 @@ public final class HeldPlace: Sendable {
     }
 
     /// - Returns: Whether the acquired slot is still needed.
-    private func noteEntry() -> Bool {
+    private func recordEntry() -> Bool {
         state.withLock { state in
             guard state.outside == 0, state.since == nil, !state.isOver else { return false }
             state.since = .now

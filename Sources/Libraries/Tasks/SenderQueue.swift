@@ -14,7 +14,7 @@ public struct SenderQueue<Element> {
     /// The decision about the first element of a sender whose turn it is.
     public enum Choice {
         /// Removes and returns the element.
-        case take
+        case accept
         /// Keeps the element and continues with the next sender.
         case skip
         /// Keeps the element and stops.
@@ -82,7 +82,7 @@ public struct SenderQueue<Element> {
     }
 
     /// Removes and returns the next element, with all senders ranked equal.
-    public mutating func popFirst(_ choose: (Element, Sender) -> Choice = { _, _ in .take }) -> (
+    public mutating func popFirst(_ choose: (Element, Sender) -> Choice = { _, _ in .accept }) -> (
         element: Element, sender: Sender
     )? { popFirst(by: nil, choose) }
 
@@ -93,7 +93,7 @@ public struct SenderQueue<Element> {
     ///   - choose: Decides about each sender's first element in order, until it takes one or stops.
     /// - Returns: The element and its sender, or nil if none was taken.
     public mutating func popFirst(
-        by rank: ((Sender) -> Duration)?, _ choose: (Element, Sender) -> Choice = { _, _ in .take }
+        by rank: ((Sender) -> Duration)?, _ choose: (Element, Sender) -> Choice = { _, _ in .accept }
     ) -> (element: Element, sender: Sender)? {
         var best: (position: Int, choice: Choice, rank: Duration)?
         var position = order.startIndex
@@ -111,7 +111,7 @@ public struct SenderQueue<Element> {
             }
             position += 1
         }
-        guard let best, best.choice == .take else { return nil }
+        guard let best, best.choice == .accept else { return nil }
         return remove(at: best.position)
     }
 

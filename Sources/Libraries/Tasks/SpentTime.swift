@@ -4,14 +4,14 @@
 /// senders recorded longest ago if there are too many.
 package struct SpentTime {
     private var bySender = BoundedTable<Sender, Duration>(capacity: 4096)
-    private var least = Duration.zero
+    private var minTime = Duration.zero
 
     package init() {}
 
-    package subscript(sender: Sender) -> Duration { max(bySender.peek(sender) ?? .zero, least) }
+    package subscript(sender: Sender) -> Duration { max(bySender.peek(sender) ?? .zero, minTime) }
 
     package mutating func add(_ time: Duration, to sender: Sender) { bySender.set(self[sender] + time, for: sender) }
 
     /// Records the admission of the sender that had used the least time.
-    package mutating func admit(_ sender: Sender) { least = self[sender] }
+    package mutating func admit(_ sender: Sender) { minTime = self[sender] }
 }

@@ -42,7 +42,7 @@ public final class JobMeters: Sendable {
     private let runs = Counters<Result>()
     /// The time of each job's last success in seconds since 1970. Few entries, because jobs are declared.
     private let lastSuccess = Mutex<[String: Double]>([:])
-    private static let mostNames = 200
+    private static let maxNames = 200
 
     public init() {}
 
@@ -53,7 +53,7 @@ public final class JobMeters: Sendable {
         runs.add(result)
         guard result == .succeeded else { return }
         lastSuccess.withLock { last in
-            if last[job] != nil || last.count < Self.mostNames { last[job] = time }
+            if last[job] != nil || last.count < Self.maxNames { last[job] = time }
         }
     }
 

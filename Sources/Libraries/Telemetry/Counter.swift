@@ -27,7 +27,7 @@ public final class Gauge: Sendable {
     public var value: Int { number.load(ordering: .relaxed) }
 
     /// Returns the value and resets it to zero.
-    public func take() -> Int { number.exchange(0, ordering: .relaxed) }
+    public func drain() -> Int { number.exchange(0, ordering: .relaxed) }
 }
 
 /// A label with a fixed set of values. All series exist from the start, so that alerts notice the first increase.

@@ -61,7 +61,7 @@ public final class FigureHistory: Sendable {
     }
 
     /// Maximum number of ten-second points and of minute points.
-    package static let mostPoints = 360, mostMinutes = 1440
+    package static let maxPoints = 360, maxMinutes = 1440
     private static let step = 10.0
 
     private let meters: Meters
@@ -74,8 +74,8 @@ public final class FigureHistory: Sendable {
     public init(_ meters: Meters, countsRequests: Bool) {
         self.meters = meters
         self.countsRequests = countsRequests
-        let look = Look(meters, Gauges())
-        state = Mutex(State(last: look, minute: look))
+        let snapshot = Snapshot(meters, Gauges())
+        state = Mutex(State(last: snapshot, minute: snapshot))
     }
 
     /// Sets the source of the gauge values, or nil for none.
@@ -83,37 +83,37 @@ public final class FigureHistory: Sendable {
 
     /// Samples the meters every ten seconds until the task is cancelled.
     public func run() async {
-        while (try? await Task.sleep(for: .seconds(Self.step))) != nil { note() }
+        while (try? await Task.sleep(for: .seconds(Self.step))) != nil { record() }
     }
 
-    private var look: Look { Look(meters, gauges.withLock { $0 }?() ?? Gauges()) }
+    private var snapshot: Snapshot { Snapshot(meters, gauges.withLock { $0 }?() ?? Gauges()) }
 
-    package func note() {
-        let look = look
+    package func record() {
+        let snapshot = snapshot
         state.withLock { state in
             state.ticks += 1
-            let point = point(from: state.last, to: look)
-            Self.add(point, to: &state.points, most: Self.mostPoints)
+            let point = point(from: state.last, to: snapshot)
+            Self.add(point, to: &state.points, limit: Self.maxPoints)
             state.highest =
                 state.highest.map { before in
                     Series.allCases.map { max(before[$0.rawValue], point.values[$0.rawValue]) }
                 } ?? point.values
-            state.last = look
+            state.last = snapshot
             if state.ticks % 6 == 0 {
-                var minute = self.point(from: state.minute, to: look)
+                var minute = self.point(from: state.minute, to: snapshot)
                 for series in Series.allCases where series.isGauge {
                     minute.values[series.rawValue] = state.highest?[series.rawValue] ?? .nan
                 }
-                Self.add(minute, to: &state.minutes, most: Self.mostMinutes)
-                (state.minute, state.highest) = (look, nil)
+                Self.add(minute, to: &state.minutes, limit: Self.maxMinutes)
+                (state.minute, state.highest) = (snapshot, nil)
             }
-            if state.ticks % 30 == 0 { Self.add(look.tallies, to: &state.marks, most: 13) }
-            if state.ticks % 360 == 0 { Self.add(look.tallies, to: &state.hours, most: 25) }
+            if state.ticks % 30 == 0 { Self.add(snapshot.tallies, to: &state.marks, limit: 13) }
+            if state.ticks % 360 == 0 { Self.add(snapshot.tallies, to: &state.hours, limit: 25) }
         }
     }
 
-    private static func add<Element>(_ element: Element, to list: inout [Element], most: Int) {
-        if list.count >= most { list.removeFirst(list.count - most + 1) }
+    private static func add<Element>(_ element: Element, to list: inout [Element], limit: Int) {
+        if list.count >= limit { list.removeFirst(list.count - limit + 1) }
         list.append(element)
     }
 
@@ -122,12 +122,12 @@ public final class FigureHistory: Sendable {
     ///
     /// - Parameter byMinute: Whether to return minutes of the last day instead of ten-second steps of the last hour.
     public func points(byMinute: Bool, within seconds: Double) -> [Point] {
-        let look = look
+        let snapshot = snapshot
         return state.withLock { state in
-            let first = look.tallies.at - seconds
+            let first = snapshot.tallies.at - seconds
             var points = (byMinute ? state.minutes : state.points).filter { $0.at >= first }
             let last = byMinute ? state.minute : state.last
-            if look.tallies.at - last.tallies.at >= 1 { points.append(point(from: last, to: look)) }
+            if snapshot.tallies.at - last.tallies.at >= 1 { points.append(point(from: last, to: snapshot)) }
             return points
         }
     }
@@ -137,7 +137,7 @@ public final class FigureHistory: Sendable {
     /// - Parameter seconds: The approximate length of the period. Limited to the server's uptime.
     /// - Returns: The rows, and the start of the period in seconds since 1970.
     public func rows(within seconds: Double) -> (routes: [Row], calls: [Row], since: Double) {
-        let now = look.tallies
+        let now = snapshot.tallies
         let before: Tallies = state.withLock { state in
             let marks = (state.hours + state.marks).sorted { $0.at < $1.at }
             return marks.last { $0.at <= now.at - seconds } ?? Tallies(at: state.start)
@@ -159,7 +159,7 @@ public final class FigureHistory: Sendable {
         )
     }
 
-    private func point(from before: Look, to after: Look) -> Point {
+    private func point(from before: Snapshot, to after: Snapshot) -> Point {
         let (old, new) = (before.tallies, after.tallies)
         let seconds = max(0.001, (after.time - before.time) / .seconds(1))
         let requests = new.all(\.routes) - old.all(\.routes)
@@ -193,8 +193,8 @@ public final class FigureHistory: Sendable {
 
     private struct State {
         let start = Date().timeIntervalSince1970
-        var last: Look
-        var minute: Look
+        var last: Snapshot
+        var minute: Snapshot
         var ticks = 0
         var points: [Point] = []
         var minutes: [Point] = []
@@ -206,7 +206,7 @@ public final class FigureHistory: Sendable {
         var hours: [Tallies] = []
     }
 
-    private struct Look: Sendable {
+    private struct Snapshot: Sendable {
         let time = ContinuousClock.now
         let tallies: Tallies
         let gauges: Gauges

@@ -10,7 +10,7 @@ public final class Histogram: Sendable {
 
         /// Creates bounds from up to 14 texts in seconds, in ascending order.
         init(_ texts: [String]) {
-            precondition(texts.count <= Histogram.mostBounds)
+            precondition(texts.count <= Histogram.maxBounds)
             self.texts = texts
             nanoseconds = texts.map { UInt64(((Double($0) ?? 0) * 1e9).rounded()) }
         }
@@ -24,7 +24,7 @@ public final class Histogram: Sendable {
     }
 
     package struct Counts {
-        package var buckets = [UInt64](repeating: 0, count: Histogram.mostBounds + 1)
+        package var buckets = [UInt64](repeating: 0, count: Histogram.maxBounds + 1)
         package var nanoseconds: UInt64 = 0
         package var count: UInt64 { buckets.reduce(0, +) }
 
@@ -34,7 +34,7 @@ public final class Histogram: Sendable {
         }
     }
 
-    static let mostBounds = 14
+    static let maxBounds = 14
     private static let sumIndex = 15
 
     private let bounds: Bounds
@@ -47,7 +47,7 @@ public final class Histogram: Sendable {
     public init(_ bounds: Bounds) { self.bounds = bounds }
 
     public func record(_ nanoseconds: UInt64) {
-        let index = bounds.nanoseconds.firstIndex { nanoseconds <= $0 } ?? Self.mostBounds
+        let index = bounds.nanoseconds.firstIndex { nanoseconds <= $0 } ?? Self.maxBounds
         add(1, at: index)
         add(nanoseconds, at: Self.sumIndex)
     }

@@ -73,7 +73,7 @@ public final class Readiness: Sendable {
     /// Records the result of a probe.
     ///
     /// - Parameter isNeeded: Whether the server can't handle any request without the dependency.
-    public func note(_ check: Check, of name: String, isNeeded: Bool) {
+    public func record(_ check: Check, of name: String, isNeeded: Bool) {
         state.withLock { state in
             state.checks[name] = check
             if isNeeded { state.needed.insert(name) }
@@ -143,9 +143,9 @@ public struct Prober: Sendable {
     private func run(_ probe: any ReadinessProbe) async {
         while !Task.isCancelled {
             let start = ContinuousClock.now
-            let check = await look(probe)
+            let check = await result(probe)
             if Task.isCancelled { return }
-            readiness.note(check, of: probe.probeName, isNeeded: probe.isNeeded)
+            readiness.record(check, of: probe.probeName, isNeeded: probe.isNeeded)
             // Probes a failed dependency again soon, so that a recovery or an outage is detected within twice the
             // timeout.
             let next = check.isUp ? pause : min(pause, limit / 2)
@@ -153,7 +153,7 @@ public struct Prober: Sendable {
         }
     }
 
-    private func look(_ probe: any ReadinessProbe) async -> Readiness.Check {
+    private func result(_ probe: any ReadinessProbe) async -> Readiness.Check {
         let start = ContinuousClock.now
         return await withTaskGroup(of: Readiness.Check.self) { group in
             group.addTask {

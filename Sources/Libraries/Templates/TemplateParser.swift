@@ -54,8 +54,8 @@ struct TemplateParser {
             blanks = []
         }
         while !rest.isEmpty {
-            if startsLine { blanks = take { $0 == UInt8(ascii: " ") || $0 == UInt8(ascii: "\t") } }
-            let text = takeText(delimiters.open)
+            if startsLine { blanks = consume { $0 == UInt8(ascii: " ") || $0 == UInt8(ascii: "\t") } }
+            let text = consumeText(delimiters.open)
             if !text.isEmpty {
                 addBlanks()
                 add(text)
@@ -68,7 +68,7 @@ struct TemplateParser {
             switch kind {
             case UInt8(ascii: "#"), UInt8(ascii: "^"), UInt8(ascii: "$"), UInt8(ascii: "<"):
                 rest.removeFirst()
-                let name = try takeName(delimiters, isPath: kind == UInt8(ascii: "<"))
+                let name = try consumeName(delimiters, isPath: kind == UInt8(ascii: "<"))
                 let isSection = kind == UInt8(ascii: "#") || kind == UInt8(ascii: "^")
                 tagEndsLine = startsLine && skipLineEnd()
                 if !tagEndsLine || !isSection { addBlanks() }
@@ -81,7 +81,7 @@ struct TemplateParser {
                 }
             case UInt8(ascii: "/"):
                 rest.removeFirst()
-                guard try takeName(delimiters, isPath: true) == section else { throw TextTemplate.Malformed() }
+                guard try consumeName(delimiters, isPath: true) == section else { throw TextTemplate.Malformed() }
                 if !(startsLine && skipLineEnd()) { addBlanks() }
                 return parts
             case UInt8(ascii: "!"):
@@ -90,11 +90,11 @@ struct TemplateParser {
                 tagEndsLine = startsLine && skipLineEnd()
             case UInt8(ascii: "="):
                 rest.removeFirst()
-                delimiters = try takeDelimiters(delimiters)
+                delimiters = try consumeDelimiters(delimiters)
                 tagEndsLine = startsLine && skipLineEnd()
             case UInt8(ascii: ">"):
                 rest.removeFirst()
-                _ = try takeName(delimiters, isPath: true)
+                _ = try consumeName(delimiters, isPath: true)
                 addBlanks()
                 tagEndsLine = startsLine && skipLineEnd()
             default:
@@ -102,7 +102,7 @@ struct TemplateParser {
                 let isBraced = kind == UInt8(ascii: "{")
                 let isEscaped = !isBraced && kind != UInt8(ascii: "&")
                 if !isEscaped { rest.removeFirst() }
-                parts.append(.variable(TemplateName(try takeName(delimiters)), isEscaped: isEscaped))
+                parts.append(.variable(TemplateName(try consumeName(delimiters)), isEscaped: isEscaped))
                 if isBraced, !skip([UInt8(ascii: "}")]) { throw TextTemplate.Malformed() }
             }
             startsLine = tagEndsLine
@@ -111,10 +111,10 @@ struct TemplateParser {
         return parts
     }
 
-    private mutating func take(while isWanted: (UInt8) -> Bool) -> ArraySlice<UInt8> {
-        let taken = rest.prefix(while: isWanted)
-        rest = rest[taken.endIndex...]
-        return taken
+    private mutating func consume(while isWanted: (UInt8) -> Bool) -> ArraySlice<UInt8> {
+        let consumed = rest.prefix(while: isWanted)
+        rest = rest[consumed.endIndex...]
+        return consumed
     }
 
     private mutating func skip(_ expected: ArraySlice<UInt8>) -> Bool {
@@ -123,7 +123,7 @@ struct TemplateParser {
         return true
     }
 
-    private mutating func takeText(_ delimiter: [UInt8]) -> ArraySlice<UInt8> {
+    private mutating func consumeText(_ delimiter: [UInt8]) -> ArraySlice<UInt8> {
         let start = rest
         while let byte = rest.first, !rest.starts(with: delimiter) {
             rest.removeFirst()
@@ -144,24 +144,24 @@ struct TemplateParser {
 
     private static func isSpace(_ byte: UInt8) -> Bool { " \t\r\n".utf8.contains(byte) }
 
-    private mutating func takeName(
+    private mutating func consumeName(
         _ delimiters: Delimiters, isPath: Bool = false
     ) throws(TextTemplate.Malformed) -> ArraySlice<UInt8> {
-        _ = take(while: Self.isSpace)
-        let name = take { byte in
+        _ = consume(while: Self.isSpace)
+        let name = consume { byte in
             byte.isLetterOrDigit || ".-_?*".utf8.contains(byte) || isPath && byte == UInt8(ascii: "/")
         }
-        _ = take(while: Self.isSpace)
+        _ = consume(while: Self.isSpace)
         guard skip(delimiters.close[...]) else { throw TextTemplate.Malformed() }
         return name
     }
 
-    private mutating func takeDelimiters(_ current: Delimiters) throws(TextTemplate.Malformed) -> Delimiters {
-        _ = take(while: Self.isSpace)
-        let open = Array(take { !Self.isSpace($0) })
-        _ = take(while: Self.isSpace)
-        let close = Array(take { !Self.isSpace($0) && $0 != UInt8(ascii: "=") })
-        _ = take(while: Self.isSpace)
+    private mutating func consumeDelimiters(_ current: Delimiters) throws(TextTemplate.Malformed) -> Delimiters {
+        _ = consume(while: Self.isSpace)
+        let open = Array(consume { !Self.isSpace($0) })
+        _ = consume(while: Self.isSpace)
+        let close = Array(consume { !Self.isSpace($0) && $0 != UInt8(ascii: "=") })
+        _ = consume(while: Self.isSpace)
         guard !open.isEmpty, !close.isEmpty, skip([UInt8(ascii: "=")]), skip(current.close[...]) else {
             throw TextTemplate.Malformed()
         }

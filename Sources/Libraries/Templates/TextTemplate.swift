@@ -38,8 +38,8 @@ public struct TextTemplate: Sendable {
             case .text(let part): text += part
             case .variable(let name, let isEscaped):
                 guard let value = Self.value(name, stack) else { continue }
-                let shown = String(describing: value)
-                text += isEscaped && kind == .html ? HTMLEscaping.escapeRemaining(shown) : shown
+                let described = String(describing: value)
+                text += isEscaped && kind == .html ? HTMLEscaping.escapeRemaining(described) : described
             case .section(let name, let parts, let isInverted):
                 switch Self.value(name, stack) {
                 case let list as [any Sendable] where !isInverted:

@@ -168,7 +168,7 @@ struct ReadPacerTests {
         reader.expected = .chunks
         try send(text)
         reader.take(1, of: channel)
-        #expect(reader.received.map(\.utf8.count) == [100 * 6 + ReadPacer.mostBlocks * 5])
+        #expect(reader.received.map(\.utf8.count) == [100 * 6 + ReadPacer.maxBlocks * 5])
         reader.expected = .frames
         reader.take(1, of: channel)
         #expect(reader.received.joined() == text)
@@ -180,12 +180,12 @@ struct ReadPacerTests {
         reader.take(1, of: channel)
         try send(lines)
         #expect(transferTimeout.heldBytes == 400 + 100 * HeldInput.line)
-        #expect(input.takePassed(ofHead: true) == 400 + 100 * HeldInput.line)
+        #expect(input.drainPassed(ofHead: true) == 400 + 100 * HeldInput.line)
         input.remove(400 + 100 * HeldInput.line)
         #expect(transferTimeout.heldBytes == 0)
         reader.take(1, of: channel)
         try send(lines)
-        #expect(input.takePassed() == 400)
+        #expect(input.drainPassed() == 400)
         input.remove(400)
         #expect(transferTimeout.heldBytes == 0)
     }
@@ -225,7 +225,7 @@ struct ReadPacerTests {
         #expect(transferTimeout.heldBytes == HeldInput.uncounted + 100_000)
         reader.take(100, of: channel)
         #expect(reader.received.map(\.utf8.count).reduce(0, +) == HeldInput.uncounted + 100_000)
-        #expect(input.takePassed() == HeldInput.uncounted + 100_000)
+        #expect(input.drainPassed() == HeldInput.uncounted + 100_000)
         // The receiver subtracts the bytes that it takes.
         input.remove(50_000)
         #expect(transferTimeout.heldBytes == HeldInput.uncounted + 50_000)

@@ -24,7 +24,7 @@ struct RequestPartsTests {
         func add(_ part: HTTPServerRequestPart, isHead: Bool = false) {
             input.add(60_000)
             input.pass(60_000)
-            parts.append(part, bytes: input.takePassed(ofHead: isHead))
+            parts.append(part, bytes: input.drainPassed(ofHead: isHead))
             #expect(input.hold(on: channel, of: .server))
         }
         for number in 1...3 {
@@ -81,7 +81,7 @@ struct RequestPartsTests {
         (limits.transferMemory, limits.grace) = (100_000, .zero)
         let transferTimeout = TransferTimeout(limits: limits)
         let (waiting, other) = (HeldInput(transferTimeout), HeldInput(transferTimeout))
-        waiting.excuse(true)
+        waiting.exempt(true)
         for _ in 0..<2 {
             waiting.add(60_000)
             #expect(waiting.hold(on: EmbeddedChannel(), of: .server))
@@ -90,7 +90,7 @@ struct RequestPartsTests {
         other.add(5_000)
         #expect(!other.hold(on: EmbeddedChannel(), of: .server))
         #expect(transferTimeout.heldBytes == 120_000)
-        waiting.excuse(false)
+        waiting.exempt(false)
         waiting.removeAll()
         #expect(other.hold(on: EmbeddedChannel(), of: .server))
     }

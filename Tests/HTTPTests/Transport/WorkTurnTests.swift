@@ -46,7 +46,7 @@ struct WorkTurnTests {
         running.cancel()
         _ = try? await running.value
         let count = try #require(handler.atTurn.all.first.flatMap { Int($0) })
-        #expect((1...AnswerTurn.mostRequests).contains(count))
+        #expect((1...AnswerTurn.maxRequests).contains(count))
     }
 
     /// Keeps a thread busy until stopped.
@@ -68,13 +68,13 @@ struct WorkTurnTests {
     func classes(size: Int) async throws {
         let (queue, hog) = (RequestQueue(), Hog())
         try await withThrowingTaskGroup(of: Void.self) { group in
-            for _ in 0..<4 { group.addTask { try await queue.take(bytes: size) { hog.work() } } }
+            for _ in 0..<4 { group.addTask { try await queue.run(bytes: size) { hog.work() } } }
             let hasBegun = try await eventually { hog.hasBegun }
             #expect(hasBegun)
             for smaller in [20 << 10, 200 << 10, 2 << 20] where smaller < size {
                 let isDone = Latch()
                 group.addTask {
-                    try await queue.take(bytes: smaller) {}
+                    try await queue.run(bytes: smaller) {}
                     isDone.open()
                 }
                 let isInTime = try await eventually(within: .seconds(10)) { isDone.isOpen }

@@ -123,7 +123,7 @@ struct MessageAssemblerTests {
     @Test("A client that sends more frames than may be is closed with 1008", arguments: [UInt8(9), 10, 1])
     func rate(opcode: UInt8) throws {
         let frames = (0..<64).flatMap { _ in Self.frame(opcode, "x") }
-        for _ in 0..<MessageAssembler.mostFrames / 64 {
+        for _ in 0..<MessageAssembler.maxFrames / 64 {
             try send(frames)
             while !turns.waiting.isEmpty { turns.run() }
         }

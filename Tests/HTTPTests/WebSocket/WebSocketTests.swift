@@ -35,7 +35,7 @@ import Testing
         func serve(_ connection: WebSocketConnection) async throws {
             defer { ended.append("") }
             for try await text in connection.texts {
-                if text == "hello" { connection.noteKnown() }
+                if text == "hello" { connection.markKnown() }
                 while text == "flood" { try await connection.send(String(repeating: "x", count: 100_000)) }
                 try await connection.send(text)
             }

@@ -4,7 +4,7 @@ import Testing
 
 @Suite struct JSONBodyTests {
     private func taken(_ object: JSONObject, upTo limit: Int = 1_000_000) throws -> JSONObject {
-        try JSONBody.taken(object, size: object.roughSize, upTo: limit)
+        try JSONBody.checked(object, size: object.roughSize, upTo: limit)
     }
 
     @Test("An object that was sent without bytes is what its bytes would give")

@@ -146,9 +146,9 @@ struct MultipartFormTests {
         func body(_ count: Int) -> [String] {
             (0..<count).flatMap { Self.part("name=p\($0)", "1") } + ["--limit--"]
         }
-        #expect(try Self.read(body(MultipartForm.mostParts)).fields.count == MultipartForm.mostParts)
-        #expect(Self.isRefused(body(MultipartForm.mostParts + 1)))
-        let long = "X-Long: " + String(repeating: "a", count: MultipartForm.mostHeaderBytes)
+        #expect(try Self.read(body(MultipartForm.maxParts)).fields.count == MultipartForm.maxParts)
+        #expect(Self.isRefused(body(MultipartForm.maxParts + 1)))
+        let long = "X-Long: " + String(repeating: "a", count: MultipartForm.maxHeaderBytes)
         #expect(Self.isRefused(["--limit", long, "Content-Disposition: form-data; name=a", "", "1", "--limit--"]))
         #expect(Self.isRefused(["--limit", long]))
     }
@@ -176,7 +176,7 @@ struct MultipartFormTests {
                 pieces.randomElement(using: &generator) ?? ""
             }.joined()
             if let form = try? MultipartForm(Array(("--limit" + text).utf8), contentType: Self.type) {
-                #expect(form.fields.count + form.files.count <= MultipartForm.mostParts)
+                #expect(form.fields.count + form.files.count <= MultipartForm.maxParts)
             }
         }
     }

@@ -193,20 +193,20 @@ struct CitusRowsTests {
                 let before = try await Self.rows(routes)
                 var kept: [String] = []
                 for (className, id) in objects {
-                    let one = try await store.trash.keep(className, id, for: "Kim", wants: [.former, .number])
+                    let one = try await store.trash.move(className, id, for: "Kim", wants: [.former, .number])
                     let (trashId, change) = try #require(one)
                     #expect(try #require(change).number != nil)
                     kept.append(trashId)
-                    #expect(try await store.trash.keep(className, id, for: "Kim") == nil)
+                    #expect(try await store.trash.move(className, id, for: "Kim") == nil)
                     #expect(try await routes.send(.get, "/classes/\(className)/\(id)").code == 101)
                 }
                 for table in ["_Join:fans:Song", "_Join:fans:Message"] {
                     _ = try await routes.client.query("DELETE FROM \"\(table)\"")
                 }
-                #expect(try await store.trash.list(className: "Song", objectId: nil, most: 9).count == 1)
+                #expect(try await store.trash.list(className: "Song", objectId: nil, limit: 9).count == 1)
                 for id in kept { _ = try await routes.backend.trash.restore(id, routes.context) }
                 #expect(try await Self.rows(routes) == before)
-                #expect(try await store.trash.list(className: nil, objectId: nil, most: 9).isEmpty)
+                #expect(try await store.trash.list(className: nil, objectId: nil, limit: 9).isEmpty)
             }
         }
     }

@@ -12,13 +12,13 @@ import Testing
 
     @Test("Batches share what calls are made side by side, and each makes one")
     func width() {
-        let calls = BatchCalls(most: 60)
-        #expect(calls.take(49) == 49)
-        #expect(calls.take(49) == 11)
-        #expect(calls.take(49) == 0)
-        #expect(calls.take(-1) == 0)
+        let calls = BatchCalls(limit: 60)
+        #expect(calls.acquire(49) == 49)
+        #expect(calls.acquire(49) == 11)
+        #expect(calls.acquire(49) == 0)
+        #expect(calls.acquire(-1) == 0)
         calls.give(back: 49)
-        #expect(calls.take(10) == 10)
+        #expect(calls.acquire(10) == 10)
     }
 
     @Test("The answers come in the order of the requests, an error in its place")

@@ -6,35 +6,35 @@ import Testing
         withUnsafeBytes(of: number.bigEndian) { Array($0) }
     }
 
-    private static func take(_ counter: MemoryCounter, _ number: Int, _ amount: Int = 1) -> RequestCount {
-        counter.take([RequestDemand(limit: 0, sender: sender(number), amount: amount)])[0]
+    private static func count(_ counter: MemoryCounter, _ number: Int, _ amount: Int = 1) -> RequestCount {
+        counter.count([RequestDemand(limit: 0, sender: sender(number), amount: amount)])[0]
     }
 
     @Test("However many senders there are, memory is bounded, and who sent many requests is not forgotten for it")
     func flood() {
         let counter = MemoryCounter(windows: [3_600_000], capacity: 1000)
-        _ = Self.take(counter, -1, 50)
+        _ = Self.count(counter, -1, 50)
         for number in 0..<20_000 {
-            #expect(Self.take(counter, number).requests == 1)
+            #expect(Self.count(counter, number).requests == 1)
             if counter.size > 1000 { Issue.record("\(counter.size) counts") }
         }
-        #expect(Self.take(counter, -1).requests == 51)
+        #expect(Self.count(counter, -1).requests == 51)
     }
 
     @Test("Senders that all sent many make room for others as well")
     func evenFlood() {
         let counter = MemoryCounter(windows: [3_600_000], capacity: 100)
-        for number in 0..<1000 { _ = Self.take(counter, number, 5000) }
+        for number in 0..<1000 { _ = Self.count(counter, number, 5000) }
         #expect(counter.size <= 100)
-        #expect(Self.take(counter, 999).requests == 5001)
+        #expect(Self.count(counter, 999).requests == 5001)
     }
 
     @Test("A count ends with its window")
     func window() async throws {
         let counter = MemoryCounter(windows: [50])
-        #expect(Self.take(counter, 1, 3).requests == 3)
-        #expect(Self.take(counter, 1).remaining <= 50)
+        #expect(Self.count(counter, 1, 3).requests == 3)
+        #expect(Self.count(counter, 1).remaining <= 50)
         try await Task.sleep(for: .milliseconds(60))
-        #expect(Self.take(counter, 1).requests == 1)
+        #expect(Self.count(counter, 1).requests == 1)
     }
 }

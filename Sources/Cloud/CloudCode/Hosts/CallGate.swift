@@ -20,7 +20,7 @@ package struct CallGate: Sendable {
     package init(capacity: Int, mostWaiting: Int = .max) {
         gates = (0..<CloudEngine.deepest).map { _ in
             Gate(
-                capacity: capacity, leavesRoom: true, mostWaiting: mostWaiting,
+                capacity: capacity, leavesRoom: true, maxWaiting: mostWaiting,
                 waitingShare: mostWaiting - mostWaiting / 4)
         }
     }

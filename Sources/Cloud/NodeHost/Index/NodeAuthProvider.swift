@@ -82,8 +82,8 @@ struct NodeAuthProvider: AuthProvider {
 
     /// Returns the stored data, or only its id if the adapter has an `afterFind` step that would change the data for
     /// readers.
-    func shown(_ stored: JSONObject, _ options: JSONObject) -> JSONObject {
-        guard has("afterFind") else { return builtIn?.shown(stored, options) ?? stored }
+    func visibleData(_ stored: JSONObject, _ options: JSONObject) -> JSONObject {
+        guard has("afterFind") else { return builtIn?.visibleData(stored, options) ?? stored }
         return stored.filter { $0.key == "id" }
     }
 

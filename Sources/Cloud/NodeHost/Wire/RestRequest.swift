@@ -57,6 +57,6 @@ enum RestRequest {
         writer.raw(#","body":"#)
         if reply.body.isEmpty { writer.null() } else { writer.raw(reply.body) }
         writer.raw("}")
-        return writer.take()
+        return writer.finish()
     }
 }

@@ -65,7 +65,7 @@ package final class DecryptedFiles: Sendable {
                 // The encrypted and the decrypted file are in memory at the same time.
                 defer { end(key) }
                 let file = try await budget.run(weight: 2 * size) { try await decrypt() }
-                keep(file, key)
+                cache(file, key)
                 return file
             }
             state.underWay[key] = task
@@ -73,7 +73,7 @@ package final class DecryptedFiles: Sendable {
         }
     }
 
-    private func keep(_ file: FileInMemory, _ key: Key) {
+    private func cache(_ file: FileInMemory, _ key: Key) {
         _ = state.withLock { $0.kept.set(file, for: key, weight: file.bytes.count) }
     }
 

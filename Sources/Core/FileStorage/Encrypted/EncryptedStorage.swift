@@ -37,7 +37,7 @@ public struct EncryptedStorage: FileStorage {
     }
 
     /// Size limits of encrypted files, whole and in segments. Other programs may have stored files of any size.
-    private static let (mostBytes, mostInSegments): (Int64, Int64) = (1 << 32, 1 << 50)
+    private static let (maxBytes, maxSegmentedBytes): (Int64, Int64) = (1 << 32, 1 << 50)
 
     public var holdsWholeFiles: Bool { !writesSegments || storage.holdsWholeFiles }
     public var memoryOfWrites: Int { storage.memoryOfWrites }
@@ -84,7 +84,7 @@ public struct EncryptedStorage: FileStorage {
     where Contents.Element == ByteBuffer {
         var plain = ByteBuffer()
         for try await chunk in contents {
-            guard plain.readableBytes + chunk.readableBytes < Int(Self.mostBytes) - FileCipher.overhead else {
+            guard plain.readableBytes + chunk.readableBytes < Int(Self.maxBytes) - FileCipher.overhead else {
                 throw FileStorageError.refused
             }
             if plain.readableBytes == 0 { plain = chunk } else { plain.writeImmutableBuffer(chunk) }
@@ -142,7 +142,7 @@ public struct EncryptedStorage: FileStorage {
     }
 
     private static func head(of file: any StoredFile) async throws -> [UInt8] {
-        guard file.size <= Self.mostInSegments else { throw FileStorageError.notReadable }
+        guard file.size <= Self.maxSegmentedBytes else { throw FileStorageError.notReadable }
         var head: [UInt8] = []
         try await file.give(0..<min(Int64(FileSegments.headerSize), file.size)) { head += $0.readableBytesView }
         return head
@@ -159,7 +159,7 @@ public struct EncryptedStorage: FileStorage {
     }
 
     private func decrypt(_ file: any StoredFile, _ head: [UInt8]) async throws -> (file: FileInMemory, isOlder: Bool) {
-        guard file.size <= Self.mostBytes else { throw FileStorageError.notReadable }
+        guard file.size <= Self.maxBytes else { throw FileStorageError.notReadable }
         var sealed = head
         sealed.reserveCapacity(Int(file.size))
         try await file.give(Int64(head.count)..<file.size) { sealed += $0.readableBytesView }

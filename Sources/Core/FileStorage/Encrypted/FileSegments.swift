@@ -133,7 +133,7 @@ struct SegmentedFile: StoredFile {
     private let segments: FileSegments
 
     var modified: FileTime { file.modified }
-    var mostHeld: Int { file.mostHeld }
+    var maxHeldBytes: Int { file.maxHeldBytes }
     var entityTag: String { file.entityTag }
     var details: FileDetails? { file.details }
 

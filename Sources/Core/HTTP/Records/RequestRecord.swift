@@ -30,19 +30,19 @@ package final class RequestRecord: Sendable {
     package init(_ meters: RequestMeters.Shard? = nil) { self.meters = meters }
 
     /// Records the request's row in the metrics.
-    package func note(row number: Int) { row.store(number, ordering: .relaxed) }
+    package func set(row number: Int) { row.store(number, ordering: .relaxed) }
 
     var rowNumber: Int { row.load(ordering: .relaxed) }
 
     @inline(never)
-    package func note(_ caller: Caller) {
+    package func setCaller(_ caller: Caller) {
         knownCaller.withLock { $0 = caller }
         isKnown.store(true, ordering: .releasing)
     }
 
     /// Returns the recorded caller, empty if none was recorded, and resets it.
     @inline(never)
-    func takeCaller() -> Caller {
+    func removeCaller() -> Caller {
         guard isKnown.exchange(false, ordering: .acquiring) else { return Caller() }
         return knownCaller.withLock { caller in
             defer { caller = Caller() }
@@ -51,7 +51,7 @@ package final class RequestRecord: Sendable {
     }
 
     /// Lowers the request's log line to level debug, because probes would crowd out other lines.
-    package func keepQuiet() { quiet.store(true, ordering: .relaxed) }
+    package func lowerLogLevel() { quiet.store(true, ordering: .relaxed) }
 
     var isQuiet: Bool { quiet.load(ordering: .relaxed) }
 

@@ -18,7 +18,7 @@ extension Responder {
         if let route = fields.route { span.operationName = "\(fields.method) \(route)" }
         var attributes: SpanAttributes = [
             "http.request.method": .string(fields.method), "url.scheme": .string(isSecure ? "https" : "http"),
-            "url.path": .string(fields.shownPath), "roost.request_id": .string("\(fields.id)"),
+            "url.path": .string(fields.displayedPath), "roost.request_id": .string("\(fields.id)"),
         ]
         attributes["http.route"] = fields.route
         attributes["http.response.status_code"] = fields.status

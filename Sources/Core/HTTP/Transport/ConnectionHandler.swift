@@ -54,7 +54,7 @@ struct ConnectionHandler: Sendable {
         var fields = NIOHTTPDecoderLimitConfiguration()
         fields.maxHeaderFieldSize = limits.headers / 2
         fields.maxHeaderListSize = limits.headers
-        fields.maxHeaderFieldCount = Self.mostHeaderFields
+        fields.maxHeaderFieldCount = Self.maxHeaderFields
         let pipeline = channel.pipeline.syncOperations
         if let certificate {
             try pipeline.addHandler(NIOSSLServerHandler(context: certificate.context))
@@ -72,16 +72,16 @@ struct ConnectionHandler: Sendable {
         // After a request that offers an upgrade, the parser reads no more and would buffer everything that follows.
         try pipeline.addHandler(
             ByteToMessageHandler(
-                HTTPRequestDecoder(limitConfiguration: fields), maximumBufferSize: Self.mostUnread * limits.headers))
+                HTTPRequestDecoder(limitConfiguration: fields), maximumBufferSize: Self.maxUnread * limits.headers))
         try pipeline.addHandler(reader)
         return connection
     }
 
     /// The maximum number of header fields. Limited, because the parser keeps memory for the connection's largest head.
-    private static let mostHeaderFields = 256
+    private static let maxHeaderFields = 256
 
     /// The limit of unparsed input, as a multiple of the largest request head.
-    private static let mostUnread = 4
+    private static let maxUnread = 4
 
     /// Answers the requests of a connection until it ends.
     func handle(_ connection: HTTPConnection) async {
@@ -194,7 +194,7 @@ final class ConnectionReader: ChannelDuplexHandler {
             // Trailers are ignored.
             part = .end(nil)
         }
-        connection.parts.append(part, bytes: connection.parts.input.takePassed(ofHead: isHead))
+        connection.parts.append(part, bytes: connection.parts.input.drainPassed(ofHead: isHead))
     }
 
     func errorCaught(context: ChannelHandlerContext, error: any Error) {

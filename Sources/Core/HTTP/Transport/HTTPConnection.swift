@@ -67,7 +67,7 @@ package final class HTTPConnection: Sendable {
 
     /// Pauses or resumes reading while a body waits for memory.
     func waitForMemory(_ waits: Bool) {
-        parts.input.excuse(waits)
+        parts.input.exempt(waits)
         waitsForMemory.store(waits, ordering: .sequentiallyConsistent)
         if !waits, holdsReads.exchange(false, ordering: .sequentiallyConsistent) { channel.read() }
     }
@@ -106,7 +106,7 @@ package final class HTTPConnection: Sendable {
     }
 
     /// The number of unsent bytes from which a connection takes no more.
-    static let mostUnsent = ChannelOptions.Types.WriteBufferWaterMark(low: 4096, high: 8192)
+    static let maxUnsent = ChannelOptions.Types.WriteBufferWaterMark(low: 4096, high: 8192)
 
     private static let few = 16 * 1024
 

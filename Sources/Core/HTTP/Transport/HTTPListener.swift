@@ -89,7 +89,7 @@ struct HTTPListener: Sendable {
             .childChannelOption(.allowRemoteHalfClosure, value: true)
             // One read per request for more, so that little unrequested input is buffered.
             .childChannelOption(.maxMessagesPerRead, value: 1)
-            .childChannelOption(.writeBufferWaterMark, value: HTTPConnection.mostUnsent)
+            .childChannelOption(.writeBufferWaterMark, value: HTTPConnection.maxUnsent)
             .childChannelInitializer { channel in
                 channel.eventLoop.makeCompletedFuture {
                     let connection = try handler.setUp(channel)

@@ -95,7 +95,7 @@ public struct HTTPServer: Service {
         transferTimeout = TransferTimeout(limits: limits, meters: meters)
         HeavyWork.use { LongWork.medium.executor(for: $0) }
         // WebSocket connections are long-lived, so half of all connections are reserved for requests.
-        webSockets = WebSocketSlots(most: max(1, limits.connections / 2))
+        webSockets = WebSocketSlots(limit: max(1, limits.connections / 2))
         connections = OpenConnections(transferTimeout: transferTimeout, webSockets: webSockets)
         drain = Drain(time: limits.drain, firstRequest: limits.firstRequest)
         responder = Responder(
@@ -118,18 +118,18 @@ public struct HTTPServer: Service {
         /// HTTP connections without and with a running request, and WebSocket connections.
         public var idle = 0, active = 0, webSockets = 0
         /// The maximum number of connections.
-        public var mostConnections = 0
+        public var maxConnections = 0
         /// The bytes of bodies, unread responses and other unprocessed input in memory, and their limit.
-        public var heldBytes = 0, mostHeldBytes = 0
+        public var heldBytes = 0, maxHeldBytes = 0
     }
 
     public var figures: Figures {
         let (idle, active) = connections.idleAndActive
-        let webSockets = webSockets.taken
+        let webSockets = webSockets.occupied
         return Figures(
             idle: idle, active: max(0, active - webSockets), webSockets: webSockets,
-            mostConnections: limits.connections,
-            heldBytes: transferTimeout.heldBytes, mostHeldBytes: limits.transferMemory)
+            maxConnections: limits.connections,
+            heldBytes: transferTimeout.heldBytes, maxHeldBytes: limits.transferMemory)
     }
 
     /// Listens and serves requests until the service is shut down or the task is cancelled.

@@ -49,16 +49,16 @@ package final class IncomingBody: AsyncSequence {
     ///
     /// - Parameters:
     ///   - isOver: Whether to stop. Call ``wake`` after its value changes.
-    ///   - take: Receives a piece. Returns false to get no more.
-    /// - Returns: False if `take` returned false.
-    /// - Throws: ``HTTPError/aborted`` if the connection ends before the body does, or the error of `take`.
+    ///   - receive: Receives a piece. Returns false to get no more.
+    /// - Returns: False if `receive` returned false.
+    /// - Throws: ``HTTPError/aborted`` if the connection ends before the body does, or the error of `receive`.
     @discardableResult package func pass(
-        unless isOver: @Sendable () -> Bool, to take: @Sendable (ByteBuffer?) async throws -> Bool
+        unless isOver: @Sendable () -> Bool, to receive: @Sendable (ByteBuffer?) async throws -> Bool
     ) async throws -> Bool {
         while let chunk = try await next(unless: isOver) {
-            guard try await take(chunk) else { return false }
+            guard try await receive(chunk) else { return false }
         }
-        return isComplete ? try await take(nil) : true
+        return isComplete ? try await receive(nil) : true
     }
 
     private func next(unless isOver: @Sendable () -> Bool) async throws -> ByteBuffer? {
@@ -128,12 +128,12 @@ package final class IncomingBody: AsyncSequence {
     /// Counts the memory of a body that is passed on in parts, until the request is answered. Does nothing until more
     /// than 64 KB have arrived. If memory is full, waits for its turn, and nothing more is read meanwhile.
     ///
-    /// - Parameter most: The maximum number of bytes held at a time.
+    /// - Parameter limit: The maximum number of bytes held at a time.
     /// - Throws: ``HTTPError/aborted`` if the connection ends or the task is cancelled meanwhile, or
     ///   ``HTTPError/overloaded`` if too many bodies wait.
-    package func reserve(_ most: Int) async throws(HTTPError) {
-        guard most > 0, receivedLength > Self.smallFile, !isCounted else { return }
-        try await reserve(Swift.min(declaredLength ?? most, most), in: .files)
+    package func reserve(_ limit: Int) async throws(HTTPError) {
+        guard limit > 0, receivedLength > Self.smallFile, !isCounted else { return }
+        try await reserve(Swift.min(declaredLength ?? limit, limit), in: .files)
     }
 
     private func reserve(_ bytes: Int, in lane: TransferState.Lane) async throws(HTTPError) {
@@ -150,11 +150,11 @@ package final class IncomingBody: AsyncSequence {
     /// The size from which a body waits for its turn, and from which it leaves room for others.
     private static let (large, giant) = (RequestQueue.hugeSize, RequestQueue.giantSize)
 
-    private func count(_ bytes: Int, of most: Int) async throws(HTTPError) {
+    private func count(_ bytes: Int, of limit: Int) async throws(HTTPError) {
         guard !isReserved, bytes > Self.uncounted, let ticket else { return }
         // A body of unknown length counts what has arrived.
         if let declaredLength, declaredLength > Self.large {
-            return try await reserve(most, in: most > Self.giant ? .giant : .large)
+            return try await reserve(limit, in: limit > Self.giant ? .giant : .large)
         }
         guard transferTimeout.hold(ticket, atLeast: bytes) else { throw .overloaded }
         isCounted = true

@@ -55,12 +55,12 @@ package struct RequestFields: Sendable {
     }
 
     /// The path for the log. The name of a file grants access to it, so it is left out.
-    var shownPath: String {
+    var displayedPath: String {
         if let route, !route.hasPrefix("/files") { return path }
         guard let start = lengthToFile else { return path }
         let slash = path.utf8.dropFirst(start).firstIndex(of: UInt8(ascii: "/"))
-        let shown = slash.map { path.utf8[...$0] } ?? path.utf8.prefix(start)
-        return String(decoding: shown, as: UTF8.self) + "\u{2026}"
+        let prefix = slash.map { path.utf8[...$0] } ?? path.utf8.prefix(start)
+        return String(decoding: prefix, as: UTF8.self) + "\u{2026}"
     }
 
     private var lengthToFile: Int? {
@@ -103,7 +103,7 @@ package struct RequestFields: Sendable {
         add("id", id.description)
         add("method", method)
         add("ms", milliseconds)
-        add("path", shownPath)
+        add("path", displayedPath)
         add("power", caller.power)
         add("route", route)
         add("status", status.map(String.init))

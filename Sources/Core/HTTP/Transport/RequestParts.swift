@@ -15,7 +15,7 @@ package final class RequestParts: Sendable {
 
         /// Whether another body piece may be appended.
         var mayGrow: Bool {
-            if case .body(let data) = part { data.readableBytes < RequestParts.mostJoined } else { false }
+            if case .body(let data) = part { data.readableBytes < RequestParts.maxJoinedBytes } else { false }
         }
 
         mutating func join(_ piece: inout ByteBuffer, bytes count: Int) {
@@ -70,16 +70,16 @@ package final class RequestParts: Sendable {
     package init(_ input: HeldInput = HeldInput(nil)) { self.input = input }
 
     /// The size in bytes from which body pieces are not joined.
-    private static let mostJoined = 16 * 1024
+    private static let maxJoinedBytes = 16 * 1024
     /// The number of queued bytes at which reading from the connection pauses.
-    private static let mostBytes = 128 * 1024
+    private static let maxBytes = 128 * 1024
 
     /// Whether reading should pause: a request or much of a body waits, or requests can no longer be separated, so that
     /// further input would be dropped.
     package var isFull: Bool {
         state.withLock { state in
             if case .failure? = state.end { return true }
-            return state.heads > 0 || state.bytes >= Self.mostBytes
+            return state.heads > 0 || state.bytes >= Self.maxBytes
         }
     }
 
@@ -91,7 +91,7 @@ package final class RequestParts: Sendable {
     /// - Returns: The part, or nil after the last one or when the connection rests.
     /// - Throws: The error that ended the connection, such as `HTTPParserError` for invalid HTTP.
     package func next(mayRest: Bool = false) async throws -> HTTPServerRequestPart? {
-        if let part = take() { return part }
+        if let part = dequeue() { return part }
         return try await withCheckedThrowingContinuation { continuation in
             let result: Result<(part: HTTPServerRequestPart, bytes: Int)?, any Error>? = state.withLock { state in
                 if let next = state.popFirst() { return .success(next) }
@@ -147,7 +147,7 @@ package final class RequestParts: Sendable {
     /// Makes ``waitUntilReady(unless:)`` check whether to stop.
     package func wake() { state.withLock { $0.waiter.take() }?.resume() }
 
-    private func take() -> HTTPServerRequestPart? {
+    private func dequeue() -> HTTPServerRequestPart? {
         guard let next = state.withLock({ $0.popFirst() }) else { return nil }
         input.remove(next.bytes)
         return next.part

@@ -96,8 +96,9 @@ struct Responder: Sendable {
         response.isSecure = isSecure
         response.announce(keepsConnection: keepsConnection, to: head.version)
         do {
-            if case .stream(let stream) = reply.body, let takeRest = stream.takeRest, !body.isComplete {
-                sent = try await send(response, on: connection, ticket, isChunked: !endsWithConnection, body, takeRest)
+            if case .stream(let stream) = reply.body, let receiveRest = stream.receiveRest, !body.isComplete {
+                sent = try await send(
+                    response, on: connection, ticket, isChunked: !endsWithConnection, body, receiveRest)
             } else {
                 sent = try await send(response, on: connection, ticket, isChunked: !endsWithConnection)
             }
@@ -137,7 +138,7 @@ struct Responder: Sendable {
         if case .stream(let stream) = reply.body {
             guard stream.length != 0 else { return nil }
             if !stream.isInMemory {
-                (kind, held) = (.file, min(stream.length ?? .max, max(Self.streamedPiece, stream.mostHeld)))
+                (kind, held) = (.file, min(stream.length ?? .max, max(Self.streamedPiece, stream.maxHeldBytes)))
             }
         } else if held <= Self.pieceSize {
             return nil
@@ -155,7 +156,7 @@ struct Responder: Sendable {
 
     private func send(
         _ response: ResponseHead, on connection: HTTPConnection, _ ticket: TransferTimeout.Ticket?, isChunked: Bool,
-        _ body: IncomingBody, _ takeRest: @escaping @Sendable (ByteBuffer?) async -> Bool
+        _ body: IncomingBody, _ receiveRest: @escaping @Sendable (ByteBuffer?) async -> Bool
     ) async throws -> Int {
         let hasFailed = OneTime<Void>()
         let hurry = body.watchForAnswer()
@@ -171,7 +172,7 @@ struct Responder: Sendable {
             }
         }()
         // The caller checks whether the body is complete.
-        _ = try? await body.pass(unless: { hasFailed.value != nil }, to: takeRest)
+        _ = try? await body.pass(unless: { hasFailed.value != nil }, to: receiveRest)
         return try await sent
     }
 
@@ -275,7 +276,7 @@ struct Responder: Sendable {
         fields.route = handler.route(ofRow: request.record.rowNumber)
         fields.code = code
         fields.bytes = bytes
-        fields.caller = request.record.takeCaller()
+        fields.caller = request.record.removeCaller()
         if let span = request.span {
             end(span, fields)
             if span.isExported { fields.traceID = span.traceID }

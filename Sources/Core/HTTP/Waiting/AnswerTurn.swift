@@ -1,7 +1,7 @@
 /// Limits the consecutive requests of one connection, so that the other connections of its event loop get a turn.
 package struct AnswerTurn {
     /// The maximum number of requests in a turn, and its maximum duration.
-    package static let (mostRequests, mostTime) = (8, Duration.milliseconds(1))
+    package static let (maxRequests, maxTime) = (8, Duration.milliseconds(1))
 
     private let begin: ContinuousClock.Instant
     private var requests = 0
@@ -18,6 +18,6 @@ package struct AnswerTurn {
             self = AnswerTurn(at: now)
             return false
         }
-        return requests >= Self.mostRequests || now - begin >= Self.mostTime
+        return requests >= Self.maxRequests || now - begin >= Self.maxTime
     }
 }

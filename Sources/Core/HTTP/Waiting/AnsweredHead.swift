@@ -19,7 +19,7 @@ extension TransferTimeout {
             end(ticket)
             throw HTTPError.overloaded
         }
-        excuse(ticket, atLeast: size)
+        exempt(ticket, atLeast: size)
         return ticket
     }
 }

@@ -93,11 +93,11 @@ final class ConnectionGate: ChannelInboundHandler {
         }
         .whenComplete { _ in
             let (gate, context) = gate.value
-            gate.lookAgain(context)
+            gate.recheck(context)
         }
     }
 
-    private func lookAgain(_ context: ChannelHandlerContext) {
+    private func recheck(_ context: ChannelHandlerContext) {
         let gate = NIOLoopBound((self, context), eventLoop: context.eventLoop)
         context.eventLoop.scheduleTask(in: Self.pause) {
             let (gate, context) = gate.value
@@ -114,11 +114,11 @@ public enum DescriptorLimit {
     #if canImport(Glibc)
         private static let resource = __rlimit_resource_t(RLIMIT_NOFILE.rawValue)
         /// More than any server needs. Systems without a limit report far larger numbers.
-        private static let most: rlim_t = 1_048_576
+        private static let maxDescriptors: rlim_t = 1_048_576
     #else
         private static let resource = RLIMIT_NOFILE
         /// The maximum that macOS accepts.
-        private static let most = rlim_t(OPEN_MAX)
+        private static let maxDescriptors = rlim_t(OPEN_MAX)
     #endif
 
     /// Raises the soft limit to the hard limit, as far as the system or the program can use it. Shells start with
@@ -126,7 +126,7 @@ public enum DescriptorLimit {
     public static func raise() {
         var limit = rlimit()
         guard getrlimit(resource, &limit) == 0 else { return }
-        let wanted = min(limit.rlim_max, most)
+        let wanted = min(limit.rlim_max, maxDescriptors)
         guard limit.rlim_cur < wanted else { return }
         limit.rlim_cur = wanted
         _ = setrlimit(resource, &limit)
@@ -135,7 +135,7 @@ public enum DescriptorLimit {
     package static var current: Int {
         var limit = rlimit()
         guard getrlimit(resource, &limit) == 0 else { return 1024 }
-        return Int(min(limit.rlim_cur, most))
+        return Int(min(limit.rlim_cur, maxDescriptors))
     }
 
     /// Returns the number of client connections for which descriptors are left, assuming that each also reads a file.

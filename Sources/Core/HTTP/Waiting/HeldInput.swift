@@ -14,7 +14,7 @@ package final class HeldInput: Sendable {
         var passed = 0
         var passedLines = 0
         /// Whether the client waits for memory, so the input isn't held against it.
-        var isExcused = false
+        var isExempt = false
         var ticket: TransferTimeout.Ticket?
     }
 
@@ -41,8 +41,8 @@ package final class HeldInput: Sendable {
             guard let transferTimeout, state.bytes > Self.uncounted, state.bytes > state.counted else { return true }
             let ticket = state.ticket ?? transferTimeout.begin(.input, on: channel, of: network)
             state.ticket = ticket
-            if state.isExcused {
-                transferTimeout.excuse(ticket, atLeast: state.bytes)
+            if state.isExempt {
+                transferTimeout.exempt(ticket, atLeast: state.bytes)
             } else if !transferTimeout.hold(ticket, atLeast: state.bytes) {
                 return false
             }
@@ -53,14 +53,14 @@ package final class HeldInput: Sendable {
 
     /// Starts or ends an exemption of the input from the memory limit, for the time that the client waits for memory.
     @inline(never)
-    package func excuse(_ isExcused: Bool) {
+    package func exempt(_ isExempt: Bool) {
         state.withLock { state in
-            state.isExcused = isExcused
+            state.isExempt = isExempt
             guard let ticket = state.ticket else { return }
-            if isExcused {
-                transferTimeout?.excuse(ticket, atLeast: state.counted)
+            if isExempt {
+                transferTimeout?.exempt(ticket, atLeast: state.counted)
             } else {
-                transferTimeout?.unexcuse(ticket)
+                transferTimeout?.endExemption(ticket)
             }
         }
     }
@@ -95,7 +95,7 @@ package final class HeldInput: Sendable {
 
     /// Returns the size in bytes of the part that the parser is producing, and resets it.
     @inline(never)
-    package func takePassed(ofHead isHead: Bool = false) -> Int {
+    package func drainPassed(ofHead isHead: Bool = false) -> Int {
         state.withLock { state in
             defer { (state.passed, state.passedLines) = (0, 0) }
             if isHead { return state.passed + state.passedLines }

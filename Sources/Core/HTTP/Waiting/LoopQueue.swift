@@ -31,7 +31,7 @@ package final class LoopQueue: Sendable {
     package static func of(_ eventLoop: any EventLoop) -> LoopQueue? { all[ObjectIdentifier(eventLoop)] }
 
     /// The maximum read time per poll. Later reads wait for the next poll.
-    private static let mostTime = TimeAmount.milliseconds(1)
+    private static let maxTime = TimeAmount.milliseconds(1)
     /// The interval between turns if the system provided no pipe.
     private static let pause = TimeAmount.milliseconds(1)
 
@@ -70,7 +70,7 @@ package final class LoopQueue: Sendable {
     /// event loop, once per read.
     package func isLate() -> Bool {
         let now = NIODeadline.now()
-        if let first = state.value.firstRead { return now - first >= Self.mostTime }
+        if let first = state.value.firstRead { return now - first >= Self.maxTime }
         state.value.firstRead = now
         eventLoop.execute(endReads)
         return false

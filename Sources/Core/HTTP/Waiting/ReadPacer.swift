@@ -42,9 +42,9 @@ package final class ReadPacer: ChannelDuplexHandler {
     package static let sliceSize = 4096
     /// The maximum number of empty lines in a slice of a chunked body. Each could end the head of a pipelined request
     /// after the body.
-    package static let mostBlocks = 8
+    package static let maxBlocks = 8
     /// The time after which other connections get a turn.
-    static let mostTime = Duration.milliseconds(1)
+    static let maxTime = Duration.milliseconds(1)
 
     private let input: HeldInput
     private let network: () -> Sender
@@ -124,13 +124,13 @@ package final class ReadPacer: ChannelDuplexHandler {
         isDelivering = true
         let begin = ContinuousClock.now
         var isLong = false
-        while !isLong, isAsked, let slice = takeSlice() {
+        while !isLong, isAsked, let slice = dequeueSlice() {
             isAsked = false
             context.fireChannelRead(wrapInboundOut(slice))
             context.fireChannelReadComplete()
             // Starts at the last handler, so that each of them decides whether it can take more.
             context.channel.read()
-            isLong = !waiting.isEmpty && ContinuousClock.now - begin >= Self.mostTime
+            isLong = !waiting.isEmpty && ContinuousClock.now - begin >= Self.maxTime
         }
         isDelivering = false
         if isLong { return pause(context) }
@@ -151,7 +151,7 @@ package final class ReadPacer: ChannelDuplexHandler {
         }
     }
 
-    private func takeSlice() -> ByteBuffer? {
+    private func dequeueSlice() -> ByteBuffer? {
         guard var buffer = waiting.popFirst() else { return nil }
         let (length, lines) = nextSlice(of: buffer)
         input.pass(length, lines: lines)
@@ -165,14 +165,14 @@ package final class ReadPacer: ChannelDuplexHandler {
         return switch expected() {
         case .head: buffer.withUnsafeReadableBytes { Self.blocks(1, in: $0, upTo: few) }
         case .body(let length): (min(buffer.readableBytes, length), 0)
-        case .chunks: buffer.withUnsafeReadableBytes { Self.blocks(Self.mostBlocks, in: $0, upTo: few) }
+        case .chunks: buffer.withUnsafeReadableBytes { Self.blocks(Self.maxBlocks, in: $0, upTo: few) }
         case .frames: (few, 0)
         }
     }
 
     /// Empty lines end heads, so their number limits the heads in a slice.
     private static func blocks(
-        _ most: Int, in bytes: UnsafeRawBufferPointer, upTo end: Int
+        _ maxCount: Int, in bytes: UnsafeRawBufferPointer, upTo end: Int
     ) -> (length: Int, lines: Int) {
         guard let base = bytes.baseAddress else { return (end, 0) }
         var (blocks, lines, position) = (0, 0, 0)
@@ -182,7 +182,7 @@ package final class ReadPacer: ChannelDuplexHandler {
             guard end - position >= 2, bytes[position] == 0x0D, bytes[position + 1] == 0x0A else { continue }
             position += 2
             blocks += 1
-            if blocks == most { return (position, lines) }
+            if blocks == maxCount { return (position, lines) }
         }
         return (end, lines)
     }

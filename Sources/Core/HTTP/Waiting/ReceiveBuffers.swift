@@ -15,20 +15,20 @@ package struct ReceiveBuffers: RecvByteBufferAllocator {
     package init(receivesLargeBody: @escaping @Sendable () -> Bool) { self.receivesLargeBody = receivesLargeBody }
 
     package func buffer(allocator: ByteBufferAllocator) -> ByteBuffer {
-        allocator.buffer(capacity: min(size, mostBytes))
+        allocator.buffer(capacity: min(size, maxBytes))
     }
 
     package mutating func record(actualReadBytes count: Int) -> Bool {
-        let most = mostBytes
-        if count >= min(size, most) {
-            size = min(2 * size, most)
+        let limit = maxBytes
+        if count >= min(size, limit) {
+            size = min(2 * size, limit)
         } else if count <= size / 2 {
             size = max(size / 2, Self.smallest)
         }
         return size > Self.smallest
     }
 
-    private var mostBytes: Int { receivesLargeBody() ? Self.largest : Self.usual }
+    private var maxBytes: Int { receivesLargeBody() ? Self.largest : Self.usual }
 }
 
 extension ReadPacer.Expected {

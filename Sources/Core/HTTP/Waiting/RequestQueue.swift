@@ -19,7 +19,7 @@ package final class RequestQueue: Sendable {
 
     /// The maximum total size in bytes of running medium bodies, and of large ones.
     private static let (mediumBytes, largeBytes) = (2 * 1024 * 1024, 2 * 1024 * 1024)
-    private static let mostMedium = 32
+    private static let maxMediumBodies = 32
 
     /// The size in bytes from which a body needs a slot.
     package static let mediumSize = 8 * 1024
@@ -34,8 +34,8 @@ package final class RequestQueue: Sendable {
     /// Runs a request with a body of this size as soon as it gets a slot.
     ///
     /// - Throws: The error of `body`, or `CancellationError` if the caller left while waiting.
-    package func take<R: Sendable>(bytes: Int, _ body: () async throws -> R) async throws -> R {
-        let weight = max(bytes, Self.mediumBytes / Self.mostMedium)
+    package func run<R: Sendable>(bytes: Int, _ body: () async throws -> R) async throws -> R {
+        let weight = max(bytes, Self.mediumBytes / Self.maxMediumBodies)
         return switch bytes {
         case ..<Self.mediumSize: try await body()
         case ..<Self.longSize: try await HeldPlace.run(in: medium, weight: weight, body)

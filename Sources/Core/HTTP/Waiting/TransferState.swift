@@ -22,7 +22,7 @@ package struct TransferState {
         var isResting = false
         /// Whether the client waits for memory or a response. Such a transfer is closed only for networks that hold far
         /// less.
-        var isExcused = false
+        var isExempt = false
         /// The sender and lane that the memory is reserved for, or nil without a reservation.
         var reserver: (sender: Sender, lane: Lane)?
         /// The transfer's position in a queue for memory, or nil if it doesn't wait.
@@ -80,7 +80,7 @@ package struct TransferState {
             if bySender[sender] == 0 { bySender[sender] = nil }
         }
 
-        /// Decides whether bytes can be reserved (`take`), only this sender must wait (`skip`) or the whole lane must
+        /// Decides whether bytes can be reserved (`accept`), only this sender must wait (`skip`) or the whole lane must
         /// wait (`stop`). A quarter of the memory is left for bodies that don't wait, half for bodies that aren't
         /// giant, and a quarter for giants that wait. A body that is alone always has room. A sender gets at most three
         /// times as much as is left free, so the next sender finds room even if all its bodies are slow.
@@ -92,7 +92,7 @@ package struct TransferState {
             if own > 0, (own + count) / 3 > room { return .skip }
             let ofLane = lane == .giant ? giantBytes : bytes - giantBytes
             if lane == .giant || giantsWait, ofLane > 0, ofLane + count > memory / 2 { return .stop }
-            return bytes == 0 || room >= 0 && held + count <= memory ? .take : .stop
+            return bytes == 0 || room >= 0 && held + count <= memory ? .accept : .stop
         }
     }
 
@@ -151,10 +151,10 @@ package struct TransferState {
 
     /// Whether another body of a sender may wait for memory. Limited, because each waiting body keeps what has arrived.
     func mayWait(_ sender: Sender) -> Bool {
-        waiting < Self.mostWaiting && queues.values.reduce(0) { $0 + $1.count(of: sender) } < Self.mostWaiting / 4
+        waiting < Self.maxWaiting && queues.values.reduce(0) { $0 + $1.count(of: sender) } < Self.maxWaiting / 4
     }
 
-    private static let mostWaiting = 1024
+    private static let maxWaiting = 1024
 
     /// Returns the network that holds the most memory, or nil if that is less than twice what the given one would hold
     /// with the additional bytes.
@@ -175,7 +175,7 @@ package struct TransferState {
     }
 
     /// Dequeues the bodies that get memory now, and those that no longer wait.
-    mutating func takeReady(_ memory: Int) -> [(continuation: CheckedContinuation<Bool, Never>, hasRoom: Bool)] {
+    mutating func dequeueReady(_ memory: Int) -> [(continuation: CheckedContinuation<Bool, Never>, hasRoom: Bool)] {
         var ready = withdrawn.map { (continuation: $0, hasRoom: false) }
         withdrawn = []
         for lane in Lane.allCases {
@@ -217,17 +217,17 @@ package struct TransferState {
     /// The pace in bytes per second from which a transfer counts as fast.
     private static let fastPace = 1024.0 * 1024
 
-    /// Returns transfers that are past their grace period and slower than `most` bytes per second, slowest first.
+    /// Returns transfers that are past their grace period and slower than `limit` bytes per second, slowest first.
     func slowest(
         of numbers: some Sequence<UInt64>, at now: ContinuousClock.Instant, after grace: Duration,
-        below most: Double = fastPace, sparesExcused: Bool = true
+        below limit: Double = fastPace, sparesExempt: Bool = true
     ) -> [UInt64] {
         let paces = numbers.compactMap { number -> (number: UInt64, pace: Double)? in
-            guard let transfer = transfers[number], !transfer.isResting, !(sparesExcused && transfer.isExcused),
+            guard let transfer = transfers[number], !transfer.isResting, !(sparesExempt && transfer.isExempt),
                 transfer.age(at: now) >= grace
             else { return nil }
             let pace = transfer.pace(at: now)
-            return pace < most ? (number, pace) : nil
+            return pace < limit ? (number, pace) : nil
         }
         return paces.sorted { ($0.pace, $0.number) < ($1.pace, $1.number) }.map(\.number)
     }

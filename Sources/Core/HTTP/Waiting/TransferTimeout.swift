@@ -119,16 +119,16 @@ package final class TransferTimeout: Sendable {
 
     /// Raises a transfer's counted memory to a total, even if memory is full, because the client waits for the server.
     @inline(never)
-    func excuse(_ ticket: Ticket, atLeast bytes: Int) {
+    func exempt(_ ticket: Ticket, atLeast bytes: Int) {
         state.withLock { state in
             guard let held = state.transfers[ticket.number]?.held else { return }
             if bytes > held { state.add(bytes - held, to: ticket.number) }
-            state.transfers[ticket.number]?.isExcused = true
+            state.transfers[ticket.number]?.isExempt = true
         }
     }
 
     @inline(never)
-    func unexcuse(_ ticket: Ticket) { state.withLock { $0.transfers[ticket.number]?.isExcused = false } }
+    func endExemption(_ ticket: Ticket) { state.withLock { $0.transfers[ticket.number]?.isExempt = false } }
 
     func mayWait(_ sender: Sender = .current) -> Bool { state.withLock { $0.mayWait(sender) } }
 
@@ -171,11 +171,11 @@ package final class TransferTimeout: Sendable {
     private func change<R: Sendable>(_ body: (inout TransferState) -> R) -> R {
         let (result, ready, freed) = state.withLock { state in
             let result = body(&state)
-            let ready = state.takeReady(limits.transferMemory)
+            let ready = state.dequeueReady(limits.transferMemory)
             defer { state.freed = 0 }
             return (result, ready, state.freed)
         }
-        if freed > 0 { FreedMemory.note(freed) }
+        if freed > 0 { FreedMemory.record(freed) }
         for next in ready { next.continuation.resume(returning: next.hasRoom) }
         return result
     }
@@ -202,7 +202,7 @@ package final class TransferTimeout: Sendable {
             let before = victims.count
             let own = state.holders.filter { state.transfers[$0]?.network == heaviest }
             guard own.count > 1 else { break }
-            end(state.slowest(of: own, at: now, after: .zero, below: .infinity, sparesExcused: false))
+            end(state.slowest(of: own, at: now, after: .zero, below: .infinity, sparesExempt: false))
             guard victims.count > before else { break }
         }
         return victims
@@ -302,14 +302,14 @@ package final class TransferTimeout: Sendable {
     package func run() async {
         let pause = min(limits.idle / 4, limits.stall / 4, .seconds(1))
         while (try? await Task.sleep(for: pause)) != nil {
-            for channel in takeOverdue(at: .now) {
+            for channel in removeOverdue(at: .now) {
                 meters?.refused.add(.timeout)
                 channel.abort()
             }
         }
     }
 
-    private func takeOverdue(at now: ContinuousClock.Instant) -> [any Channel] {
+    private func removeOverdue(at now: ContinuousClock.Instant) -> [any Channel] {
         change { state in
             let overdue = state.transfers.filter {
                 $0.value.deadline < now && !$0.value.isResting && $0.value.pausedSince == nil

@@ -15,16 +15,16 @@ package final class MessageAssembler: ChannelDuplexHandler {
     /// The maximum size of a message, and of one from an unauthenticated client.
     package static let (largestMessage, largestOfStranger) = (1024 * 1024, 64 * 1024)
     /// The number of frames read before other connections get a turn.
-    static let mostAtOnce = 16
+    static let maxFramesAtOnce = 16
     /// The maximum burst of frames, and the sustained rate per second.
-    package static let (mostFrames, framesPerSecond) = (2048, 128)
+    package static let (maxFrames, framesPerSecond) = (2048, 128)
     /// The size up to which an incomplete message doesn't count, in bytes.
     private static let uncounted = 4096
     /// The number of consumed bytes from which a receive buffer is compacted.
-    private static let mostRead = 64 * 1024
+    private static let maxReadBytes = 64 * 1024
     /// The bytes per second that extend the time for a large message.
     private static let slowestPace = 16 * 1024
-    private static let mostPieces = 1024
+    private static let maxPieces = 1024
 
     private struct Partial {
         let opcode: WebSocketOpcode
@@ -43,7 +43,7 @@ package final class MessageAssembler: ChannelDuplexHandler {
     /// The payload of the pending answer to the latest ping, or nil if none is due.
     private var pong: ByteBuffer?
     private var framesOfTurn = 0
-    private var allowance = mostFrames
+    private var allowance = maxFrames
     private var allowedSince = NIODeadline.now()
     private var isAsked = false
     private var isDelivering = false
@@ -76,10 +76,10 @@ package final class MessageAssembler: ChannelDuplexHandler {
 
     package func channelRead(context: ChannelHandlerContext, data: NIOAny) {
         var bytes = unwrapInboundIn(data)
-        input.remove(input.takePassed())
+        input.remove(input.drainPassed())
         guard !hasEnded else { return }
         // A buffer keeps the bytes already read from it, so the rest is copied.
-        if received.readerIndex > Self.mostRead { received = ByteBuffer(received.readableBytesView) }
+        if received.readerIndex > Self.maxReadBytes { received = ByteBuffer(received.readableBytesView) }
         received.writeBuffer(&bytes)
         deliver(context)
     }
@@ -101,8 +101,8 @@ package final class MessageAssembler: ChannelDuplexHandler {
     private func deliver(_ context: ChannelHandlerContext) {
         guard !isDelivering, !isPaused else { return }
         isDelivering = true
-        while isAsked, framesOfTurn < Self.mostAtOnce, !hasEnded {
-            guard let frame = takeFrame(context) else {
+        while isAsked, framesOfTurn < Self.maxFramesAtOnce, !hasEnded {
+            guard let frame = dequeueFrame(context) else {
                 let before = received.readableBytes
                 watch(context)
                 if !hasEnded { context.read() }
@@ -116,11 +116,11 @@ package final class MessageAssembler: ChannelDuplexHandler {
                 continue
             }
             framesOfTurn += 1
-            take(frame, context)
+            receive(frame, context)
         }
         isDelivering = false
         sendPong(context)
-        if framesOfTurn == Self.mostAtOnce { pause(context) }
+        if framesOfTurn == Self.maxFramesAtOnce { pause(context) }
     }
 
     private func pause(_ context: ChannelHandlerContext) {
@@ -131,7 +131,7 @@ package final class MessageAssembler: ChannelDuplexHandler {
         }
     }
 
-    private func takeFrame(_ context: ChannelHandlerContext) -> WebSocketFrame? {
+    private func dequeueFrame(_ context: ChannelHandlerContext) -> WebSocketFrame? {
         guard let header = FrameHeader(received) else { return nil }
         if let fault = fault(of: header) {
             end(context, fault)
@@ -155,13 +155,13 @@ package final class MessageAssembler: ChannelDuplexHandler {
         case .text, .binary: guard partial == nil else { return .protocolError }
         case .continuation:
             guard let partial else { return .protocolError }
-            guard partial.pieces < Self.mostPieces else { return .messageTooLarge }
+            guard partial.pieces < Self.maxPieces else { return .messageTooLarge }
         case .ping, .pong, .connectionClose:
             return header.isLast && header.length <= 125 ? nil : .protocolError
         default: return .protocolError
         }
-        let most = client.isKnown ? Self.largestMessage : Self.largestOfStranger
-        return header.length <= most - (partial?.data.readableBytes ?? 0) ? nil : .messageTooLarge
+        let maximum = client.isKnown ? Self.largestMessage : Self.largestOfStranger
+        return header.length <= maximum - (partial?.data.readableBytes ?? 0) ? nil : .messageTooLarge
     }
 
     private func isAllowed() -> Bool {
@@ -169,14 +169,14 @@ package final class MessageAssembler: ChannelDuplexHandler {
             let now = NIODeadline.now()
             let earned = (now - allowedSince).nanoseconds / (1_000_000_000 / Int64(Self.framesPerSecond))
             guard earned > 0 else { return false }
-            allowance = min(Self.mostFrames, Int(earned))
+            allowance = min(Self.maxFrames, Int(earned))
             allowedSince = now
         }
         allowance -= 1
         return true
     }
 
-    private func take(_ frame: WebSocketFrame, _ context: ChannelHandlerContext) {
+    private func receive(_ frame: WebSocketFrame, _ context: ChannelHandlerContext) {
         client.hear()
         switch frame.opcode {
         case .ping: pong = frame.unmaskedData

@@ -27,7 +27,7 @@ public struct WebSocketConnection: Sendable {
     }
 
     /// Marks the client as authenticated, so that its connection is no longer closed to make room for others.
-    public func noteKnown() { known() }
+    public func markKnown() { known() }
 
     /// Sends a text, and waits until the connection can take more. A client that doesn't read is disconnected.
     ///

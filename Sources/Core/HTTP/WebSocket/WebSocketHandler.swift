@@ -6,7 +6,7 @@ public protocol WebSocketHandler: Sendable {
     func accepts(_ request: WebSocketRequest) -> Bool
 
     /// Whether clients authenticate after connecting. If so, a connection is the first to be closed for others until
-    /// the handler calls ``WebSocketConnection/noteKnown()``. If not, all clients count as authenticated.
+    /// the handler calls ``WebSocketConnection/markKnown()``. If not, all clients count as authenticated.
     var knowsClientsLater: Bool { get }
 
     /// Returns the sender to whose share of the slots a connection counts. No sender gets more than half of them.

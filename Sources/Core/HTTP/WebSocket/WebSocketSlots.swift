@@ -13,14 +13,14 @@ final class WebSocketSlots: Sendable {
 
     private struct State {
         /// The taken slots by number. Higher numbers were taken later.
-        var taken: [Int: Place] = [:]
+        var occupied: [Int: Place] = [:]
         var count: [Sender: Int] = [:]
         var lastNumber = 0
         /// A lower bound for the numbers of unauthenticated clients.
         var firstUnknown = 1
 
         mutating func free(_ number: Int) -> (any Channel)? {
-            guard let slot = taken.removeValue(forKey: number) else { return nil }
+            guard let slot = occupied.removeValue(forKey: number) else { return nil }
             let rest = count[slot.sender, default: 1] - 1
             count[slot.sender] = rest > 0 ? rest : nil
             return slot.unknown
@@ -29,26 +29,26 @@ final class WebSocketSlots: Sendable {
         /// Evicts the oldest unauthenticated client, optionally only within one network, and returns its connection.
         mutating func freeUnknown(of sender: Sender? = nil) -> (any Channel)? {
             if let sender {
-                let own = taken.lazy.filter { $0.value.unknown != nil && $0.value.sender == sender }
+                let own = occupied.lazy.filter { $0.value.unknown != nil && $0.value.sender == sender }
                 return own.map(\.key).min().flatMap { free($0) }
             }
             while firstUnknown <= lastNumber {
                 let number = firstUnknown
                 firstUnknown += 1
-                if taken[number]?.unknown != nil { return free(number) }
+                if occupied[number]?.unknown != nil { return free(number) }
             }
             return nil
         }
     }
 
     private let state = Mutex(State())
-    private let most: Int
+    private let limit: Int
     private let share: Int
 
-    /// - Parameter most: The number of slots.
-    init(most: Int) {
-        self.most = most
-        share = max(1, most / 2)
+    /// - Parameter limit: The number of slots.
+    init(limit: Int) {
+        self.limit = limit
+        share = max(1, limit / 2)
     }
 
     /// Takes a slot. If none is free, evicts an unauthenticated client and closes its connection.
@@ -57,17 +57,17 @@ final class WebSocketSlots: Sendable {
     ///   - sender: The network of the client.
     ///   - isUnknown: Whether the client has yet to authenticate.
     /// - Returns: The slot number, or nil if no slot is available.
-    func take(_ channel: any Channel, of sender: Sender, isUnknown: Bool) -> Int? {
+    func acquire(_ channel: any Channel, of sender: Sender, isUnknown: Bool) -> Int? {
         let (number, victim) = state.withLock { state -> (Int?, (any Channel)?) in
             var victim: (any Channel)?
             if state.count[sender, default: 0] >= share {
                 victim = state.freeUnknown(of: sender)
-            } else if state.taken.count >= most {
+            } else if state.occupied.count >= limit {
                 victim = state.freeUnknown()
             }
-            guard state.taken.count < most, state.count[sender, default: 0] < share else { return (nil, victim) }
+            guard state.occupied.count < limit, state.count[sender, default: 0] < share else { return (nil, victim) }
             state.lastNumber += 1
-            state.taken[state.lastNumber] = Place(sender: sender, unknown: isUnknown ? channel : nil)
+            state.occupied[state.lastNumber] = Place(sender: sender, unknown: isUnknown ? channel : nil)
             state.count[sender, default: 0] += 1
             return (state.lastNumber, victim)
         }
@@ -76,9 +76,9 @@ final class WebSocketSlots: Sendable {
     }
 
     /// Marks the client of a slot as authenticated, so that it isn't evicted.
-    func know(_ number: Int) { state.withLock { state in state.taken[number]?.unknown = nil } }
+    func know(_ number: Int) { state.withLock { state in state.occupied[number]?.unknown = nil } }
 
-    var taken: Int { state.withLock { $0.taken.count } }
+    var occupied: Int { state.withLock { $0.occupied.count } }
 
     func leave(_ number: Int) { state.withLock { state in _ = state.free(number) } }
 

@@ -66,7 +66,7 @@ struct WebSocketUpgrade {
         let client = WebSocketClient(sender: handler.sender(of: request), isKnown: !handler.knowsClientsLater)
         connection.caller.sender = client.sender
         // During the drain, new clients must go to another server.
-        guard !drain.hasBegun, let slot = slots.take(channel, of: client.sender, isUnknown: !client.isKnown)
+        guard !drain.hasBegun, let slot = slots.acquire(channel, of: client.sender, isUnknown: !client.isKnown)
         else {
             _ = connection.write(Self.unavailable)
             return 503

@@ -44,7 +44,7 @@ package enum JSONBody {
     ///   - size: The approximate size of the object in bytes (`roughSize`).
     ///   - limit: The maximum size of a body in bytes.
     /// - Throws: ``HTTPError/bodyTooLarge``, or the errors of ``parse(_:contentType:)``.
-    package static func taken(_ object: JSONObject, size: Int, upTo limit: Int) throws(HTTPError) -> JSONObject {
+    package static func checked(_ object: JSONObject, size: Int, upTo limit: Int) throws(HTTPError) -> JSONObject {
         if size <= limit / 6, JSONValue.object(object).isAsRead(levels: maximumDepth) { return object }
         let bytes = object.serialized()
         guard bytes.count <= limit else { throw .bodyTooLarge }

@@ -9,8 +9,8 @@ package struct MultipartForm {
     /// The parts with a file name.
     package private(set) var files: [Name: FormFile] = [:]
 
-    package static let mostParts = 32
-    package static let mostHeaderBytes = 8192
+    package static let maxParts = 32
+    package static let maxHeaderBytes = 8192
 
     private let bytes: [UInt8]
     private var position = 0
@@ -33,7 +33,7 @@ package struct MultipartForm {
         var count = 0
         while try !isLastDelimiter() {
             count += 1
-            guard count <= Self.mostParts else { throw Self.malformed("it has more than \(Self.mostParts) parts") }
+            guard count <= Self.maxParts else { throw Self.malformed("it has more than \(Self.maxParts) parts") }
             let header = try header()
             let content = try content(before: Self.lineEnd + delimiter)
             try add(bytes[content], header)
@@ -89,7 +89,7 @@ package struct MultipartForm {
     }
 
     private mutating func header() throws(HTTPError) -> PartHeader {
-        let end = min(position + Self.mostHeaderBytes, bytes.count)
+        let end = min(position + Self.maxHeaderBytes, bytes.count)
         var disposition: HeaderParameters?
         var contentType: String?
         while true {

@@ -32,10 +32,10 @@ public struct Reply: Sendable {
         /// Whether all bytes are in memory from the beginning.
         public var isInMemory: Bool
         /// The maximum number of bytes in memory if larger than a piece of 64 KiB, otherwise 0.
-        public var mostHeld = 0
+        public var maxHeldBytes = 0
         /// A function that receives the rest of the request body while the bytes are sent or after them, and nil at its
         /// end. It returns false to get no more.
-        package var takeRest: (@Sendable (ByteBuffer?) async -> Bool)?
+        package var receiveRest: (@Sendable (ByteBuffer?) async -> Bool)?
         /// Whether to send the head at once instead of with the first bytes.
         package var sendsHeadFirst = false
         /// The function that generates the bytes and passes them to the sink, piece by piece.
@@ -69,7 +69,7 @@ public struct Reply: Sendable {
     }
 
     /// Returns the same response with a Parse error code for the log.
-    package func noting(code: Int?) -> Reply {
+    package func recording(code: Int?) -> Reply {
         var reply = self
         reply.code = code
         return reply

@@ -6,7 +6,7 @@ import NIOHTTP1
 package struct RequestHeaders: Sendable {
     private let fields: HTTPHeaders
     /// For each known name, the one-based position of its first field, or zero. Holds up to 64 names. A request by HTTP
-    /// has at most 256 fields (`ConnectionHandler.mostHeaderFields`).
+    /// has at most 256 fields (`ConnectionHandler.maxHeaderFields`).
     private var positions = SIMD64<UInt16>()
     private var hasRepetitions = false
 

@@ -46,7 +46,7 @@ public struct JSONWriter: ~Copyable, @unchecked Sendable {
 
     /// Returns all bytes. Releases the memory of large outputs while copying, which avoids holding them in memory
     /// twice.
-    public consuming func take() -> [UInt8] {
+    public consuming func finish() -> [UInt8] {
         guard count >= Self.large else { return bytes }
         let pageSize = Int(getpagesize())
         let (start, count) = (start, count)
@@ -275,7 +275,7 @@ extension JSONValue {
     public func serialized() -> [UInt8] {
         var writer = JSONWriter()
         writer.value(self)
-        return writer.take()
+        return writer.finish()
     }
 
     /// The value as compact JSON.
@@ -287,7 +287,7 @@ extension OrderedDictionary where Key == Name, Value == JSONValue {
     public func serialized() -> [UInt8] {
         var writer = JSONWriter()
         writer.object(self)
-        return writer.take()
+        return writer.finish()
     }
 
     /// The object as compact JSON.

@@ -39,7 +39,7 @@ public struct Hooks: Sendable, BackendPart {
             }
         }
 
-        fileprivate var taken: ParseError {
+        fileprivate var alreadyExists: ParseError {
             switch self {
             case .function(let name): ParseError(ParseError.webhookError, "function name: \(name) already exists")
             case .trigger(let className, let trigger):
@@ -80,7 +80,7 @@ public struct Hooks: Sendable, BackendPart {
         try checkHookWrite(context)
         let name = try Self.hookName(body, functions: functions)
         guard let url = body["url"]?.stringValue else { throw Self.invalidHook }
-        guard try await find(name) == nil else { throw name.taken }
+        guard try await find(name) == nil else { throw name.alreadyExists }
         return try await write(name, url: url)
     }
 

@@ -56,7 +56,7 @@ public struct IndexAdvising: Sendable {
                 await attempt { try await NoteTable(client: client).sweep() }
                 // Replicas keep their own index usage statistics, so the primary's alone would mislead.
                 guard backend.configuration.replicas.isEmpty else { continue }
-                await attempt { try await IndexUse(client: client).note() }
+                await attempt { try await IndexUse(client: client).record() }
             }
         }
         // In a separate task, since this one is cancelled.
@@ -65,7 +65,7 @@ public struct IndexAdvising: Sendable {
 
     private func write() async {
         guard let notes = backend.catalog.findNotes else { return }
-        let figures = notes.take()
+        let figures = notes.drain()
         if !(await attempt { try await NoteTable(client: client).add(figures) }) { notes.add(figures) }
     }
 

@@ -12,7 +12,7 @@ final class PeerFolders: Sendable {
 
     private let state = Mutex(State())
 
-    private static let mostReports = 100
+    private static let maxReports = 100
 
     /// The announcement of this process's folder, or nil if it stores no files in a folder.
     var question: String? { state.withLock { $0.mark.map { "files?\($0)" } } }
@@ -34,7 +34,7 @@ final class PeerFolders: Sendable {
         let mark = String(payload.dropFirst(6))
         return state.withLock { state in
             guard let own = state.mark, own != mark else { return nil }
-            let isNew = state.reported.count < Self.mostReports && state.reported.insert(mark).inserted
+            let isNew = state.reported.count < Self.maxReports && state.reported.insert(mark).inserted
             return Other(answer: payload.hasPrefix("files?") ? "files!\(own)" : nil, isNew: isNew)
         }
     }

@@ -30,8 +30,8 @@ final class SlowOperationLog: Sendable {
     /// The duration from which an operation is slow, or nil if recording is off.
     let threshold: Duration?
     private let state = Mutex(State())
-    private static let mostShapes = 200
-    private static let mostLines = 10
+    private static let maxShapes = 200
+    private static let maxLines = 10
     private static let longestStatement = 4000
 
     /// - Parameter milliseconds: The threshold, or 0 to turn recording off.
@@ -47,7 +47,7 @@ final class SlowOperationLog: Sendable {
     /// Records a slow operation.
     ///
     /// - Returns: The fields of its log line, or nil if this second's log lines are used up.
-    func note(
+    func record(
         _ operation: DatabaseMeters.Operation, _ className: String, statement: String?, took duration: Duration
     ) -> Logger.Metadata? {
         let statement = statement.map { String($0.prefix(Self.longestStatement)) } ?? ""
@@ -57,7 +57,7 @@ final class SlowOperationLog: Sendable {
             shape.count += 1
             shape.longest = max(shape.longest, duration)
             shape.total += duration
-            if state.shapes[hash] == nil, state.shapes.count >= Self.mostShapes,
+            if state.shapes[hash] == nil, state.shapes.count >= Self.maxShapes,
                 let fastest = state.shapes.min(by: { $0.value.longest < $1.value.longest })
             {
                 state.shapes[fastest.key] = nil
@@ -68,7 +68,7 @@ final class SlowOperationLog: Sendable {
                 state.second = now
                 state.linesInSecond = 0
             }
-            guard state.linesInSecond < Self.mostLines else {
+            guard state.linesInSecond < Self.maxLines else {
                 state.unsaid += 1
                 return nil
             }

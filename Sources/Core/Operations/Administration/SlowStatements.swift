@@ -7,7 +7,7 @@ import Postgres
 public struct SlowStatements: Sendable {
     let backend: Backend
 
-    private static let most = 20
+    private static let maxRows = 20
     /// The average duration in milliseconds from which a counted statement is slow.
     private static let slow = 20.0
 
@@ -46,7 +46,7 @@ public struct SlowStatements: Sendable {
                 "source": counted == nil ? "process" : "database",
                 "slowMs": .number(
                     counted == nil ? backend.slowLog.threshold.map { $0 / .milliseconds(1) } ?? 0 : Self.slow),
-                "isAdvising": .bool(advice != nil), "rows": .array((counted ?? noted).map(\.json)),
+                "isAdvising": .bool(advice != nil), "rows": .array((counted ?? recorded).map(\.json)),
                 "advice": .array((advice ?? []).map { .object(described($0)) }), "unused": .array(unused),
             ]
         } catch let error as PostgresError {
@@ -71,13 +71,14 @@ public struct SlowStatements: Sendable {
     }
 
     private func text(of id: String) async throws -> String? {
-        if let noted = backend.slowLog.shapes.first(where: { $0.hash == id }) { return noted.shape.statement }
+        if let recorded = backend.slowLog.shapes.first(where: { $0.hash == id }) { return recorded.shape.statement }
         return try await StatementStatistics(client: backend.store.client).row(id)?.text
     }
 
     private func counted() async throws -> [Row]? {
         do {
-            return try await StatementStatistics(client: backend.store.client).rows(from: Self.slow, limit: Self.most)?
+            return try await StatementStatistics(client: backend.store.client).rows(
+                from: Self.slow, limit: Self.maxRows)?
                 .map {
                     Row(
                         id: $0.id, text: $0.text, calls: $0.calls, mean: $0.mean, longest: $0.longest,
@@ -89,14 +90,14 @@ public struct SlowStatements: Sendable {
         }
     }
 
-    private var noted: [Row] {
+    private var recorded: [Row] {
         backend.slowLog.shapes.map { hash, shape in
             let total = shape.total / .milliseconds(1)
             return Row(
                 id: hash, text: shape.statement, className: shape.className.isEmpty ? nil : shape.className,
                 calls: shape.count, mean: total / Double(max(1, shape.count)),
                 longest: shape.longest / .milliseconds(1), total: total)
-        }.sorted { $0.total > $1.total }.prefix(Self.most).map { $0 }
+        }.sorted { $0.total > $1.total }.prefix(Self.maxRows).map { $0 }
     }
 
     private func described(_ advice: IndexAdvice) -> JSONObject {

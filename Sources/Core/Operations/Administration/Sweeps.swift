@@ -10,7 +10,7 @@ public struct Sweeps: Sendable, BackendPart {
 
     /// The milliseconds that an expired session is retained, so that its client gets the error for expired sessions.
     private static let sessionGrace = 86_400_000
-    private static let mostCounts = 1_000_000
+    private static let maxCounts = 1_000_000
 
     /// Runs the cleanup about once a minute, and for sessions and audit once an hour, until the task is cancelled.
     public func run() async {
@@ -20,7 +20,7 @@ public struct Sweeps: Sendable, BackendPart {
         guard (try? await Task.sleep(for: .seconds(1))) != nil else { return }
         repeat {
             if countsRequests {
-                await attempt("request counts") { try await store.requests.sweepCounts(most: Self.mostCounts) }
+                await attempt("request counts") { try await store.requests.sweepCounts(limit: Self.maxCounts) }
             }
             if configuration.console.reach != .closed {
                 await attempt("the trash") { try await backend.trash.sweep() }

@@ -6,7 +6,7 @@ import ParseStorage
 public struct References: Sendable {
     let backend: Backend
 
-    private static let most = 1_000
+    private static let maxCounted = 1_000
     /// Time limits for counting, per field and in total.
     private static let longest = (one: Duration.milliseconds(300), all: Duration.seconds(2))
 
@@ -23,7 +23,7 @@ public struct References: Sendable {
             where definition.type.targetClass == Name(target.className) {
                 guard ContinuousClock.now < end else { return references }
                 let reference = try await backend.store.references.references(
-                    to: target, by: field.text, of: className.text, most: Self.most,
+                    to: target, by: field.text, of: className.text, limit: Self.maxCounted,
                     within: Self.longest.one)
                 if let reference, reference.count > 0 { references.append(reference) }
             }

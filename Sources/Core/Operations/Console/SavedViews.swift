@@ -6,9 +6,9 @@ import ParseStorage
 public struct SavedViews: Sendable {
     let backend: Backend
 
-    private static let most = 1_000
+    private static let maxViews = 1_000
     /// Size limits in bytes per view and per operator, because a list returns all views.
-    private static let mostBytes = (one: 64 * 1024, all: 1024 * 1024)
+    private static let maxBytes = (one: 64 * 1024, all: 1024 * 1024)
 
     /// Returns the operator's own views and those shared by others.
     public func list(for operatorName: String) async throws -> [SavedView] {
@@ -32,13 +32,13 @@ public struct SavedViews: Sendable {
         guard (1...200).contains(view.name.utf8.count) else {
             throw ParseError(ParseError.invalidKeyName, "The view's name must have 1 to 200 bytes.")
         }
-        guard JSONValue.object(view.content).text.utf8.count <= Self.mostBytes.one else {
-            throw ParseError(ParseError.objectTooLarge, "A view can't exceed \(Self.mostBytes.one) bytes.")
+        guard JSONValue.object(view.content).text.utf8.count <= Self.maxBytes.one else {
+            throw ParseError(ParseError.objectTooLarge, "A view can't exceed \(Self.maxBytes.one) bytes.")
         }
-        guard try await backend.store.views.put(view, most: Self.most, mostBytes: Self.mostBytes.all) else {
+        guard try await backend.store.views.put(view, limit: Self.maxViews, maxBytes: Self.maxBytes.all) else {
             throw ParseError(
                 ParseError.operationForbidden,
-                "The view belongs to another operator, or the limit of \(Self.most) views or \(Self.mostBytes.all) bytes is reached."
+                "The view belongs to another operator, or the limit of \(Self.maxViews) views or \(Self.maxBytes.all) bytes is reached."
             )
         }
     }

@@ -9,9 +9,9 @@ import Tasks
 /// blocked network don't count for the name, so locking out an operator takes many networks.
 public final class SignInAttempts: Sendable {
     /// The maximum number of failed attempts per network within ``window``.
-    public static let most = 10
+    public static let maxPerNetwork = 10
     /// The maximum number of failed attempts per user name within ``window``.
-    static let mostOfName = 100
+    static let maxPerName = 100
     /// The length of the counting window in milliseconds.
     public static let window = 300_000
     private static let capacity = 10_000
@@ -38,10 +38,10 @@ public final class SignInAttempts: Sendable {
     /// - Throws: `ParseError` if the database fails.
     public func begin(name: String?, from address: String) async throws -> Int? {
         let network = try await count([key(ofAddress: address)], by: 1)[0]
-        if network.attempts > Self.most { return Self.seconds(network.remaining) }
+        if network.attempts > Self.maxPerNetwork { return Self.seconds(network.remaining) }
         guard let key = key(ofName: name) else { return nil }
         let named = try await count([key], by: 1)[0]
-        return named.attempts > Self.mostOfName ? Self.seconds(named.remaining) : nil
+        return named.attempts > Self.maxPerName ? Self.seconds(named.remaining) : nil
     }
 
     private static func seconds(_ milliseconds: Int) -> Int { max(1, (milliseconds + 999) / 1000) }
@@ -55,7 +55,7 @@ public final class SignInAttempts: Sendable {
     /// short.
     public func failCode(name: String?) async throws {
         guard let key = key(ofName: name) else { return }
-        _ = try await count([key], by: Self.mostOfName / Self.most - 1)
+        _ = try await count([key], by: Self.maxPerName / Self.maxPerNetwork - 1)
     }
 
     private func key(ofAddress address: String) -> [UInt8] {

@@ -28,8 +28,8 @@ public struct Trash: Sendable {
     }
 
     private static let days = 30
-    private static let mostBytes: Int64 = 1 << 30
-    private static let most = 200
+    private static let maxBytes: Int64 = 1 << 30
+    private static let maxEntries = 200
     /// The length in bytes above which values are truncated.
     private static let shorten = 256
 
@@ -42,7 +42,7 @@ public struct Trash: Sendable {
         -> [Item]
     {
         let rows = backend.store.trash
-        let entries = try await rows.list(className: className, objectId: objectId, most: Self.most)
+        let entries = try await rows.list(className: className, objectId: objectId, limit: Self.maxEntries)
         var objects: [Name: JSONObject] = [:]
         for (className, entries) in Dictionary(grouping: entries, by: { Name($0.className) }) {
             objects.merge(
@@ -102,5 +102,5 @@ public struct Trash: Sendable {
     }
 
     /// Deletes entries past the retention time, then the oldest ones until the trash is within its size limit.
-    func sweep() async throws { try await backend.store.trash.sweep(days: Self.days, mostBytes: Self.mostBytes) }
+    func sweep() async throws { try await backend.store.trash.sweep(days: Self.days, maxBytes: Self.maxBytes) }
 }

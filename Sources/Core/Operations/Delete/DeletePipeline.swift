@@ -76,7 +76,7 @@ public struct DeletePipeline {
         var planned = Planned(
             className: className, objectId: objectId, context: context,
             access: ObjectStore.WriteAccess(writers: caller.writePrincipals, filter: filter))
-        try await rules?.look(objectId)
+        try await rules?.prepare(objectId)
         planned.rules = rules
         if let outcome {
             planned.outcome = outcome
@@ -106,7 +106,7 @@ public struct DeletePipeline {
         let notFound = planned.rules?.notFound ?? ParseError.notFound
         if let operatorName = planned.operatorName {
             let kept = try await backend.timed(.delete, planned.className, planned.context) {
-                try await store.trash.keep(
+                try await store.trash.move(
                     planned.className, planned.objectId, access: planned.access, for: operatorName, wants: wants)
             }
             guard let kept else { throw notFound }

@@ -13,7 +13,7 @@ protocol DeleteRules: Sendable, BackendPart {
     func authorize(_ objectId: String, _ caller: Caller) async throws
 
     /// Reads data that later steps need after the object is deleted.
-    mutating func look(_ objectId: String) async throws
+    mutating func prepare(_ objectId: String) async throws
 
     var notFound: ParseError { get }
 
@@ -30,7 +30,7 @@ extension DeleteRules {
     }
 
     func authorize(_ objectId: String, _ caller: Caller) async throws {}
-    mutating func look(_ objectId: String) async throws {}
+    mutating func prepare(_ objectId: String) async throws {}
     var notFound: ParseError { .notFound }
 }
 
@@ -73,7 +73,7 @@ private struct SessionDeleteRules: DeleteRules {
         try await backend.sessions.checkOwn(objectId, caller)
     }
 
-    mutating func look(_ objectId: String) async throws {
+    mutating func prepare(_ objectId: String) async throws {
         owner = try await backend.sessions.owner(objectId)
     }
 

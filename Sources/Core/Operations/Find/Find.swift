@@ -8,7 +8,7 @@ struct Find: Sendable {
         case objects
         case object(id: String)
         /// A subquery, with the maximum number of results.
-        case inner(most: Int)
+        case inner(limit: Int)
         /// A fetch of this many included objects. Needs the permission to get, not to find.
         case included(count: Int)
     }

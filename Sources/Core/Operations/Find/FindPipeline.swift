@@ -66,7 +66,7 @@ struct FindPipeline {
             find.options = try FindOptions(find: triggered.query)
             find.isRewritten = find.objectId.map { find.options.condition != ["objectId": .string($0)] } ?? false
         }
-        if case .inner(let most) = find.kind { find.options.limit = find.options.limit ?? most }
+        if case .inner(let maximum) = find.kind { find.options.limit = find.options.limit ?? maximum }
         find.triggered = triggered
     }
 
@@ -125,7 +125,7 @@ struct FindPipeline {
         if let triggered = find.triggered {
             objects = try await backend.findTriggers.afterFind(find, objects, triggered)
         }
-        if let most = find.shorten { objects = objects.map { ShortenedValue.shortened($0, most: most) } }
+        if let length = find.shorten { objects = objects.map { ShortenedValue.shortened($0, limit: length) } }
         guard find.objectId == nil else {
             guard let object = objects.first else { throw ParseError.notFound }
             let isAsked = find.triggered?.given == nil && !find.isRewritten
@@ -158,7 +158,7 @@ struct FindPipeline {
     private static func write(_ found: ObjectStore.Found, extra: [[UInt8]]) throws(ParseError) -> [UInt8] {
         var writer = JSONWriter(capacity: found.writtenSize)
         try found.write(0, extra: extra, into: &writer)
-        return writer.take()
+        return writer.finish()
     }
 
     private static func write(
@@ -177,7 +177,7 @@ struct FindPipeline {
             }
         }
         writer.byte(UInt8(ascii: "}"))
-        return writer.take()
+        return writer.finish()
     }
 
     private static func extra(_ members: [[[UInt8]]], _ find: Find) -> @Sendable (Int) -> [[UInt8]] {

@@ -78,7 +78,9 @@ extension FindPipeline {
     private func limit(of find: Find) -> Int {
         let (limit, configuration) = (find.options.limit, backend.configuration)
         if case .included(let count) = find.kind { return limit ?? count }
-        if let limit, let most = configuration.maxLimit, limit > most, find.target != "_Installation" { return most }
+        if let limit, let maximum = configuration.maxLimit, limit > maximum, find.target != "_Installation" {
+            return maximum
+        }
         return limit ?? configuration.defaultLimit
     }
 
@@ -194,11 +196,11 @@ extension FindPipeline {
     func checkIncludes(_ includes: [[Name]], _ caller: Caller) throws(ParseError) {
         guard !caller.readsEverything else { return }
         let limits = backend.configuration.requestComplexity
-        if let most = limits.includeDepth, let deepest = includes.map(\.count).max(), deepest > most {
-            throw ParseError(102, "Include depth of \(deepest) exceeds maximum allowed depth of \(most)")
+        if let maximum = limits.includeDepth, let deepest = includes.map(\.count).max(), deepest > maximum {
+            throw ParseError(102, "Include depth of \(deepest) exceeds maximum allowed depth of \(maximum)")
         }
-        if let most = limits.includeCount, includes.count > most {
-            throw ParseError(102, "Number of include fields (\(includes.count)) exceeds maximum allowed (\(most))")
+        if let maximum = limits.includeCount, includes.count > maximum {
+            throw ParseError(102, "Number of include fields (\(includes.count)) exceeds maximum allowed (\(maximum))")
         }
     }
 }

@@ -6,7 +6,7 @@ import Tasks
 /// Find triggers of subqueries. Such a subquery runs as a separate find, and its results replace it in the condition.
 extension FindTriggers {
     /// The maximum number of results of a subquery. All of them pass through triggers.
-    private static let mostInner = 10_000
+    private static let maxInnerObjects = 10_000
 
     private static let inner: [Name: (list: Name, selects: Bool)] = [
         "$inQuery": ("$in", false), "$notInQuery": ("$nin", false), "$select": ("$in", true),
@@ -100,15 +100,15 @@ extension FindTriggers {
         -> [JSONObject]
     {
         let parameters = query.filter { $0.key != "className" }
-        let find = try Find(className, .inner(most: Self.mostInner + 1), parameters, context)
+        let find = try Find(className, .inner(limit: Self.maxInnerObjects + 1), parameters, context)
         let answer = try await FindPipeline(backend: backend).run(find)
         let objects = try await HeavyWork.makeValues(of: answer.count) {
             try JSONValue(parsing: answer)["results"]?.arrayValue?.compactMap(\.objectValue) ?? []
         }
-        guard objects.count <= Self.mostInner else {
+        guard objects.count <= Self.maxInnerObjects else {
             throw ParseError(
                 ParseError.invalidQuery,
-                "A subquery on class \(className) returns more than \(Self.mostInner) objects, the limit for classes with "
+                "A subquery on class \(className) returns more than \(Self.maxInnerObjects) objects, the limit for classes with "
                     + "find triggers. Narrow its condition.")
         }
         return objects

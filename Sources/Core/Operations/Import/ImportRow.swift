@@ -32,7 +32,7 @@ struct ImportRow: Sendable {
             throw ParseError(ParseError.validationError, "updatedAt cannot occur before createdAt")
         }
         acl = try ObjectACL.requested(fields.removeValue(forKey: "ACL"))
-        if className == "_User" { try takeSecrets() }
+        if className == "_User" { try extractSecrets() }
     }
 
     private static func objectId(_ value: JSONValue?, of className: String) throws(ParseError) -> String? {
@@ -63,7 +63,7 @@ struct ImportRow: Sendable {
     }
 
     /// Moves a user's secrets out of the fields. Exports of hosted Parse call the hash `bcryptPassword`.
-    private mutating func takeSecrets() throws(ParseError) {
+    private mutating func extractSecrets() throws(ParseError) {
         for name in SystemClass.internalUserFields.keys {
             guard let value = fields.removeValue(forKey: name), !value.isNull else { continue }
             hidden[name] = value

@@ -21,7 +21,7 @@ public final class JobRunner: Sendable {
     let jobs: any JobSet
     let store: ObjectStore
     let logger: Logger
-    private let most: Int
+    private let limit: Int
     private let idSize: Int
     private let meters: JobMeters
     private let owner = Identifiers.hexadecimal(32)
@@ -37,13 +37,13 @@ public final class JobRunner: Sendable {
     static let stopped = "Server stopped."
 
     /// - Parameters:
-    ///   - most: The maximum number of concurrent jobs in this process.
+    ///   - limit: The maximum number of concurrent jobs in this process.
     ///   - idSize: The length of run ids.
-    init(_ jobs: any JobSet, store: ObjectStore, most: Int, idSize: Int, meters: JobMeters, logger: Logger) {
+    init(_ jobs: any JobSet, store: ObjectStore, limit: Int, idSize: Int, meters: JobMeters, logger: Logger) {
         self.meters = meters
         self.jobs = jobs
         self.store = store
-        self.most = most
+        self.limit = limit
         self.idSize = idSize
         self.logger = logger
     }
@@ -78,7 +78,7 @@ public final class JobRunner: Sendable {
         try await prepare()
         try state.withLock { state in
             guard !state.hasStopped else { throw Refusal.hasStopped }
-            guard state.runs.count + state.starting < most else { throw Refusal.isFull }
+            guard state.runs.count + state.starting < limit else { throw Refusal.isFull }
             state.starting += 1
         }
         let id = Identifiers.alphanumeric(idSize)
@@ -155,17 +155,17 @@ public final class JobRunner: Sendable {
     /// Sends heartbeats and marks the runs of dead processes as failed, until the task is cancelled.
     public func run() async {
         while !Task.isCancelled {
-            await look()
+            await check()
             try? await Task.sleep(for: Self.pulse)
         }
     }
 
-    private func look() async {
+    private func check() async {
         do {
             // Jobs may be deployed while the server runs.
             guard isPrepared.load(ordering: .acquiring) || !jobs.jobNames.isEmpty else { return }
             try await prepare()
-            let alive = Set(try await store.jobs.keep(of: owner))
+            let alive = Set(try await store.jobs.renew(of: owner))
             // Other processes considered this one dead and marked its runs as failed, so the jobs are cancelled.
             let lost = state.withLock { state in state.runs.filter { !alive.contains($0.key) } }
             for (id, task) in lost where try await !store.jobs.isRunning(id.text) { task.cancel() }

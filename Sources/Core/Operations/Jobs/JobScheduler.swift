@@ -19,7 +19,7 @@ struct JobScheduler {
         var reported: Set<JSONValue> = []
         while !Task.isCancelled {
             do {
-                try await look(&reported)
+                try await startDueJobs(&reported)
             } catch {
                 if !Task.isCancelled {
                     runner.logger.warning("can't read job schedules", metadata: ["error": "\(error)"])
@@ -29,7 +29,7 @@ struct JobScheduler {
         }
     }
 
-    private func look(_ reported: inout Set<JSONValue>) async throws {
+    private func startDueJobs(_ reported: inout Set<JSONValue>) async throws {
         let names = runner.jobs.jobNames
         guard !names.isEmpty else { return }
         let rows = try await runner.store.jobs.schedules(of: names)

@@ -26,11 +26,11 @@ public final class IncludeReads: Sendable {
     }
 
     /// The maximum size in bytes of rows retained for other subscribers.
-    private static let mostKept = 4 * 1024 * 1024
+    private static let maxCachedBytes = 4 * 1024 * 1024
     /// The bytes counted per read in addition to its rows.
     private static let readWeight = 512
     /// The maximum size in bytes of rows that one read may decode.
-    private static let mostRead = 1024 * 1024
+    private static let maxReadBytes = 1024 * 1024
     /// The time for which a read is shared. Slower subscribers read again, because ACLs in shared objects may be
     /// outdated.
     private static let timeToShare = Duration.seconds(2)
@@ -38,7 +38,7 @@ public final class IncludeReads: Sendable {
     private static let timeLimit = Duration.seconds(2)
     private static let logPause = Duration.seconds(60)
 
-    private let reads = Mutex(BoundedTable<Key, Read>(capacity: mostKept))
+    private let reads = Mutex(BoundedTable<Key, Read>(capacity: maxCachedBytes))
     private let lastLog = Mutex<ContinuousClock.Instant?>(nil)
 
     public init() {}
@@ -99,10 +99,10 @@ public final class IncludeReads: Sendable {
         let ids = key.ids.map { JSONValue.string($0.text) }
         request.filter = .field(FieldPath("objectId"), ids.count == 1 ? .equal(ids[0]) : .isIn(ids))
         request.limit = ids.count
-        request.shorten = LiveQueries.mostIncludedBytes
+        request.shorten = LiveQueries.maxIncludedBytes
         request.links = backend.services.changes.links
         let found = try await backend.store.find(request)
-        guard found.valueSize <= mostRead else { throw IncludeFailure.tooLarge }
+        guard found.valueSize <= maxReadBytes else { throw IncludeFailure.tooLarge }
         var objects: [Name: JSONObject] = [:]
         for object in try await found.objects {
             if let id = object["objectId"]?.nameValue { objects[id] = object }

@@ -5,7 +5,7 @@ import Rules
 
 extension LiveQueries {
     /// The maximum size in bytes of included objects per event. An event with more keeps its pointers.
-    public static let mostIncludedBytes = 256 * 1024
+    public static let maxIncludedBytes = 256 * 1024
 
     /// The cost of a failed include, which limits how often a connection waits for failures.
     private static let failureCost = 512 * 1024
@@ -17,16 +17,16 @@ extension LiveQueries {
     ///
     /// - Parameters:
     ///   - change: The serial number of the change. Subscribers to the same change share reads.
-    ///   - most: The maximum size of the included objects in bytes, up to ``mostIncludedBytes``. If it isn't positive,
+    ///   - limit: The maximum size of the included objects in bytes, up to ``maxIncludedBytes``. If it isn't positive,
     ///     the event keeps its pointers.
     /// - Returns: The event, and its cost: the bytes of the included objects, a charge for each value scanned for
     ///   pointers, and a charge for a failure.
     public func including(
-        in event: LiveQueryEvent, for query: LiveQuery, change: Int, atMost most: Int, _ context: RequestContext,
+        in event: LiveQueryEvent, for query: LiveQuery, change: Int, atMost limit: Int, _ context: RequestContext,
         _ reads: IncludeReads
     ) async -> (event: LiveQueryEvent, cost: Int) {
-        guard let node = query.includeTree, most > 0 else { return (event, 0) }
-        var frame = IncludedFrame(backend: backend, context: context, mostBytes: min(most, Self.mostIncludedBytes))
+        guard let node = query.includeTree, limit > 0 else { return (event, 0) }
+        var frame = IncludedFrame(backend: backend, context: context, maxBytes: min(limit, Self.maxIncludedBytes))
         do {
             let states = [event.object] + (event.original.map { [$0] } ?? [])
             var included = try await frame.filled(states, node, for: change, reads)
@@ -72,9 +72,9 @@ enum IncludeFailure: Error {
 
 private struct IncludedFrame {
     /// The maximum number of distinct objects and of their classes.
-    private static let (mostObjects, mostClasses) = (100, 10)
+    private static let (maxObjects, maxClasses) = (100, 10)
     /// The maximum number of values scanned for pointers, and the cost of each.
-    private static let (mostVisits, visitCost) = (50_000, 16)
+    private static let (maxVisits, visitCost) = (50_000, 16)
 
     private struct Place: Hashable {
         let pointer: Pointer
@@ -91,7 +91,7 @@ private struct IncludedFrame {
 
     let backend: Backend
     let context: RequestContext
-    let mostBytes: Int
+    let maxBytes: Int
     /// The bytes of the included objects. Objects included several times count each time.
     private(set) var bytes = 0
     private var visits = 0
@@ -103,10 +103,10 @@ private struct IncludedFrame {
     private var wanted: [Name: Set<Name>] = [:]
     private var finished: [Place: (object: JSONObject, bytes: Int)] = [:]
 
-    init(backend: Backend, context: RequestContext, mostBytes: Int) {
+    init(backend: Backend, context: RequestContext, maxBytes: Int) {
         self.backend = backend
         self.context = context
-        self.mostBytes = mostBytes
+        self.maxBytes = maxBytes
     }
 
     var cost: Int { bytes + Self.visitCost * visits }
@@ -126,7 +126,7 @@ private struct IncludedFrame {
                 guard case .reader(let reader)? = classes[Name(pointer.className)],
                     try reader.mayRead(object, &budget)
                 else { continue }
-                objects[pointer] = reader.shown(object, links)
+                objects[pointer] = reader.visible(object, links)
             }
         }
     }
@@ -143,7 +143,7 @@ private struct IncludedFrame {
     /// removed.
     private mutating func filled(_ value: JSONValue, _ node: IncludeNode) throws(IncludeFailure) -> JSONValue? {
         visits += 1
-        guard visits <= Self.mostVisits else { throw .tooLarge }
+        guard visits <= Self.maxVisits else { throw .tooLarge }
         switch value {
         case .array(let list):
             var kept: [JSONValue] = []
@@ -164,7 +164,7 @@ private struct IncludedFrame {
 
     private mutating func rights(on className: Name) throws(IncludeFailure) -> Rights {
         if let known = classes[className] { return known }
-        guard classes.count < Self.mostClasses else { throw .tooLarge }
+        guard classes.count < Self.maxClasses else { throw .tooLarge }
         let caller = context.caller
         let rights: Rights
         do {
@@ -190,7 +190,7 @@ private struct IncludedFrame {
             return known.object
         }
         guard let read = objects[pointer] else {
-            guard objects.count < Self.mostObjects else { throw .tooLarge }
+            guard objects.count < Self.maxObjects else { throw .tooLarge }
             objects[pointer] = .some(nil)
             wanted[Name(pointer.className), default: []].insert(Name(pointer.objectId))
             return nil
@@ -212,6 +212,6 @@ private struct IncludedFrame {
 
     private mutating func count(_ more: Int) throws(IncludeFailure) {
         bytes += more
-        guard bytes <= mostBytes else { throw .tooLarge }
+        guard bytes <= maxBytes else { throw .tooLarge }
     }
 }

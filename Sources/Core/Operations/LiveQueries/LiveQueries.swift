@@ -112,18 +112,18 @@ public struct LiveQueries: Sendable, BackendPart {
         }
         func event(_ kind: LiveQueryEvent.Kind, _ object: JSONObject) -> LiveQueryEvent {
             LiveQueryEvent(
-                kind: kind, object: query.selected(reader.shown(object, links)),
-                original: kind == .delete ? nil : before.map { query.selected(reader.shown($0, links)) })
+                kind: kind, object: query.selected(reader.visible(object, links)),
+                original: kind == .delete ? nil : before.map { query.selected(reader.visible($0, links)) })
         }
         switch (matchedBefore ? before : nil, matches ? after : nil) {
         case (let before?, nil):
             // If the object is no longer visible, its last visible state is sent.
             return change.after == nil ? event(.delete, before) : event(.leave, after ?? before)
         case (let before?, let after?):
-            let isConcerned = try query.concerns(reader.shown(before, links), reader.shown(after, links), &budget)
+            let isConcerned = try query.concerns(reader.visible(before, links), reader.visible(after, links), &budget)
             return isConcerned ? event(.update, after) : nil
         case (nil, let after?) where change.before == nil:
-            return try query.concerns(nil, reader.shown(after, links), &budget) ? event(.create, after) : nil
+            return try query.concerns(nil, reader.visible(after, links), &budget) ? event(.create, after) : nil
         case (nil, let after?): return event(.enter, after)
         case (nil, nil): return nil
         }

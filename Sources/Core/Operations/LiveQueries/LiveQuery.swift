@@ -41,7 +41,7 @@ public struct LiveQuery: Sendable {
     static let always: Set<Name> = ["objectId", "createdAt", "updatedAt", "ACL"]
 
     /// The maximum number of include paths, and the maximum depth of each.
-    private static let (mostIncludes, includeDepth) = (10, 3)
+    private static let (maxIncludes, includeDepth) = (10, 3)
 
     /// Parses a subscription. Unknown members are ignored, and older clients send `fields` instead of `keys`.
     ///
@@ -73,7 +73,7 @@ public struct LiveQuery: Sendable {
             throw ParseError(102, "include must be a string or an array of strings")
         }
         let names = value.parameterNames
-        try HardLimits.check(names.count, atMost: mostIncludes, "include fields")
+        try HardLimits.check(names.count, atMost: maxIncludes, "include fields")
         var paths: [[Name]] = []
         for name in names {
             let path = FieldPath(name)

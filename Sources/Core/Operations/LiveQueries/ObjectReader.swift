@@ -35,7 +35,7 @@ package struct ObjectReader: Sendable {
     }
 
     /// Removes the fields that the caller may not see, and adds file URLs.
-    func shown(_ object: JSONObject, _ links: FileLinks) -> JSONObject {
+    func visible(_ object: JSONObject, _ links: FileLinks) -> JSONObject {
         let hidden = hidden(in: object)
         var object = object
         for field in files {

@@ -15,11 +15,11 @@ public struct PushBody: Sendable {
     /// The lifetime in seconds after sending, or nil if unset.
     public let interval: Double?
 
-    private static let mostChannels = 10_000
-    private static let mostLocales = 100
-    private static let mostBytesOfCondition = 65_536
-    private static let mostBytesOfCollapseId = 64
-    private static let mostBadge = 1e15
+    private static let maxChannels = 10_000
+    private static let maxLocales = 100
+    private static let maxConditionBytes = 65_536
+    private static let maxCollapseIdBytes = 64
+    private static let maxBadge = 1e15
 
     /// Checks the parameters in parse-server's order.
     ///
@@ -81,11 +81,11 @@ public struct PushBody: Sendable {
         switch value {
         case nil, .null?: return
         // A number is an absolute badge.
-        case .number(let number)? where number.magnitude <= mostBadge: return
+        case .number(let number)? where number.magnitude <= maxBadge: return
         case .string(let text)? where text.lowercased() == "increment": return
         case .object(let operation)?
         where operation["__op"]?.stringValue?.lowercased() == "increment"
-            && (operation["amount"]?.numberValue).map { $0 != 0 && $0.magnitude <= mostBadge } == true:
+            && (operation["amount"]?.numberValue).map { $0 != 0 && $0.magnitude <= maxBadge } == true:
             return
         default:
             throw error(
@@ -98,12 +98,12 @@ public struct PushBody: Sendable {
             guard let list = channels.arrayValue, list.allSatisfy({ $0.stringValue != nil }) else {
                 throw error("channels must be an array of strings")
             }
-            guard list.count <= mostChannels else { throw error("channels has more than \(mostChannels) elements") }
+            guard list.count <= maxChannels else { throw error("channels has more than \(maxChannels) elements") }
             return ["channels": ["$in": channels]]
         }
         let text = condition?.stringValue
-        guard text?.utf8.count ?? condition?.serialized().count ?? 0 <= mostBytesOfCondition else {
-            throw error("where has more than \(mostBytesOfCondition) bytes")
+        guard text?.utf8.count ?? condition?.serialized().count ?? 0 <= maxConditionBytes else {
+            throw error("where has more than \(maxConditionBytes) bytes")
         }
         if let text {
             guard let read = try? JSONValue(parsing: Array(text.utf8)), let query = read.objectValue, !read.containsNUL
@@ -124,15 +124,15 @@ public struct PushBody: Sendable {
             throw error("Sending a push requires data, notification or rawPayload.")
         }
         let locales = data?.keys.filter { $0.hasPrefix("alert-") || $0.hasPrefix("title-") } ?? []
-        guard locales.count <= 2 * mostLocales else {
-            throw error("data has more than \(mostLocales) locales")
+        guard locales.count <= 2 * maxLocales else {
+            throw error("data has more than \(maxLocales) locales")
         }
         for key in ["collapse_id", "push_type", "priority"] as [Name] {
             guard let value = parameters[key] ?? data?[key], !value.isNull else { continue }
             // These become HTTP header fields, so only printable ASCII is allowed.
             let text = value.stringValue ?? (value.numberValue == nil ? "\n" : value.text)
-            guard text.utf8.allSatisfy({ (0x20...0x7E).contains($0) }), text.utf8.count <= mostBytesOfCollapseId else {
-                throw error("\(key) must be a string of at most \(mostBytesOfCollapseId) bytes")
+            guard text.utf8.allSatisfy({ (0x20...0x7E).contains($0) }), text.utf8.count <= maxCollapseIdBytes else {
+                throw error("\(key) must be a string of at most \(maxCollapseIdBytes) bytes")
             }
         }
         for (key, value) in [
@@ -141,8 +141,8 @@ public struct PushBody: Sendable {
         ] {
             guard let value, !value.isNull else { continue }
             guard let text = value.stringValue, text.utf8.allSatisfy({ (0x20...0x7E).contains($0) }),
-                text.utf8.count <= mostBytesOfCollapseId
-            else { throw error("\(key) must be a string of at most \(mostBytesOfCollapseId) bytes") }
+                text.utf8.count <= maxCollapseIdBytes
+            else { throw error("\(key) must be a string of at most \(maxCollapseIdBytes) bytes") }
         }
     }
 

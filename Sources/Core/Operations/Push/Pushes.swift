@@ -63,21 +63,21 @@ public struct Pushes: Sendable, BackendPart {
             logger.warning("push has no default text for devices with other locales", metadata: ["push": "\(push.id)"])
         }
         // The trigger sees the row before sending begins.
-        await noteChange(of: push.id)
+        await callAfterSave(of: push.id)
         if push.due == nil { services.pusher?.wake() }
         return push.id
     }
 
     /// The maximum number of due pushes that haven't started. A request waits up to `longestWait` for one of them to
     /// start.
-    private static let mostWaiting = 100
+    private static let maxWaiting = 100
     private static let longestWait = Duration.seconds(10)
 
     private func waitForRoom() async throws {
         let end = ContinuousClock.now + Self.longestWait
-        while try await store.pushes.waiting(most: Self.mostWaiting) >= Self.mostWaiting {
+        while try await store.pushes.waiting(limit: Self.maxWaiting) >= Self.maxWaiting {
             guard ContinuousClock.now < end else {
-                throw PushBody.error("\(Self.mostWaiting) pushes are already waiting to be sent")
+                throw PushBody.error("\(Self.maxWaiting) pushes are already waiting to be sent")
             }
             services.pusher?.wake()
             try await Task.sleep(for: .milliseconds(100))
@@ -85,7 +85,7 @@ public struct Pushes: Sendable, BackendPart {
     }
 
     /// Calls the `afterSave` trigger of `_PushStatus` with the current row.
-    public func noteChange(of id: String) async {
+    public func callAfterSave(of id: String) async {
         guard let after = backend.triggers.trigger(.afterSave, "_PushStatus") else { return }
         _ = await backend.triggers.logging(.afterSave, "_PushStatus") { () -> TriggerAnswer? in
             guard let row = try await backend.triggers.original("_PushStatus", id) else { return nil }
@@ -110,7 +110,7 @@ public struct Pushes: Sendable, BackendPart {
     /// - Throws: 101 if the push doesn't exist.
     public func failures(of id: String, _ context: RequestContext) async throws -> [JSONObject] {
         _ = try await backend.finding.object("_PushStatus", id, context)
-        return try await store.pushes.failures(id, most: 10_000)
+        return try await store.pushes.failures(id, limit: 10_000)
     }
 
     /// Parses an audience's condition with full rights.

@@ -82,10 +82,10 @@ public struct SavePipeline {
                 } else {
                     try await backend.saving.carryOut(planned)
                 }
-            backend.note(operation, save.className, save.context, since: start, nil)
+            backend.record(operation, save.className, save.context, since: start, nil)
             return result
         } catch {
-            backend.note(operation, save.className, save.context, since: start, error)
+            backend.record(operation, save.className, save.context, since: start, error)
             throw error
         }
     }
@@ -113,7 +113,7 @@ public struct SavePipeline {
         if backend.triggers.isObserved { backend.saveTriggers.addTriggeredFields(save, &result) }
         let answer = backend.triggers.isObserved ? await backend.saveTriggers.afterSave(save, result) : nil
         if let answer { backend.saveTriggers.addFieldsOfAfterSave(save, answer.responseFields, &result) }
-        result = try await backend.saving.shown(result, save.className, save.objectId, save.context)
+        result = try await backend.saving.redacted(result, save.className, save.objectId, save.context)
         result.replacement = answer?.answer
         return result
     }

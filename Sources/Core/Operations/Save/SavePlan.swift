@@ -127,7 +127,7 @@ public struct Saving: Sendable, BackendPart {
             } else {
                 try await store.insert(planned.className, objectId: planned.objectId, planned.write)
             }
-            services.clock.note(context.now)
+            services.clock.record(context.now)
             return result
         }
         let updated = try await store.update(
@@ -135,7 +135,7 @@ public struct Saving: Sendable, BackendPart {
             echo: Array(Set(planned.echoed.map { FieldPath($0).root })), links: backend.links(context), wants: wants)
         guard let updated else { throw ParseError.notFound }
         let changed = updated.echoed
-        services.clock.note(context.now)
+        services.clock.record(context.now)
         var answer = planned.result.body
         for key in planned.echoed {
             let path = FieldPath(key)
@@ -191,7 +191,7 @@ public struct Saving: Sendable, BackendPart {
     /// Removes protected fields from a save's response if `protectedFieldsSaveResponseExempt` is off.
     ///
     /// - Parameter objectId: The id of the object, or nil for a new object, whose response contains the id.
-    func shown(
+    func redacted(
         _ result: WriteResult, _ className: String, _ objectId: String?, _ context: RequestContext
     ) async throws -> WriteResult {
         let caller = context.caller
@@ -206,8 +206,8 @@ public struct Saving: Sendable, BackendPart {
         var request = ObjectStore.FindRequest(className: className, objectId: id)
         request.access = access
         let visible = try await store.find(request).objects.first ?? [:]
-        var shown = result
-        for name in doubtful where visible[name] == nil { shown.body[name] = nil }
-        return shown
+        var redacted = result
+        for name in doubtful where visible[name] == nil { redacted.body[name] = nil }
+        return redacted
     }
 }

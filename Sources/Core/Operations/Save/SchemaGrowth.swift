@@ -19,7 +19,7 @@ extension Saving {
         _ className: String, _ operations: OrderedDictionary<Name, FieldOperation>, _ caller: Caller,
         isCreating: Bool, objectId: String? = nil
     ) async throws -> (schema: ClassSchema, filter: Filter) {
-        let mostFields = caller.writesEverything ? nil : configuration.maxClientFields
+        let maxFields = caller.writesEverything ? nil : configuration.maxClientFields
         let known = catalog.schema(className)
         let current = known ?? ClassSchema(name: className)
         let fields: OrderedDictionary<Name, Field>
@@ -38,7 +38,7 @@ extension Saving {
             }
             try WrittenFields.checkPoints(fields, operations)
             if backend.isInTransaction { throw isCreating ? Self.cannotAddFields : ParseError.notFound }
-            return (try await store.ensure(className, fields, atMost: mostFields), .everything)
+            return (try await store.ensure(className, fields, atMost: maxFields), .everything)
         }
         guard let first = fields.keys.first else { return (known, .everything) }
         guard !SystemClass.volatileNames.contains(className) else {
@@ -55,8 +55,8 @@ extension Saving {
             }
         }
         if backend.isInTransaction { throw Self.cannotAddFields }
-        let schema = try await store.ensure(className, fields, atMost: mostFields)
-        if mostFields != nil, services.growingClasses.insert(className) {
+        let schema = try await store.ensure(className, fields, atMost: maxFields)
+        if maxFields != nil, services.growingClasses.insert(className) {
             logger.warning(
                 "a client added fields to a class. Deny addField in its class-level permissions before you release the app",
                 metadata: ["class": "\(className)", "field": "\(first)", "fields": "\(schema.fields.count)"])

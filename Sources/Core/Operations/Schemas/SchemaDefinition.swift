@@ -65,8 +65,8 @@ struct SchemaDefinition {
             } else if options.strict {
                 warnings.append(
                     "The field \"\(field)\" type differ between the schema and the database for \"\(name)\"; "
-                        + "Schema is defined as \"\(Self.shown(wanted.type))\" and current database type is "
-                        + "\"\(Self.shown(known.type))\"")
+                        + "Schema is defined as \"\(Self.described(wanted.type))\" and current database type is "
+                        + "\"\(Self.described(known.type))\"")
             }
         }
         for (field, value) in try SchemaRules.newFields(.object(added), of: name, known: schema) {
@@ -74,7 +74,7 @@ struct SchemaDefinition {
         }
     }
 
-    private static func shown(_ type: FieldType) -> String {
+    private static func described(_ type: FieldType) -> String {
         type.targetClass.map { "\(type.name) (\($0))" } ?? type.name
     }
 

@@ -12,12 +12,12 @@ package final class ChangeQueue: Sendable {
     }
 
     private struct Line {
-        let gate = Gate(capacity: 1, mostWaiting: mostWaiting)
+        let gate = Gate(capacity: 1, maxWaiting: maxWaiting)
         var count = 0
     }
 
     /// The maximum number of waiting writes per object. Each may wait for the lock of its row.
-    private static let mostWaiting = 200
+    private static let maxWaiting = 200
 
     private let lines = Mutex<[Key: Line]>([:])
 
@@ -27,7 +27,7 @@ package final class ChangeQueue: Sendable {
     ///
     /// - Throws: ``ObjectStore/tooBusy`` if too many writes are waiting, as when a row's lock times out;
     ///   `CancellationError` if the caller disconnects first.
-    package func take<R: Sendable>(_ className: String, _ objectId: String, _ body: () async throws -> R) async throws
+    package func run<R: Sendable>(_ className: String, _ objectId: String, _ body: () async throws -> R) async throws
         -> R
     {
         let key = Key(className: Name(className), objectId: Name(objectId))

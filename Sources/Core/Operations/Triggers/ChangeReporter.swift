@@ -13,7 +13,7 @@ final class ChangeReporter: Sendable {
     let links: FileLinks
     private let logger: Logger
     private let queue = ChangeQueue()
-    private let largeValues = Gate(capacity: ValuePlace.mostBytes)
+    private let largeValues = Gate(capacity: ValuePlace.maxBytes)
     private let isNumbered = Atomic(false)
 
     /// - Parameter links: The links for files in changes, which don't depend on the URL that the caller used.
@@ -63,7 +63,7 @@ final class ChangeReporter: Sendable {
             return try await reportingNow(className, caller, body)
         }
         guard let objectId else { return try await reportingNow(className, caller, body) }
-        return try await queue.take(className, objectId) { try await reportingNow(className, caller, body) }
+        return try await queue.run(className, objectId) { try await reportingNow(className, caller, body) }
     }
 
     private func reportingNow<R: Sendable>(
@@ -101,7 +101,7 @@ final class ChangeReporter: Sendable {
         let className = Name(change.className)
         guard change.isWhole, observers.contains(where: { $0.observes(className) }) else { return }
         do {
-            let place = try await ValuePlace.take(change.size, in: largeValues)
+            let place = try await ValuePlace.acquire(change.size, in: largeValues)
             let before = try await (first ?? change).former(ReadAccess(), links)
             let after = try await change.current(links)
             // An object created and deleted in the same transaction was never visible.
@@ -134,7 +134,7 @@ final class ChangeReporter: Sendable {
         request.links = links
         let found = try await store.find(request)
         guard found.rowCount > 0 else { return nil }
-        let place = try await ValuePlace.take(found.valueSize, in: largeValues)
+        let place = try await ValuePlace.acquire(found.valueSize, in: largeValues)
         return try await found.objects.first.map { ($0, place) }
     }
 }

@@ -89,11 +89,11 @@ extension FindTriggers {
         guard hasFindTrigger(className) else { return nil }
         try backend.triggers.checkMayCallCode()
         guard let before = findTrigger(.beforeFind, className) else {
-            return find.triggered ?? TriggeredFind(query: shownParameters(find), objectId: find.objectId)
+            return find.triggered ?? TriggeredFind(query: parametersWithLimit(find), objectId: find.objectId)
         }
         let request = try await backend.triggers.withUser(find.context)
         var call = FindCall(
-            .beforeFind, className, query: find.triggered?.query ?? shownParameters(find), objectId: find.objectId,
+            .beforeFind, className, query: find.triggered?.query ?? parametersWithLimit(find), objectId: find.objectId,
             cloudContext: find.triggered?.cloudContext, request)
         try await before(&call)
         return TriggeredFind(
@@ -102,11 +102,11 @@ extension FindTriggers {
     }
 
     /// Adds the default limit, because triggers of finds always see one.
-    private func shownParameters(_ find: Find) -> JSONObject {
+    private func parametersWithLimit(_ find: Find) -> JSONObject {
         guard case .objects = find.kind, find.parameters["limit"] == nil else { return find.parameters }
-        var shown = find.parameters
-        shown["limit"] = .number(Double(configuration.defaultLimit))
-        return shown
+        var parameters = find.parameters
+        parameters["limit"] = .number(Double(configuration.defaultLimit))
+        return parameters
     }
 
     /// Calls the `afterFind` trigger and returns its results.

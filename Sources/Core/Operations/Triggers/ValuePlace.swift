@@ -5,7 +5,7 @@ public final class ValuePlace: Sendable {
     /// The row size in bytes from which an object counts as large.
     public static let largeSize = 1024 * 1024
     /// The maximum total size in bytes of large rows held as values at the same time.
-    static let mostBytes = 16 * 1024 * 1024
+    static let maxBytes = 16 * 1024 * 1024
     /// The maximum time that a change waits for memory. Beyond it, observers are too slow for the rate of changes.
     static let timeToEnter = Duration.seconds(1)
 
@@ -26,7 +26,7 @@ public final class ValuePlace: Sendable {
     /// Reserves memory, or returns nil if the object isn't large.
     ///
     /// - Throws: ``NoPlace`` if the memory isn't available in time.
-    static func take(_ size: Int, in gate: Gate) async throws -> ValuePlace? {
+    static func acquire(_ size: Int, in gate: Gate) async throws -> ValuePlace? {
         guard size >= largeSize else { return nil }
         let sender = Sender.current
         guard await enter(gate, size, sender) else { throw NoPlace() }

@@ -32,8 +32,8 @@ extension FilterParser {
         var flags = ""
         if let options {
             guard let text = options.stringValue, !text.isEmpty, text.allSatisfy({ "imxsu".contains($0) }) else {
-                let shown = options.stringValue ?? options.text
-                throw ParseError(ParseError.invalidQuery, "Bad $options value for query: \(shown)")
+                let described = options.stringValue ?? options.text
+                throw ParseError(ParseError.invalidQuery, "Bad $options value for query: \(described)")
             }
             flags = text
         }

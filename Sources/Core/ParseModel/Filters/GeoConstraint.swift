@@ -110,7 +110,7 @@ public struct GeoPolygon: Hashable, Sendable {
 
     /// The maximum number of corners. PostgreSQL compares the corners of two polygons pairwise and can't be interrupted
     /// meanwhile.
-    private static let mostCorners = 10_000
+    private static let maxCorners = 10_000
 
     /// Creates a polygon from its corners and closes it.
     public init(_ corners: [GeoPoint]) {
@@ -125,8 +125,8 @@ public struct GeoPolygon: Hashable, Sendable {
         guard let pairs = value["coordinates"]?.arrayValue, pairs.count >= 3 else {
             throw ParseError(ParseError.invalidJSON, "Polygon must have at least 3 values")
         }
-        guard pairs.count <= Self.mostCorners else {
-            throw ParseError(ParseError.invalidJSON, "Polygon must have at most \(Self.mostCorners) values")
+        guard pairs.count <= Self.maxCorners else {
+            throw ParseError(ParseError.invalidJSON, "Polygon must have at most \(Self.maxCorners) values")
         }
         var corners: [GeoPoint] = []
         for pair in pairs {

@@ -39,12 +39,12 @@ public struct MatchBudget: Sendable {
 /// Measures the memory size of a matcher, which can far exceed that of the filter's JSON if patterns repeat.
 struct MatcherWeight {
     /// Maximum steps of all patterns in a filter. Repetitions are expanded, and each step visits each character.
-    private static let mostSteps = 20_000
+    private static let maxSteps = 20_000
     /// Bytes counted per condition, list value and pattern step.
     private static let (condition, value, step) = (128, 40, 24)
 
     private(set) var bytes = 0
-    private(set) var stepsLeft = Self.mostSteps
+    private(set) var stepsLeft = Self.maxSteps
 
     mutating func add(_ constraint: Constraint) {
         bytes += Self.condition

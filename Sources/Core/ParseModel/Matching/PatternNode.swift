@@ -7,8 +7,8 @@ indirect enum PatternNode {
     /// Parts in sequence. Matches the empty text if empty.
     case sequence([PatternNode])
     case choice([PatternNode])
-    /// A part repeated `least` to `most` times, or without an upper limit if `most` is nil.
-    case repetition(PatternNode, least: Int, most: Int?)
+    /// A part repeated `minCount` to `maxCount` times, or without an upper limit if `maxCount` is nil.
+    case repetition(PatternNode, minCount: Int, maxCount: Int?)
 }
 
 /// A position between two characters of a text, or at its ends.

@@ -3,7 +3,7 @@ struct PatternParser {
     /// The maximum nesting of groups, since the parser is recursive.
     private static let deepest = 100
     /// The maximum repetition count, as in PostgreSQL.
-    private static let mostRepetitions = 255
+    private static let maxRepetitions = 255
 
     private let translation: RegexPattern.Translation
     private var rest: ArraySlice<Unicode.Scalar>
@@ -37,7 +37,7 @@ struct PatternParser {
                 // `a*?` matches in the same texts as `a*`. Two quantifiers in a row are invalid.
                 _ = skip("?")
                 guard try repetition() == nil else { throw Self.invalid }
-                parts.append(.repetition(part, least: counts.least, most: counts.most))
+                parts.append(.repetition(part, minCount: counts.minCount, maxCount: counts.maxCount))
             } else {
                 parts.append(part)
             }
@@ -72,19 +72,21 @@ struct PatternParser {
 
     private var dotMatchesNewline: Bool { translation.dotMatchesNewline }
 
-    private mutating func repetition() throws(FilterMatcherError) -> (least: Int, most: Int?)? {
+    private mutating func repetition() throws(FilterMatcherError) -> (minCount: Int, maxCount: Int?)? {
         if skip("*") { return (0, nil) }
         if skip("+") { return (1, nil) }
         if skip("?") { return (0, 1) }
         guard rest.first == "{", let digit = rest.dropFirst().first, ("0"..."9").contains(digit) else { return nil }
         rest.removeFirst()
-        guard let least = number() else { throw Self.invalid }
-        var most: Int? = least
-        if skip(",") { most = rest.first == "}" ? nil : number() ?? -1 }
-        guard skip("}"), least <= Self.mostRepetitions, (least...Self.mostRepetitions).contains(most ?? least) else {
+        guard let minCount = number() else { throw Self.invalid }
+        var maxCount: Int? = minCount
+        if skip(",") { maxCount = rest.first == "}" ? nil : number() ?? -1 }
+        guard skip("}"), minCount <= Self.maxRepetitions,
+            (minCount...Self.maxRepetitions).contains(maxCount ?? minCount)
+        else {
             throw Self.invalid
         }
-        return (least, most)
+        return (minCount, maxCount)
     }
 
     private mutating func number() -> Int? {

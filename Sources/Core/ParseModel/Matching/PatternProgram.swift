@@ -16,11 +16,11 @@ struct PatternProgram {
     private var steps: [Step] = []
     /// The number of nodes appended, including those without steps.
     private var parts = 0
-    private let mostSteps: Int
+    private let maxSteps: Int
 
     /// - Parameter weight: Counts the steps, which may not exceed the remaining ones.
     init(_ node: PatternNode, _ weight: inout MatcherWeight) throws(FilterMatcherError) {
-        mostSteps = min(Self.longest, weight.stepsLeft)
+        maxSteps = min(Self.longest, weight.stepsLeft)
         try append(node)
         steps.append(.found)
         weight.add(steps: max(steps.count, parts))
@@ -28,7 +28,7 @@ struct PatternProgram {
 
     private mutating func append(_ node: PatternNode) throws(FilterMatcherError) {
         parts += 1
-        guard steps.count < mostSteps, parts < mostSteps else { throw .unsupportedPattern("too many repetitions") }
+        guard steps.count < maxSteps, parts < maxSteps else { throw .unsupportedPattern("too many repetitions") }
         switch node {
         case .character(let choice): steps.append(.character(choice))
         case .boundary(let boundary): steps.append(.boundary(boundary))
@@ -47,9 +47,9 @@ struct PatternProgram {
                 steps[fork] = .fork(fork + 1, steps.count)
             }
             for exit in exits { steps[exit] = .jump(steps.count) }
-        case .repetition(let node, let least, let most):
-            for _ in 0..<least { try append(node) }
-            guard let most else {
+        case .repetition(let node, let minCount, let maxCount):
+            for _ in 0..<minCount { try append(node) }
+            guard let maxCount else {
                 let fork = reserve()
                 try append(node)
                 steps.append(.jump(fork))
@@ -57,7 +57,7 @@ struct PatternProgram {
                 return
             }
             var forks: [Int] = []
-            for _ in least..<most {
+            for _ in minCount..<maxCount {
                 forks.append(reserve())
                 try append(node)
             }

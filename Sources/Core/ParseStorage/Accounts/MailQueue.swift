@@ -72,7 +72,7 @@ public struct MailRows: Sendable {
     ///   - seconds: The time for which other processes don't claim the mail.
     ///   - domains: Recipient domains to skip.
     /// - Returns: The mail, or nil if none is due.
-    public func take(for seconds: Double, except domains: [Name]) async throws -> QueuedMail? {
+    public func dequeue(for seconds: Double, except domains: [Name]) async throws -> QueuedMail? {
         let rows = try await store.query(
             Statement(
                 """
@@ -129,7 +129,7 @@ public struct MailRows: Sendable {
     }
 
     /// Records a used token for a day, so that opening the link again shows the same page. Deletes expired records.
-    public func noteSpentToken(_ token: String, of username: String) async throws {
+    public func recordSpentToken(_ token: String, of username: String) async throws {
         _ = try await store.query(
             Statement(
                 """

@@ -59,7 +59,7 @@ public struct JobRows: Sendable {
     ///
     /// - Returns: False if the job is exclusive and already running.
     public func start(_ start: JobStart) async throws -> Bool {
-        try await noting {
+        try await convertingErrors {
             let rows = try await store.query(
                 Statement(
                     """
@@ -80,7 +80,7 @@ public struct JobRows: Sendable {
 
     /// Sets the message of a job if it is still running.
     public func setMessage(_ text: String, ofJob id: String) async throws {
-        try await noting {
+        try await convertingErrors {
             _ = try await store.query(
                 Statement(
                     """
@@ -91,7 +91,7 @@ public struct JobRows: Sendable {
 
     /// Records the end of a job, unless another process has already marked it as failed.
     public func end(_ id: String, of owner: String, _ end: JobEnd) async throws {
-        try await noting {
+        try await convertingErrors {
             _ = try await store.query(
                 Statement(
                     """
@@ -108,8 +108,8 @@ public struct JobRows: Sendable {
     }
 
     /// Renews the heartbeat of a process, and returns the ids of its runs.
-    public func keep(of owner: String) async throws -> [Name] {
-        try await noting {
+    public func renew(of owner: String) async throws -> [Name] {
+        try await convertingErrors {
             let rows = try await store.query(
                 Statement(
                     "UPDATE \"_roost_job_run\" SET \"seen\" = now() WHERE \"owner\" = $1 RETURNING \"id\"",
@@ -119,7 +119,7 @@ public struct JobRows: Sendable {
     }
 
     public func isRunning(_ id: String) async throws -> Bool {
-        try await noting {
+        try await convertingErrors {
             try await store.query("SELECT 1 FROM \"_roost_job_run\" WHERE \"id\" = $1", [.text(id)], readOnly: true)
                 .rowCount
                 > 0
@@ -128,7 +128,7 @@ public struct JobRows: Sendable {
 
     /// Marks all runs of a process as failed.
     public func endAll(of owner: String, message: String) async throws {
-        try await noting {
+        try await convertingErrors {
             _ = try await store.query(
                 Statement(Self.ending("\"owner\" = $1"), [.text(owner), .text(message)]))
         }
@@ -136,7 +136,7 @@ public struct JobRows: Sendable {
 
     /// Marks runs as failed if their process hasn't sent a heartbeat for this many seconds. Returns the number of runs.
     public func endThoseOfDeadProcesses(silentFor seconds: Double, message: String) async throws -> Int {
-        try await noting {
+        try await convertingErrors {
             try await store.query(
                 Statement(
                     Self.ending("\"seen\" < now() - make_interval(secs => $1)"), [.double(seconds), .text(message)])
@@ -172,7 +172,7 @@ public struct JobRows: Sendable {
         struct Taken: Error {}
         do {
             return try await store.transaction { store in
-                guard try await store.jobs.takeSchedules() else { return false }
+                guard try await store.jobs.acquireSchedules() else { return false }
                 let rows = try await store.query(
                     Statement(
                         """
@@ -189,14 +189,14 @@ public struct JobRows: Sendable {
         }
     }
 
-    private func takeSchedules() async throws -> Bool {
+    private func acquireSchedules() async throws -> Bool {
         try await store.query(
             "SELECT pg_try_advisory_xact_lock(\(ProcessLock.jobSchedules.key))", []
         ).bool(0, 0) ?? false
     }
 
     /// Converts database errors to the client's errors, except in a transaction, which may be repeated after them.
-    private func noting<R: Sendable>(_ body: () async throws -> R) async throws -> R {
+    private func convertingErrors<R: Sendable>(_ body: () async throws -> R) async throws -> R {
         do {
             return try await body()
         } catch let error as PostgresError where !store.isInTransaction {

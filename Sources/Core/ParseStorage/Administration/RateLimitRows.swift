@@ -82,9 +82,9 @@ public struct RequestRows: Sendable {
         return (0..<rows.rowCount).map { (Int(rows.int($0, 0) ?? 0), Int(max(0, rows.int($0, 1) ?? 0))) }
     }
 
-    /// Removes expired counts. If more than `most` are left, also removes the smallest counts until half of `most`
+    /// Removes expired counts. If more than `limit` are left, also removes the smallest counts until half of `limit`
     /// remain.
-    public func sweepCounts(most: Int) async throws {
+    public func sweepCounts(limit: Int) async throws {
         try await store.client.exclusively { session in
             let over = Statement(
                 """
@@ -99,7 +99,7 @@ public struct RequestRows: Sendable {
                         SELECT "key" FROM "_roost_request_count" ORDER BY "requests"
                         LIMIT CASE WHEN (SELECT count(*) FROM "_roost_request_count") > $1
                             THEN (SELECT count(*) FROM "_roost_request_count") - $1 / 2 ELSE 0 END)
-                    """, [.int(Int64(most))]))
+                    """, [.int(Int64(limit))]))
         }
     }
 }

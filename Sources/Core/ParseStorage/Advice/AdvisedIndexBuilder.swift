@@ -8,16 +8,16 @@ public import Postgres
 public struct AdvisedIndexBuilder: Sendable {
     private let configuration: PostgresConfiguration
     private let client: PostgresClient
-    private let mostPerClass: Int
+    private let maxPerClass: Int
     private let logger: Logger
 
     /// - Parameter configuration: The database. Each run that has something to do opens a separate connection without a
     ///   time limit.
     public init(
-        configuration: PostgresConfiguration, client: PostgresClient, mostPerClass: Int, logger: Logger
+        configuration: PostgresConfiguration, client: PostgresClient, maxPerClass: Int, logger: Logger
     ) {
         (self.configuration, self.client) = (configuration, client)
-        (self.mostPerClass, self.logger) = (mostPerClass, logger)
+        (self.maxPerClass, self.logger) = (maxPerClass, logger)
     }
 
     /// Builds advised indexes about every ten minutes until the task is cancelled. Does nothing behind a transaction
@@ -60,7 +60,7 @@ public struct AdvisedIndexBuilder: Sendable {
             let built = facts.indexes.count {
                 $0.table.hasSameBytes(as: advice.className) && $0.isValid && $0.name.hasPrefix(IndexCandidate.prefix)
             }
-            return built < mostPerClass && !refused.contains(advice.name)
+            return built < maxPerClass && !refused.contains(advice.name)
                 && !facts.indexes.contains { $0.name.hasSameBytes(as: advice.name) }
                 && advice.questions.contains { $0.rest != nil }
         }

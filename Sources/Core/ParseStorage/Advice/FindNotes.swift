@@ -27,12 +27,12 @@ public final class FindNotes: Sendable {
 
     package static let capacity = 500
     /// The limit per sender between two writes to the shared table, which are about a minute apart.
-    package static let mostOfSender = (calls: 100, milliseconds: 20_000.0)
-    package static let mostSenders = 1000
+    package static let maxPerSender = (calls: 100, milliseconds: 20_000.0)
+    package static let maxSenders = 1000
 
     private struct State {
         var figures: [QueryShape: Figures] = [:]
-        /// The figures per sender, with the key nil for all senders beyond `mostSenders`.
+        /// The figures per sender, with the key nil for all senders beyond `maxSenders`.
         var senders: [Sender?: Figures] = [:]
     }
 
@@ -41,22 +41,22 @@ public final class FindNotes: Sendable {
     public init() {}
 
     @inline(never)
-    package func note(_ shape: QueryShape, took duration: Duration, isTimeout: Bool, of sender: Sender = .current) {
+    package func record(_ shape: QueryShape, took duration: Duration, isTimeout: Bool, of sender: Sender = .current) {
         let milliseconds = duration / .milliseconds(1)
-        let noted = Figures(calls: 1, total: milliseconds, longest: milliseconds, timeouts: isTimeout ? 1 : 0)
-        if counts(noted, of: sender) { add([shape: noted]) }
+        let recorded = Figures(calls: 1, total: milliseconds, longest: milliseconds, timeouts: isTimeout ? 1 : 0)
+        if counts(recorded, of: sender) { add([shape: recorded]) }
     }
 
-    private func counts(_ noted: Figures, of sender: Sender) -> Bool {
+    private func counts(_ recorded: Figures, of sender: Sender) -> Bool {
         guard sender != .server else { return true }
         return state.withLock { state in
-            let isKnown = state.senders[sender] != nil || state.senders.count < Self.mostSenders
+            let isKnown = state.senders[sender] != nil || state.senders.count < Self.maxSenders
             let key = isKnown ? sender : nil
             let share = state.senders[key, default: Figures()]
-            guard share.calls < Self.mostOfSender.calls, share.total < Self.mostOfSender.milliseconds else {
+            guard share.calls < Self.maxPerSender.calls, share.total < Self.maxPerSender.milliseconds else {
                 return false
             }
-            state.senders[key] = share + noted
+            state.senders[key] = share + recorded
             return true
         }
     }
@@ -64,18 +64,18 @@ public final class FindNotes: Sendable {
     /// Adds figures, including those that couldn't be written to the table.
     package func add(_ more: [QueryShape: Figures]) {
         state.withLock { state in
-            for (shape, noted) in more {
+            for (shape, recorded) in more {
                 if state.figures[shape] == nil, state.figures.count >= Self.capacity,
-                    let least = state.figures.min(by: { $0.value.total < $1.value.total })
+                    let cheapest = state.figures.min(by: { $0.value.total < $1.value.total })
                 {
-                    state.figures[least.key] = nil
+                    state.figures[cheapest.key] = nil
                 }
-                state.figures[shape] = state.figures[shape, default: Figures()] + noted
+                state.figures[shape] = state.figures[shape, default: Figures()] + recorded
             }
         }
     }
 
-    package func take() -> [QueryShape: Figures] {
+    package func drain() -> [QueryShape: Figures] {
         state.withLock { state in
             defer { state = State() }
             return state.figures

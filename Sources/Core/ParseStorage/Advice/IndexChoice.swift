@@ -5,7 +5,7 @@ import Postgres
 struct IndexChoice {
     let facts: DatabaseFacts
 
-    private static let mostEqual = 2
+    private static let maxEqualColumns = 2
     /// The work, in rows, below which a query is fast enough without a further index.
     private static let littleWork = 20_000.0
     /// The largest share of the work that may remain with an index.
@@ -50,7 +50,8 @@ struct IndexChoice {
             columns.filter { Self.isIndexable(stored.column($0.text)) }
                 .map { IndexCandidate.Key(column: $0, isPattern: isPattern) }
         }
-        let equal = usable(shape.equal.sorted { estimate.distinct($0) > estimate.distinct($1) }).prefix(Self.mostEqual)
+        let equal = usable(shape.equal.sorted { estimate.distinct($0) > estimate.distinct($1) }).prefix(
+            Self.maxEqualColumns)
         let order = shape.isLimited ? usable(shape.order.map { [$0] } ?? []) : []
         let prefixes = usable(shape.prefixes, isPattern: !facts.hasPlainOrder)
         var lists = [usable(shape.distinct.map { [$0] } ?? [])]

@@ -35,7 +35,7 @@ struct IndexEstimate {
     func work(with index: IndexCandidate) -> Double? {
         if let column = shape.distinct {
             let values = distinct(column)
-            guard index.keys.first?.column == column, values < DistinctValues.mostJumps else { return nil }
+            guard index.keys.first?.column == column, values < DistinctValues.maxJumps else { return nil }
             return min(values * Self.costOfJump, rows)
         }
         var read = rows

@@ -48,7 +48,7 @@ package struct IndexUse: Sendable {
     }
 
     /// Records the current scan counts. Creates the table only if there are indexes to watch. Throws `PostgresError`.
-    package func note() async throws {
+    package func record() async throws {
         let counts = try await counts()
         let isThere = try await client.hasTable("_roost_index_use")
         guard isThere || counts.rowCount > 0 else { return }

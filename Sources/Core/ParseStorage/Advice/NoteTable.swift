@@ -11,7 +11,7 @@ package struct NoteTable: Sendable {
     package init(client: PostgresClient) { self.client = client }
 
     private static let days = 30
-    private static let mostShapes = 1000
+    private static let maxShapes = 1000
 
     private static let definition = """
         CREATE TABLE IF NOT EXISTS "_roost_advice" ("shape" text, "day" date, "calls" float8 NOT NULL, \
@@ -80,7 +80,7 @@ package struct NoteTable: Sendable {
             DELETE FROM "_roost_advice" WHERE "day" < \(Self.today) - \(Self.days)
             OR ("shape", "day") IN (SELECT "shape", "day" FROM (SELECT "shape", "day", row_number() OVER (
                 PARTITION BY "day" ORDER BY "calls" = 0 DESC, "timeouts" DESC, "total" DESC) AS n FROM "_roost_advice") AS r
-                WHERE n > \(Self.mostShapes))
+                WHERE n > \(Self.maxShapes))
             """, [])
     }
 
@@ -95,7 +95,7 @@ package struct NoteTable: Sendable {
         }
         let rows = try await client.query(
             "SELECT \"shape\", \(sums.joined(separator: ", ")) FROM \"_roost_advice\" "
-                + "GROUP BY \"shape\" ORDER BY sum(\"total\") DESC LIMIT \(Self.mostShapes)", [], readOnly: true)
+                + "GROUP BY \"shape\" ORDER BY sum(\"total\") DESC LIMIT \(Self.maxShapes)", [], readOnly: true)
         return (0..<rows.rowCount).compactMap { row in
             guard let shape = rows.string(row, 0).flatMap({ QueryShape(key: $0) }) else { return nil }
             func figures(_ first: Int) -> FindNotes.Figures {

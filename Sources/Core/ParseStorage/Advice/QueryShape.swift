@@ -20,7 +20,7 @@ package struct QueryShape: Hashable, Sendable {
     /// Whether the query has conditions or a sort order that an index on plain columns can't serve.
     var hasOther = false
 
-    private static let mostColumns = 6
+    private static let maxColumns = 6
 
     package init(table: Name, distinct: Name? = nil) { (self.table, self.distinct) = (table, distinct) }
 
@@ -38,7 +38,7 @@ package struct QueryShape: Hashable, Sendable {
             isLimited = request.limit != nil
             sort(by: request.order, compiler, schema)
         }
-        func sorted(_ columns: [Name]) -> [Name] { Array(Set(columns).sorted().prefix(Self.mostColumns)) }
+        func sorted(_ columns: [Name]) -> [Name] { Array(Set(columns).sorted().prefix(Self.maxColumns)) }
         equal = sorted(equal)
         ranges = sorted(ranges.filter { !equal.contains($0) })
         prefixes = sorted(prefixes.filter { !equal.contains($0) })

@@ -5,12 +5,12 @@ import Postgres
 struct RefusingIndexes {
     let store: ObjectStore
 
-    private static let mostRefusals = 8
+    private static let maxRefusals = 8
 
     /// Runs a change, and repeats it up to eight times, each time after dropping an advised index that rejected a
     /// value.
     func removing<R>(_ change: () async throws -> R) async throws -> R {
-        for _ in 0..<Self.mostRefusals {
+        for _ in 0..<Self.maxRefusals {
             do {
                 return try await change()
             } catch let error as PostgresError {

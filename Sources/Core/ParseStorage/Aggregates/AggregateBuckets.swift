@@ -47,8 +47,8 @@ extension AggregateCompiler {
         guard !isComputed(value) else {
             throw ParseError(ParseError.invalidQuery, "$bucket: default must be a constant")
         }
-        guard let least = borders.first, let most = borders.last, let low = order(of: value, least),
-            let high = order(of: value, most)
+        guard let lowest = borders.first, let highest = borders.last, let low = order(of: value, lowest),
+            let high = order(of: value, highest)
         else { return }
         guard low < 0 || high >= 0 else {
             throw ParseError(

@@ -97,7 +97,7 @@ struct AggregateCompiler {
             let (column, name) = (SQLBuilder.quote(name.text), SQL.literal(name.text))
             members.append((name, Self.value(column, field.type)))
             missing.append("CASE WHEN \(column) IS NULL THEN \(name) END")
-            if members.count == Self.mostMembers { endPart() }
+            if members.count == Self.maxMembers { endPart() }
         }
         endPart()
         return parts.isEmpty ? "'{}'::jsonb" : "(\(parts.joined(separator: " || ")))"

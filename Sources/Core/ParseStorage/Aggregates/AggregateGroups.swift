@@ -27,10 +27,10 @@ extension AggregateCompiler {
     ///   - key: The group's value, and its SQL in the document, where the value is called `grouped`.
     ///   - hidden: Further values that separate groups.
     mutating func groups(
-        by key: (value: String, shown: String), and hidden: [String] = [], _ accumulators: JSONObject,
+        by key: (value: String, displayed: String), and hidden: [String] = [], _ accumulators: JSONObject,
         _ input: AggregateInput
     ) throws(ParseError) -> String {
-        var members = [("'objectId'", key.shown)]
+        var members = [("'objectId'", key.displayed)]
         var columns = ["\(key.value) AS grouped"]
         for (field, accumulator) in accumulators {
             guard !field.text.utf8.contains(UInt8(ascii: ".")) else {
@@ -55,7 +55,7 @@ extension AggregateCompiler {
     ///
     /// A column is converted to JSON once per group instead of once per row.
     private mutating func groupKey(_ id: JSONValue, _ document: AggregateDocument) throws(ParseError)
-        -> (value: String, shown: String)
+        -> (value: String, displayed: String)
     {
         if id.isNull { return ("'null'::jsonb", "grouped") }
         if let column = Self.column(id, document) {
@@ -127,12 +127,12 @@ extension AggregateCompiler {
     }
 
     /// The maximum members per call of jsonb_build_object, since PostgreSQL functions take at most 100 arguments.
-    static let mostMembers = 50
+    static let maxMembers = 50
 
     /// Builds an object from SQL names and values. NULL becomes null.
     static func object(_ members: [(name: String, value: String)]) -> String {
-        stride(from: 0, to: members.count, by: mostMembers).map { start in
-            let some = members[start..<min(start + mostMembers, members.count)]
+        stride(from: 0, to: members.count, by: maxMembers).map { start in
+            let some = members[start..<min(start + maxMembers, members.count)]
             return "jsonb_build_object(\(some.map { "\($0.name), \($0.value)" }.joined(separator: ", ")))"
         }.joined(separator: " || ")
     }

@@ -27,9 +27,9 @@ enum AggregateInput {
         self.init(of: schema)
         switch schema.name {
         case "_Session":
-            var shown = schema
-            shown.fields["sessionToken"] = nil
-            self = .rows(shown, query: "SELECT * FROM \(SQLBuilder.quote(schema.name))")
+            var visible = schema
+            visible.fields["sessionToken"] = nil
+            self = .rows(visible, query: "SELECT * FROM \(SQLBuilder.quote(schema.name))")
         case "_User":
             let columns = schema.fields.compactMap { name, field -> String? in
                 let column = SQLBuilder.quote(name.text)

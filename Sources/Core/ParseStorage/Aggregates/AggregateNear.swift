@@ -23,11 +23,11 @@ extension AggregateCompiler {
         let latitude = builder.bind(.double(place.latitude))
         let metres = "(roost_distance(\(column), \(longitude), \(latitude)) * 6378100)"
         var conditions = ["\(column) IS NOT NULL"]
-        if let most = try Self.number("maxDistance", of: members, "$geoNear") {
-            conditions.append("\(metres) <= \(builder.bind(.double(most)))")
+        if let maxDistance = try Self.number("maxDistance", of: members, "$geoNear") {
+            conditions.append("\(metres) <= \(builder.bind(.double(maxDistance)))")
         }
-        if let least = try Self.number("minDistance", of: members, "$geoNear") {
-            conditions.append("\(metres) >= \(builder.bind(.double(least)))")
+        if let minDistance = try Self.number("minDistance", of: members, "$geoNear") {
+            conditions.append("\(metres) >= \(builder.bind(.double(minDistance)))")
         }
         if let query = members["query"] { conditions.append("(\(try condition(query, .row(schema))))") }
         let factor = try Self.number("distanceMultiplier", of: members, "$geoNear") ?? 1

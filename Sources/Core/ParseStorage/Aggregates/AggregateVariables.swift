@@ -44,10 +44,10 @@ extension AggregateCompiler {
         guard let input = members["input"], let condition = members["cond"] else { throw Self.malformed(name) }
         var limit: String?
         if let given = try Self.number("limit", of: members, name) {
-            guard let most = Int64(exactly: given), most > 0 else {
+            guard let count = Int64(exactly: given), count > 0 else {
                 throw ParseError(ParseError.invalidQuery, "$filter: limit must be a whole number of at least 1")
             }
-            limit = builder.bind(.int(most))
+            limit = builder.bind(.int(count))
         }
         return try elements(name, input, members, document) { compiler, item, place throws(ParseError) in
             let found = "jsonb_agg(\(item) ORDER BY \(place))"

@@ -61,7 +61,7 @@ public struct Aggregates: Sendable {
                         QueryShape(table: Name(className), distinct: Name(SystemClass.field(queriedAs: root)))
                     }
                     return Self.values(
-                        of: try await store.noting(chosen.sql, shape) { try await store.client.heavyQuery(chosen) })
+                        of: try await store.timed(chosen.sql, shape) { try await store.client.heavyQuery(chosen) })
                 }
             }
         } catch let error as PostgresError {
@@ -71,7 +71,7 @@ public struct Aggregates: Sendable {
 
     private func values(of statement: Statement, _ className: String, _ place: ReadPlace) async throws -> [JSONValue] {
         let rows = try await store.reading(className, place) { store in
-            try await store.noting(statement.sql) { try await store.client.heavyQuery(statement) }
+            try await store.timed(statement.sql) { try await store.client.heavyQuery(statement) }
         }
         return Self.values(of: rows)
     }

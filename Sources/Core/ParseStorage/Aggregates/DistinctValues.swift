@@ -18,7 +18,7 @@ package struct DistinctValues {
     package private(set) var jump: Jump?
 
     /// The number of distinct values from which jumps are not used.
-    static let mostJumps = 1000.0
+    static let maxJumps = 1000.0
 
     /// Returns nil if the class has no such field, or if values of its type can't be listed. Throws `ParseError` for
     /// invalid conditions.
@@ -81,7 +81,7 @@ package struct DistinctValues {
             JOIN pg_am m ON m.oid = o.opcmethod JOIN pg_stats s ON s.tablename = t.relname AND s.attname = a.attname \
             AND s.schemaname = (SELECT n.nspname FROM pg_namespace n WHERE n.oid = t.relnamespace) \
             WHERE t.oid = to_regclass($1) AND x.indisvalid AND x.indpred IS NULL AND m.amname = 'btree' AND o.opcdefault \
-            AND s.n_distinct > 0 AND s.n_distinct < \(Int(mostJumps)) LIMIT 1
+            AND s.n_distinct > 0 AND s.n_distinct < \(Int(maxJumps)) LIMIT 1
             """
         let walk = """
             WITH RECURSIVE jump AS ((SELECT \(column) FROM \(table) WHERE \(column) IS NOT NULL ORDER BY \(column) LIMIT 1) \

@@ -14,9 +14,9 @@ public struct AuditEntry: Sendable {
     public var className: String?
     /// The number of objects that the call concerns.
     public var count = 1
-    /// The object ids, at most ``mostIds``.
+    /// The object ids, at most ``maxIds``.
     public var ids: [String] = []
-    /// The names of the fields that the call sets, at most ``mostIds``.
+    /// The names of the fields that the call sets, at most ``maxIds``.
     public var fields: [String] = []
     /// The values of these fields before the change.
     public var before: JSONValue?
@@ -24,9 +24,9 @@ public struct AuditEntry: Sendable {
     public init() {}
 
     /// The maximum number of ids and of fields in an entry.
-    public static let mostIds = 100
+    public static let maxIds = 100
     /// Byte limit of a name, an id or a path.
-    private static let mostText = 500
+    private static let maxTextBytes = 500
 
     /// The entry with long texts and lists truncated, since a browser may send anything.
     var bounded: AuditEntry {
@@ -43,12 +43,12 @@ public struct AuditEntry: Sendable {
     /// Truncates a text and removes NUL characters, which PostgreSQL rejects. The limit is in bytes, since one
     /// character can have thousands of combining marks.
     public static func short(_ text: String) -> String {
-        guard text.utf8.count > mostText || text.utf8.contains(0) else { return text }
-        return String(decoding: text.utf8.lazy.filter { $0 != 0 }.prefix(mostText), as: UTF8.self)
+        guard text.utf8.count > maxTextBytes || text.utf8.contains(0) else { return text }
+        return String(decoding: text.utf8.lazy.filter { $0 != 0 }.prefix(maxTextBytes), as: UTF8.self)
     }
 
     /// Truncates a list, and each text in it.
-    public static func short(_ texts: [String]) -> [String] { texts.prefix(mostIds).map { short($0) } }
+    public static func short(_ texts: [String]) -> [String] { texts.prefix(maxIds).map { short($0) } }
 }
 
 /// A search of the audit log.

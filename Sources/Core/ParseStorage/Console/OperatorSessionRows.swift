@@ -120,7 +120,7 @@ public struct OperatorSessionRows: Sendable {
     }
 
     /// Consumes a ticket. Returns its session, or nil if the ticket is unknown or has expired.
-    public func take(ticket: [UInt8]) async throws -> StoredOperatorSession? {
+    public func consume(ticket: [UInt8]) async throws -> StoredOperatorSession? {
         let rows = try await store.query(
             Statement(
                 """
@@ -146,15 +146,15 @@ public struct OperatorSessionRows: Sendable {
 
     /// Counts objects that a session deletes.
     ///
-    /// - Returns: False, without counting, if the session's last confirmation has expired and it would exceed `most`
+    /// - Returns: False, without counting, if the session's last confirmation has expired and it would exceed `limit`
     ///   deletions since that confirmation, or if there is no such session.
-    public func mayDelete(_ objects: Int, most: Int, token: [UInt8]) async throws -> Bool {
+    public func mayDelete(_ objects: Int, limit: Int, token: [UInt8]) async throws -> Bool {
         try await store.query(
             Statement(
                 """
                 UPDATE "_roost_operator_session" SET "deleted" = "deleted" + $2
                 WHERE "token" = $1 AND (\(Self.isConfirmed) OR "deleted" + $2 <= $3)
-                """, [.bytes(token), .int(Int64(objects)), .int(Int64(most))])
+                """, [.bytes(token), .int(Int64(objects)), .int(Int64(limit))])
         ).affectedRows > 0
     }
 

@@ -16,15 +16,15 @@ public struct Reference: Sendable, Equatable {
 public struct ReferenceRows: Sendable {
     let store: ObjectStore
 
-    /// Counts the objects that point to an object through one field. Beyond the limits, returns `most` or PostgreSQL's
+    /// Counts the objects that point to an object through one field. Beyond the limits, returns `limit` or PostgreSQL's
     /// estimate.
     ///
     /// - Parameters:
-    ///   - most: The maximum number of objects to count.
+    ///   - limit: The maximum number of objects to count.
     ///   - time: The time limit, or nil to use PostgreSQL's estimate without counting.
     /// - Returns: The count, or nil if the field or its table doesn't exist or the field points to another class.
     public func references(
-        to target: Pointer, by field: String, of className: String, most: Int, within time: Duration?
+        to target: Pointer, by field: String, of className: String, limit: Int, within time: Duration?
     ) async throws -> Reference? {
         guard let schema = store.catalog.schema(className), let type = schema.type(of: field),
             type.targetClass == Name(target.className), !target.objectId.utf8.contains(0)
@@ -37,10 +37,10 @@ public struct ReferenceRows: Sendable {
             if let time {
                 let count = try await counted(
                     Statement(
-                        "SELECT count(*) FROM (\(rows) LIMIT \(most + 1)) AS _found", [.text(target.objectId)]), time)
+                        "SELECT count(*) FROM (\(rows) LIMIT \(limit + 1)) AS _found", [.text(target.objectId)]), time)
                 if let count {
                     return Reference(
-                        className: className, field: field, count: min(count, most), isEstimate: count > most)
+                        className: className, field: field, count: min(count, limit), isEstimate: count > limit)
                 }
             }
             let plan = try await store.query("EXPLAIN (FORMAT JSON) \(rows)", [.text(target.objectId)], readOnly: true)

@@ -5,15 +5,15 @@ import ParseModel
 /// whatever they contain.
 struct Shortening: Sendable {
     /// The size in bytes above which a value is shortened.
-    let most: Int
+    let limit: Int
     /// Fields that are never shortened, for example because an access rule needs them.
     var whole: Set<Name> = []
 
-    /// The maximum value of `most`, in bytes.
+    /// The maximum value of `limit`, in bytes.
     private static let greatest = 1 << 20
 
-    init(most: Int, whole: Set<Name> = []) {
-        self.most = min(max(most, 1), Self.greatest)
+    init(limit: Int, whole: Set<Name> = []) {
+        self.limit = min(max(limit, 1), Self.greatest)
         self.whole = whole
     }
 
@@ -23,13 +23,13 @@ struct Shortening: Sendable {
         let column = SQLBuilder.quote(name.text)
         switch type {
         case .string:
-            return "CASE WHEN octet_length(\(column)) > \(most) THEN jsonb_build_object('__type', 'Shortened', "
-                + "'type', 'String', 'bytes', octet_length(\(column)), 'start', left(\(column), \(most))) "
+            return "CASE WHEN octet_length(\(column)) > \(limit) THEN jsonb_build_object('__type', 'Shortened', "
+                + "'type', 'String', 'bytes', octet_length(\(column)), 'start', left(\(column), \(limit))) "
                 + "ELSE to_jsonb(\(column)) END"
         case .array, .object, .bytes:
             // A value that is large in storage is even longer as text, so it isn't converted to text to measure it.
-            return "CASE WHEN pg_column_size(\(column)) > \(max(2_048, 8 * most)) OR octet_length(\(column)::text) > "
-                + "\(most) THEN roost_shortened(\(column), '\(type.name)', \(most)) ELSE \(column) END"
+            return "CASE WHEN pg_column_size(\(column)) > \(max(2_048, 8 * limit)) OR octet_length(\(column)::text) > "
+                + "\(limit) THEN roost_shortened(\(column), '\(type.name)', \(limit)) ELSE \(column) END"
         default: return nil
         }
     }

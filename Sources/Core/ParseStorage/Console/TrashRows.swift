@@ -23,7 +23,7 @@ public struct TrashRows: Sendable {
     ///   - wants: The parts of the change to return.
     /// - Returns: The id of the trash entry, and the former object if `wants` isn't empty, or nil if the object doesn't
     ///   exist or may not be deleted.
-    public func keep(
+    public func move(
         _ className: String, _ objectId: String, access: ObjectStore.WriteAccess = ObjectStore.WriteAccess(),
         for operatorName: String, wants: ObjectStore.ChangeWants = []
     ) async throws -> (id: String, change: ObjectStore.ChangedObject?)? {
@@ -69,8 +69,8 @@ public struct TrashRows: Sendable {
     /// - Parameters:
     ///   - className: The class, or nil for all.
     ///   - objectId: The object id, or nil for all.
-    ///   - most: The maximum number of entries.
-    public func list(className: String?, objectId: String?, most: Int) async throws -> [Entry] {
+    ///   - limit: The maximum number of entries.
+    public func list(className: String?, objectId: String?, limit: Int) async throws -> [Entry] {
         var builder = SQLBuilder()
         var conditions = ["TRUE"]
         for (column, value) in [("_class", className), ("_object", objectId)] {
@@ -79,7 +79,7 @@ public struct TrashRows: Sendable {
             conditions.append("\"\(column)\" = \(builder.bind(.text(value)))")
         }
         // A plain "_id" would mean the text in the SELECT list, which sorts 9 after 10.
-        let order = "ORDER BY \"_roost_trash\".\"_id\" DESC LIMIT \(builder.bind(.int(Int64(most))))"
+        let order = "ORDER BY \"_roost_trash\".\"_id\" DESC LIMIT \(builder.bind(.int(Int64(limit))))"
         return try await entries("\(conditions.joined(separator: " AND ")) \(order)", builder.parameters)
     }
 
@@ -117,7 +117,7 @@ public struct TrashRows: Sendable {
         hidden: Set<Name> = []
     ) async throws -> [Name: JSONObject] {
         guard let schema = store.catalog.schema(className) else { return [:] }
-        let plan = ReadPlan(schema, hidden: hidden, shortening: Shortening(most: shorten))
+        let plan = ReadPlan(schema, hidden: hidden, shortening: Shortening(limit: shorten))
         let result: PostgresResult
         do {
             result = try await store.query(
@@ -229,8 +229,8 @@ public struct TrashRows: Sendable {
         }
     }
 
-    /// Deletes entries older than `days`, then the oldest ones until the trash is within `mostBytes`.
-    public func sweep(days: Int, mostBytes: Int64) async throws {
+    /// Deletes entries older than `days`, then the oldest ones until the trash is within `maxBytes`.
+    public func sweep(days: Int, maxBytes: Int64) async throws {
         guard try await store.client.hasTable("_roost_trash") else { return }
         _ = try await store.client.query(
             Statement(
@@ -243,6 +243,6 @@ public struct TrashRows: Sendable {
                     SELECT max("_id") FROM (
                         SELECT "_id", sum("_bytes") OVER (ORDER BY "_id" DESC) AS _total FROM "_roost_trash") AS _sum
                     WHERE _total > $1)
-                """, [.int(mostBytes)]))
+                """, [.int(maxBytes)]))
     }
 }

@@ -48,15 +48,15 @@ public struct ViewRows: Sendable {
     /// Saves a view, replacing the owner's view with the same id. Another owner's view is left unchanged.
     ///
     /// - Parameters:
-    ///   - most: The maximum number of views per owner.
-    ///   - mostBytes: The maximum total size of an owner's views, in bytes.
+    ///   - limit: The maximum number of views per owner.
+    ///   - maxBytes: The maximum total size of an owner's views, in bytes.
     /// - Returns: False if the view wasn't saved because of a limit or another owner's view.
-    public func put(_ view: SavedView, most: Int, mostBytes: Int) async throws -> Bool {
+    public func put(_ view: SavedView, limit: Int, maxBytes: Int) async throws -> Bool {
         let content = JSONValue.object(view.content).text
         return try await asking(
             """
             WITH _others AS MATERIALIZED (
-                SELECT count(*) < \(most) AND coalesce(sum(octet_length("content")), 0) + octet_length($5) <= \(mostBytes)
+                SELECT count(*) < \(limit) AND coalesce(sum(octet_length("content")), 0) + octet_length($5) <= \(maxBytes)
                     AS _leave FROM "_roost_view" WHERE "owner" = $4 AND "id" <> $1)
             INSERT INTO "_roost_view" AS _view ("id", "class", "name", "shared", "owner", "content")
             SELECT $1, $2, $3, \(view.isShared), $4, $5 FROM _others WHERE _leave

@@ -13,7 +13,7 @@ package struct LayoutDiagnosis {
         let classes = facts.classes
         return classes.flatMap { tableFindings($0) + relationFindings($0) + growth($0) } + unknownTypes
             + unowned(classes)
-            + lookAlikes(classes) + invalidIndexes
+            + similarNames(classes) + invalidIndexes
     }
 
     /// Finds classes with many fields to which every client may add more. Each find reads all fields.
@@ -161,7 +161,7 @@ package struct LayoutDiagnosis {
     }
 
     /// Finds class and field names that differ only in case or Unicode composition.
-    private func lookAlikes(_ classes: [ClassSchema]) -> [Finding] {
+    private func similarNames(_ classes: [ClassSchema]) -> [Finding] {
         func groups(_ names: [String]) -> [[String]] {
             Dictionary(grouping: names) { $0.lowercased() }.values.filter { $0.count > 1 }
                 .map { $0.sorted { Name($0) < Name($1) } }.sorted { Name($0[0]) < Name($1[0]) }

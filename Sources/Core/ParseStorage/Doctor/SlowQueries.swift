@@ -13,7 +13,7 @@ package struct SlowQueries: Sendable {
     /// Returns all findings. Without `pg_stat_statements` there are no slow statements. Throws `PostgresError` if the
     /// connection fails.
     func findings() async throws -> [Finding] {
-        let noted = try await IndexAdviser(client: client).advice(facts).map { advice in
+        let advised = try await IndexAdviser(client: client).advice(facts).map { advice in
             Finding(
                 .missingIndex, .warning, advice.className, advice.words,
                 remedy: Finding.Remedy(
@@ -26,17 +26,17 @@ package struct SlowQueries: Sendable {
                 "index on \($0.table) unused for \($0.days) days, takes \($0.bytes / 1024) KB",
                 advice: "DROP INDEX CONCURRENTLY \(SQL.identifier($0.name))")
         }
-        return relationFindings() + unused + noted + (try await statementFindings())
+        return relationFindings() + unused + advised + (try await statementFindings())
     }
 
     private func statementFindings() async throws -> [Finding] {
         do {
             let rows = try await StatementStatistics(client: client).rows(from: Self.slow, limit: 10) ?? []
             return rows.map { row in
-                let shown = row.text.truncated(to: 300, "…")
+                let text = row.text.truncated(to: 300, "…")
                 return Finding(
                     .slowQuery, .warning, "statement",
-                    "\(row.calls) calls, \(Int(row.mean.rounded())) ms on average: \(shown)")
+                    "\(row.calls) calls, \(Int(row.mean.rounded())) ms on average: \(text)")
             }
         } catch let error as PostgresError where error.kind == .server {
             return [

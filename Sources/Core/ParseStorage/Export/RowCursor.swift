@@ -35,7 +35,7 @@ package struct RowCursor: Sendable {
         /// Switches to reading rows one by one for a while. Returns false if it already does.
         func retreat() -> Bool {
             state.withLock { state in
-                defer { state.single = RowCursor.mostRows }
+                defer { state.single = RowCursor.maxRows }
                 return state.single == 0
             }
         }
@@ -43,7 +43,7 @@ package struct RowCursor: Sendable {
 
     /// The maximum size of a piece in bytes, unless it is a single row.
     private static let pieceSize = 4 * 1024 * 1024
-    private static let mostRows = 1024
+    private static let maxRows = 1024
 
     /// Passes the rows to `use` in pieces, in the order of the statement.
     ///
@@ -114,9 +114,9 @@ package struct RowCursor: Sendable {
 
         /// Returns the number of rows for the next piece, at least 1.
         mutating func next(_ session: PostgresSession, isSingle: Bool) async throws -> Int {
-            guard let cursor else { return isSingle ? 1 : RowCursor.mostRows }
+            guard let cursor else { return isSingle ? 1 : RowCursor.maxRows }
             if sizes.isEmpty {
-                let rows = try await session.query("FETCH FORWARD \(RowCursor.mostRows) FROM \(cursor)")
+                let rows = try await session.query("FETCH FORWARD \(RowCursor.maxRows) FROM \(cursor)")
                 sizes = (0..<rows.rowCount).map { rows.int($0, 0) ?? 0 }[...]
             }
             var count = 0

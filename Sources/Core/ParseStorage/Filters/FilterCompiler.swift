@@ -235,12 +235,12 @@ package struct FilterCompiler {
 
     /// The maximum number of memberships that PostgreSQL may plan as joins. Planning time grows with the cube of this
     /// number.
-    private static let mostJoins = 8
+    private static let maxJoins = 8
 
-    /// Wraps memberships beyond ``mostJoins`` in COALESCE, which keeps PostgreSQL from planning them as joins.
+    /// Wraps memberships beyond ``maxJoins`` in COALESCE, which keeps PostgreSQL from planning them as joins.
     private mutating func membership(_ condition: String) -> String {
         guard condition != "FALSE" else { return condition }
         memberships += 1
-        return memberships <= Self.mostJoins ? condition : "COALESCE(\(condition), FALSE)"
+        return memberships <= Self.maxJoins ? condition : "COALESCE(\(condition), FALSE)"
     }
 }

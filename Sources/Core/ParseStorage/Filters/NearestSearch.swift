@@ -56,10 +56,10 @@ package struct NearestSearch {
         case nil:
             do {
                 let result = try await read(plain, Self.patience)
-                history.note(.plain, of: plain.sql)
+                history.record(.plain, of: plain.sql)
                 return result
             } catch let error as PostgresError where error.kind == .server && error.sqlState == "57014" {
-                history.note(.circles, of: plain.sql)
+                history.record(.circles, of: plain.sql)
             }
         }
         for radius in Self.radii {
@@ -70,7 +70,7 @@ package struct NearestSearch {
         // far from all rows, and circles remain the better method.
         let begin = ContinuousClock.now
         let result = try await read(plain, nil)
-        if ContinuousClock.now - begin < Self.patience { history.note(.plain, of: plain.sql) }
+        if ContinuousClock.now - begin < Self.patience { history.record(.plain, of: plain.sql) }
         return result
     }
 
@@ -118,7 +118,7 @@ package final class NearestHistory: Sendable {
 
     private struct Entry {
         let manner: Manner
-        let notedAt: ContinuousClock.Instant
+        let recordedAt: ContinuousClock.Instant
     }
 
     /// The maximum total size of the remembered statements in bytes. Each counts for its length and 64 bytes.
@@ -133,12 +133,12 @@ package final class NearestHistory: Sendable {
     /// Returns the method for a statement, or nil if it must be measured.
     func manner(of statement: String) -> Manner? {
         guard let entry = entries.withLock({ $0.value(of: statement) }) else { return nil }
-        if entry.manner == .plain, entry.notedAt.duration(to: .now) > Self.memoryOfPlain { return nil }
+        if entry.manner == .plain, entry.recordedAt.duration(to: .now) > Self.memoryOfPlain { return nil }
         return entry.manner
     }
 
-    func note(_ manner: Manner, of statement: String) {
-        let entry = Entry(manner: manner, notedAt: .now)
+    func record(_ manner: Manner, of statement: String) {
+        let entry = Entry(manner: manner, recordedAt: .now)
         entries.withLock { _ = $0.set(entry, for: statement, weight: statement.utf8.count + 64) }
     }
 }

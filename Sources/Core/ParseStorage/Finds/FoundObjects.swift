@@ -84,7 +84,7 @@ extension ObjectStore {
             var writer = JSONWriter(capacity: max(512, size / max(1, rowCount)))
             try write(row, extra: extra, into: &writer)
             do {
-                return try JSONValue(parsing: writer.take()).objectValue ?? [:]
+                return try JSONValue(parsing: writer.finish()).objectValue ?? [:]
             } catch {
                 throw AnswerSize.tooDeep
             }

@@ -76,7 +76,7 @@ struct IncludeLoader {
             sources = Self.sources(targets, &included)
             // The response needs at least half the bytes of the rows, and the minimum size for each position. If that
             // exceeds the limit, the rest needn't be read.
-            guard included.size / 2 <= sizeLimit, included.positions <= sizeLimit / Self.leastSize else {
+            guard included.size / 2 <= sizeLimit, included.positions <= sizeLimit / Self.minSize else {
                 throw AnswerSize.tooLarge(sizeLimit)
             }
         }
@@ -96,7 +96,7 @@ struct IncludeLoader {
     }
 
     /// The minimum size of an included object in a response, in bytes.
-    private static let leastSize = 60
+    private static let minSize = 60
 
     /// The number of included fields up to which each is searched among a row's columns.
     private static let fewChildren = 4
@@ -135,12 +135,12 @@ struct IncludeLoader {
     private static func targets(of sources: [Source]) -> [Target] {
         var all: [Target] = []
         all.reserveCapacity(few)
-        var most = few
+        var limit = few
         for source in sources {
             collect(source, into: &all)
-            if all.count > most {
+            if all.count > limit {
                 all = merged(all)
-                most = max(few, 2 * all.count)
+                limit = max(few, 2 * all.count)
             }
         }
         return all.count > few ? merged(all) : all

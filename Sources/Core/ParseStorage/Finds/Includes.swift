@@ -103,8 +103,8 @@ struct IncludedObjects: Sendable {
     /// Records that an object is needed. Returns false if it was already recorded.
     mutating func ask(for pointer: Pointer) -> Bool {
         let known = objects.count
-        func keep(_ found: inout Found?) {}
-        keep(&objects[pointer, default: nil])
+        func insert(_ found: inout Found?) {}
+        insert(&objects[pointer, default: nil])
         guard objects.count > known else { return false }
         missing += 1
         return true

@@ -29,7 +29,7 @@ extension ObjectStore {
             request.shorten.map {
                 ReadPlan(
                     schema, keys: request.keys, excluded: request.excluded, hidden: hidden,
-                    shortening: Shortening(most: $0, whole: request.access.fieldsOfRules))
+                    shortening: Shortening(limit: $0, whole: request.access.fieldsOfRules))
             } ?? catalog.plan(schema, keys: request.keys, excluded: request.excluded, hidden: hidden)
         let snapshot = catalog.snapshot
         var statements: [Statement] = []
@@ -153,11 +153,11 @@ extension ObjectStore {
     /// Reads an object by id. If it may be large, it waits for memory like other finds, without blocking small ones.
     private func row(_ statement: Statement, _ request: FindRequest) async throws -> PostgresResult {
         if let session { return try await session.query(statement) }
-        guard let expected = request.expectedBytes, expected == 0 || expected > PostgresClient.mostShared else {
+        guard let expected = request.expectedBytes, expected == 0 || expected > PostgresClient.maxSharedBytes else {
             return try await client.row(statement)
         }
         return try await client.search(
-            statement, PostgresClient.Search(mostRows: 1, expectedBytes: expected > 0 ? expected : nil))
+            statement, PostgresClient.Search(maxRows: 1, expectedBytes: expected > 0 ? expected : nil))
     }
 
     /// Runs the statements of a find, which may be slow or return many rows.
@@ -173,11 +173,11 @@ extension ObjectStore {
         for statement in statements {
             let givesRows = results.isEmpty && request.limit != 0
             let search = PostgresClient.Search(
-                of: request.className, mostRows: givesRows ? request.limit ?? Self.usualRows : 1,
+                of: request.className, maxRows: givesRows ? request.limit ?? Self.usualRows : 1,
                 leadsToMore: givesRows && request.include != nil, isApart: request.isApart || cost.takesLongToPlan,
                 timeLimit: trialTime ?? timeLimit, isTrial: trialTime != nil)
             results.append(
-                try await noting(
+                try await timed(
                     statement.sql,
                     catalog.schema(request.className).flatMap { QueryShape(request, $0, isCount: !givesRows) },
                     isTrial: trialTime != nil
@@ -198,7 +198,7 @@ extension ObjectStore {
             var results: [PostgresResult] = []
             for statement in statements {
                 results.append(
-                    try await noting(statement.sql) { try await client.slowQuery(statement, timeLimit: timeLimit) })
+                    try await timed(statement.sql) { try await client.slowQuery(statement, timeLimit: timeLimit) })
             }
             return results
         }
@@ -226,7 +226,7 @@ extension ObjectStore {
             let plan =
                 shorten.map {
                     ReadPlan(
-                        schema, hidden: hidden, shortening: Shortening(most: $0, whole: access.fieldsOfRules))
+                        schema, hidden: hidden, shortening: Shortening(limit: $0, whole: access.fieldsOfRules))
                 } ?? catalog.plan(schema, hidden: hidden)
             var compiler = FilterCompiler(schemas: snapshot)
             var request = FindRequest(className: className.text)
@@ -242,7 +242,7 @@ extension ObjectStore {
         guard !statements.isEmpty else { return [] }
         let results =
             session == nil
-            ? try await client.searchMore(statements, mostRows: ids.values.reduce(0) { $0 + $1.count })
+            ? try await client.searchMore(statements, maxRows: ids.values.reduce(0) { $0 + $1.count })
             : try await run(statements, isSlow: false)
         return zip(results, plans)
             .map { Fetched(result: $0, plan: $1.0, access: $1.1) }

@@ -35,7 +35,7 @@ extension ImportStorage {
             case .fill, .replace:
                 try connection.query("LOCK TABLE \(target) IN ACCESS EXCLUSIVE MODE")
                 if record.mode == .fill, try !isEmpty(record.name) { throw NotEmpty(name: record.name) }
-                if isPlain { try takePlace(record) } else { try copy(record, table) }
+                if isPlain { try replaceTable(record) } else { try copy(record, table) }
             }
             try connection.query("DROP TABLE IF EXISTS \(SQL.identifier(record.staging))")
             record.state = .done
@@ -89,7 +89,7 @@ extension ImportStorage {
         }
     }
 
-    private func takePlace(_ record: ImportRecord) throws {
+    private func replaceTable(_ record: ImportRecord) throws {
         let names = try indexNames(of: record.name)
         try connection.query("DROP TABLE \(SQL.identifier(record.name))")
         try connection.query(

@@ -113,7 +113,7 @@ public struct ObjectStore: Sendable {
         _ body: @escaping @Sendable (ObjectStore) async throws -> R
     ) async throws -> R {
         // Also after an error: the commit may have succeeded and only its response got lost.
-        defer { replicas?.ownWrites.note() }
+        defer { replicas?.ownWrites.record() }
         return try await client.transaction(purpose: purpose, conflictKey: conflictKey) { session in
             try await body(
                 ObjectStore(
@@ -128,7 +128,7 @@ public struct ObjectStore: Sendable {
     public func query(_ sql: String, _ parameters: [PostgresParameter] = [], readOnly: Bool = false) async throws
         -> PostgresResult
     {
-        try await noting(sql) {
+        try await timed(sql) {
             if let session { return try await session.query(sql, parameters) }
             return try await client.query(sql, parameters, readOnly: readOnly)
         }
@@ -138,7 +138,7 @@ public struct ObjectStore: Sendable {
     ///
     /// - Throws: `PostgresError`.
     public func query(_ statement: Statement, readOnly: Bool = false) async throws -> PostgresResult {
-        try await noting(statement.sql) {
+        try await timed(statement.sql) {
             if let session { return try await session.query(statement) }
             return try await client.query(statement, readOnly: readOnly)
         }
@@ -146,9 +146,9 @@ public struct ObjectStore: Sendable {
 
     /// Runs statements in one round trip. Either all or none of them take effect.
     func group(_ statements: [Statement], readOnly: Bool = false) async throws -> [PostgresResult] {
-        try await noting(statements.first?.sql) {
+        try await timed(statements.first?.sql) {
             if let session { return try await session.group(statements) }
-            defer { if !readOnly { replicas?.ownWrites.note() } }
+            defer { if !readOnly { replicas?.ownWrites.record() } }
             return try await client.group(statements, readOnly: readOnly)
         }
     }
@@ -170,7 +170,7 @@ public struct ObjectStore: Sendable {
         }
         let clock = StatementClock(statements.first?.sql)
         // Also after an error: the commit may have succeeded and only its response got lost.
-        defer { replicas?.ownWrites.note() }
+        defer { replicas?.ownWrites.record() }
         do {
             let results =
                 if catalog.changesInBlocks(schema) {
@@ -198,14 +198,14 @@ public struct ObjectStore: Sendable {
     /// - Parameters:
     ///   - shape: The query shape, evaluated only for slow statements.
     ///   - isTrial: Whether a failure isn't recorded, because the query is retried in another form.
-    func noting<R>(
+    func timed<R>(
         _ sql: String?, _ shape: @autoclosure () -> QueryShape? = nil, isTrial: Bool = false,
         _ body: () async throws -> R
     ) async throws -> R {
         let clock = StatementClock(sql)
         func stop(_ error: (any Error)? = nil) {
             guard let duration = clock.stop(), let notes = catalog.findNotes, let shape = shape() else { return }
-            notes.note(shape, took: duration, isTimeout: (error as? PostgresError)?.sqlState == "57014")
+            notes.record(shape, took: duration, isTimeout: (error as? PostgresError)?.sqlState == "57014")
         }
         do {
             let result = try await body()
@@ -265,7 +265,7 @@ struct StatementClock {
     func stop() -> Duration? {
         let duration = ContinuousClock.now - start
         guard let sql, duration >= Self.notable else { return nil }
-        CallerPresence.current?.note(slowStatement: sql)
+        CallerPresence.current?.record(slowStatement: sql)
         return duration
     }
 }

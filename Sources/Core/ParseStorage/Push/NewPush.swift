@@ -88,12 +88,12 @@ extension PushRows {
     }
 
     /// Returns devices that the push didn't reach, with reasons. Failures are kept for one day.
-    public func failures(_ id: String, most: Int) async throws -> [JSONObject] {
+    public func failures(_ id: String, limit: Int) async throws -> [JSONObject] {
         let rows = try await store.query(
             """
             SELECT "objectId", "deviceType", "reason" FROM "_roost_push_failure" WHERE "pushId" = $1
             ORDER BY "objectId" LIMIT $2
-            """, [.text(id), .int(Int64(most))], readOnly: true)
+            """, [.text(id), .int(Int64(limit))], readOnly: true)
         return (0..<rows.rowCount).map { row in
             [
                 "objectId": .string(rows.string(row, 0) ?? ""), "deviceType": .string(rows.string(row, 1) ?? ""),

@@ -26,7 +26,7 @@ public struct PushPart: Sendable {
 extension PushRows {
     /// Claims a due part until the transaction ends, or returns nil if none is due and unclaimed. Other processes skip
     /// a claimed part.
-    public func takePart() async throws -> PushPart? {
+    public func acquirePart() async throws -> PushPart? {
         let rows = try await store.query(
             Statement(
                 """
@@ -92,7 +92,7 @@ extension PushRows {
             Statement(
                 """
                 SELECT left(COALESCE("deviceType", ''), 10000), count(*), (sum(count(*)) OVER ())::bigint
-                FROM "_Installation" WHERE \(condition) GROUP BY 1 ORDER BY 2 DESC LIMIT \(PushProgress.mostKinds)
+                FROM "_Installation" WHERE \(condition) GROUP BY 1 ORDER BY 2 DESC LIMIT \(PushProgress.maxKinds)
                 """, builder.parameters))
         guard rows.rowCount > 0 else { return }
         var progress = PushProgress()
@@ -222,12 +222,12 @@ extension PushRows {
     }
 
     /// Returns the number of due parts that haven't been split into ranges, up to a limit.
-    public func waiting(most: Int) async throws -> Int {
+    public func waiting(limit: Int) async throws -> Int {
         let rows = try await store.query(
             Statement(
                 """
                 SELECT count(*) FROM (SELECT 1 FROM "_roost_push_part" WHERE "due" <= now() LIMIT $1) "waiting"
-                """, [.int(Int64(most))]))
+                """, [.int(Int64(limit))]))
         return Int(rows.int(0, 0) ?? 0)
     }
 

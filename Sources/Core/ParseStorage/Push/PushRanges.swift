@@ -49,7 +49,7 @@ public struct PushProgress: Sendable {
     public var error: JSONObject?
 
     /// The number of device types that are counted separately. Clients can invent more, which are counted as others.
-    static let mostKinds = 100
+    static let maxKinds = 100
     static let longestKind = 10_000
 
     public init() {}
@@ -57,7 +57,7 @@ public struct PushProgress: Sendable {
     /// Returns the name under which a device type is counted in this range.
     public func kind(of type: String) -> Name {
         let kind = Name(String(decoding: type.utf8.prefix(Self.longestKind), as: UTF8.self))
-        let isOther = sent[kind] == nil && failed[kind] == nil && sent.count + failed.count >= Self.mostKinds
+        let isOther = sent[kind] == nil && failed[kind] == nil && sent.count + failed.count >= Self.maxKinds
         return isOther ? Self.others : kind
     }
 
@@ -85,12 +85,12 @@ extension PushRows {
     ///   - route: The device type of the push service.
     ///   - owner: The claiming process.
     ///   - badge: Returns the badge change for the parameters of a push: a new value, or an increment.
-    public func takeRange(
+    public func acquireRange(
         _ route: String, owner: String,
         badge: @escaping @Sendable (JSONObject) -> (becomes: Double?, grows: Double?)
     ) async throws -> PushRange? {
         try await store.transaction { store in
-            let taken = try await store.query(
+            let claimed = try await store.query(
                 Statement(
                     """
                     WITH free AS (
@@ -104,13 +104,13 @@ extension PushRows {
                         taken."devices", push."content", push."expiry", taken."former" IS NOT NULL
                     FROM taken JOIN "_roost_push" push ON push."id" = taken."pushId"
                     """, [.text(owner), .text(route), .double(Self.lease)]))
-            guard taken.rowCount > 0, let id = taken.int(0, 0), let pushId = taken.string(0, 1),
-                let ids = taken.textArray(0, 5), let text = taken.string(0, 6)
+            guard claimed.rowCount > 0, let id = claimed.int(0, 0), let pushId = claimed.string(0, 1),
+                let ids = claimed.textArray(0, 5), let text = claimed.string(0, 6)
             else { return nil }
             let body = try JSONValue(parsing: Array(text.utf8)).objectValue ?? [:]
             let change = badge(body)
             var unchanged: Set<Name> = []
-            if taken.int(0, 4) == 1, let number = change.becomes ?? change.grows {
+            if claimed.int(0, 4) == 1, let number = change.becomes ?? change.grows {
                 let value = change.becomes == nil ? "COALESCE(\"badge\", 0) + $2" : "$2"
                 unchanged = try await store.pushes.changeBadges(ids, value, number)
             }
@@ -126,16 +126,16 @@ extension PushRows {
                     """, [.textArray(ids)]))
             let devices = (0..<rows.rowCount).compactMap { row -> PushRange.Device? in
                 guard let id = rows.string(row, 0), let token = rows.string(row, 1) else { return nil }
-                var shown = rows.double(row, 5)
-                if unchanged.contains(Name(id)) { shown = change.becomes ?? (shown ?? 0) + (change.grows ?? 0) }
+                var newBadge = rows.double(row, 5)
+                if unchanged.contains(Name(id)) { newBadge = change.becomes ?? (newBadge ?? 0) + (change.grows ?? 0) }
                 return PushRange.Device(
                     objectId: id, token: token, type: rows.string(row, 2) ?? "", app: rows.string(row, 3),
-                    locale: rows.string(row, 4), badge: shown)
+                    locale: rows.string(row, 4), badge: newBadge)
             }
             return PushRange(
-                id: id, pushId: pushId, offset: taken.string(0, 2) ?? "", route: taken.string(0, 3) ?? "",
-                attempts: taken.int(0, 4) ?? 1, isInterrupted: taken.bool(0, 8) ?? true, body: body,
-                expiry: taken.int(0, 7), devices: devices)
+                id: id, pushId: pushId, offset: claimed.string(0, 2) ?? "", route: claimed.string(0, 3) ?? "",
+                attempts: claimed.int(0, 4) ?? 1, isInterrupted: claimed.bool(0, 8) ?? true, body: body,
+                expiry: claimed.int(0, 7), devices: devices)
         }
     }
 
@@ -166,7 +166,7 @@ extension PushRows {
 
     /// Renews the leases of ranges that a process is working on. Its other ranges become free when their leases expire:
     /// it couldn't finish them or doesn't know that it claimed them.
-    public func keepRanges(_ ids: [Int64], of owner: String) async throws {
+    public func renewRanges(_ ids: [Int64], of owner: String) async throws {
         guard !ids.isEmpty else { return }
         _ = try await store.query(
             Statement(
@@ -206,7 +206,7 @@ extension PushRows {
             }
             try await store.pushes.count(
                 progress, range.pushId, offset: range.offset, doneRanges: progress.left == nil ? 1 : 0)
-            try await store.pushes.note(progress, range.pushId)
+            try await store.pushes.record(progress, range.pushId)
             if let report = progress.report { try await store.pushes.add(report, to: range.pushId) }
             if progress.left == nil { try await store.pushes.end(range.pushId) }
         }
@@ -226,7 +226,7 @@ extension PushRows {
                     SELECT "key", sum("value"::numeric) AS "sum" FROM (
                         SELECT * FROM jsonb_each_text(COALESCE("\(column)", '{}'))
                         UNION ALL SELECT CASE WHEN "\(column)" ? "key" OR (
-                                SELECT count(*) FROM jsonb_object_keys("\(column)")) < \(PushProgress.mostKinds)
+                                SELECT count(*) FROM jsonb_object_keys("\(column)")) < \(PushProgress.maxKinds)
                             THEN "key" ELSE '\(PushProgress.others.text)' END, "value"
                         FROM jsonb_each_text(\(added))) "both" GROUP BY "key") "sums") END
             """
@@ -257,7 +257,7 @@ extension PushRows {
                 ]))
     }
 
-    func note(_ progress: PushProgress, _ pushId: String) async throws {
+    func record(_ progress: PushProgress, _ pushId: String) async throws {
         if !progress.failures.isEmpty {
             _ = try await store.query(
                 Statement(

@@ -8,7 +8,7 @@ public struct PushReport: Sendable {
     /// The size of the largest payload in bytes.
     public private(set) var payloadBytes = 0
 
-    private static let mostKinds = 200
+    private static let maxKinds = 200
     private static let longestKind = 200
 
     public init() {}
@@ -25,16 +25,16 @@ public struct PushReport: Sendable {
     /// Counts devices of a kind. Kinds beyond the first 200 are counted as others.
     public mutating func add(_ key: Name, _ kind: String, _ count: Int = 1) {
         var kind = Name(String(decoding: kind.utf8.prefix(Self.longestKind), as: UTF8.self))
-        if let kinds = counts[key], kinds[kind] == nil, kinds.count >= Self.mostKinds { kind = "others" }
+        if let kinds = counts[key], kinds[kind] == nil, kinds.count >= Self.maxKinds { kind = "others" }
         counts[key, default: [:]][kind, default: 0] += count
     }
 
     /// Records a payload size in bytes. Only the largest is kept.
-    public mutating func noteSize(_ bytes: Int) { payloadBytes = max(payloadBytes, bytes) }
+    public mutating func recordSize(_ bytes: Int) { payloadBytes = max(payloadBytes, bytes) }
 
     /// Adds the counts of another report.
     public mutating func add(_ other: PushReport) {
-        noteSize(other.payloadBytes)
+        recordSize(other.payloadBytes)
         for (key, kinds) in other.counts { for (kind, count) in kinds { add(key, kind.text, count) } }
     }
 

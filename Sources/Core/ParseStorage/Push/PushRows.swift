@@ -55,16 +55,16 @@ public struct PushRows: Sendable {
 
     /// Removes old rows in batches, so that no statement times out.
     private func remove(from table: String, where time: String, olderThan seconds: Double) async throws {
-        let most: Int64 = 10_000
-        var removed = most
-        while removed == most {
+        let limit: Int64 = 10_000
+        var removed = limit
+        while removed == limit {
             let rows = try await store.query(
                 Statement(
                     """
                     WITH gone AS (
                         DELETE FROM "\(table)" WHERE ctid = ANY (ARRAY(
                             SELECT ctid FROM "\(table)" WHERE \(time) < now() - make_interval(secs => $1)
-                            LIMIT \(most))) RETURNING 1)
+                            LIMIT \(limit))) RETURNING 1)
                     SELECT count(*) FROM gone
                     """, [.double(seconds)]))
             removed = rows.int(0, 0) ?? 0

@@ -15,7 +15,7 @@ final class OwnWrites: Sendable {
     private let instants = Mutex(BoundedTable<Int, Int64>(capacity: capacity))
 
     /// Records a write of the current task's caller that has been or may have been committed.
-    func note() {
+    func record() {
         guard let writer = WritingCaller.current else { return }
         let now = ReplicaClock.now
         _ = instants.withLock { $0.set(now, for: writer.hashValue) }

@@ -46,10 +46,10 @@ final class Replica: Sendable {
     }
 
     /// Records that the replica has every commit before an instant.
-    func note(knows instant: Int64) { replayed.store(instant, ordering: .relaxed) }
+    func record(knows instant: Int64) { replayed.store(instant, ordering: .relaxed) }
 
     /// Marks the replica as diverged. Returns false if it already was.
-    func noteDivergence() -> Bool { replayed.exchange(Self.nothing, ordering: .relaxed) != Self.nothing }
+    func markDiverged() -> Bool { replayed.exchange(Self.nothing, ordering: .relaxed) != Self.nothing }
 
     private static let nothing: Int64 = -1
 

@@ -18,7 +18,7 @@ public final class ReplicaSet: Sendable {
     private let marks = Mutex<[Mark]>([])
     let ownWrites = OwnWrites()
 
-    private static let mostMarks = 600
+    private static let maxMarks = 600
 
     /// Creates a set of replicas without connecting to them.
     ///
@@ -114,7 +114,7 @@ public final class ReplicaSet: Sendable {
             if let last = marks.last, last.timeline != timeline { marks.removeAll() }
             marks.append(Mark(time: time, position: position, timeline: timeline))
             // The lag of a replica that is further behind than the oldest mark isn't measured.
-            if marks.count > Self.mostMarks { marks.removeFirst(marks.count - Self.mostMarks) }
+            if marks.count > Self.maxMarks { marks.removeFirst(marks.count - Self.maxMarks) }
         }
     }
 
@@ -125,11 +125,11 @@ public final class ReplicaSet: Sendable {
                 (marks.last(where: { $0.position <= position }), marks.last?.timeline)
             }
             if let timeline, let current, timeline != current {
-                if replica.noteDivergence() {
+                if replica.markDiverged() {
                     logger.warning("read replica was promoted, not using it until it follows the primary again")
                 }
             } else if let mark {
-                replica.note(knows: mark.time)
+                replica.record(knows: mark.time)
             }
             return true
         }

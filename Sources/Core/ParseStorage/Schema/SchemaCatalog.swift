@@ -124,19 +124,19 @@ public final class SchemaCatalog: Sendable {
     ///
     /// Sends nothing if the class is known to have them. Two writers adding the same field at once both succeed.
     ///
-    /// - Parameter most: The maximum number of fields afterwards, not counting default fields, or nil for no limit.
+    /// - Parameter limit: The maximum number of fields afterwards, not counting default fields, or nil for no limit.
     /// - Throws: 111 if a field exists with a different type, 119 if there are too many fields.
     public func ensure(
-        _ className: String, _ fields: OrderedDictionary<Name, Field>, atMost most: Int? = nil
+        _ className: String, _ fields: OrderedDictionary<Name, Field>, atMost limit: Int? = nil
     ) async throws -> ClassSchema {
         @Sendable func grown(_ schema: ClassSchema) throws(ParseError) -> ClassSchema {
             var grown = schema
             for (name, field) in try schema.missing(fields) { grown.fields[name] = field }
             let count = grown.fields.keys.count { !SystemClass.isDefaultField($0.text, of: className) }
-            if let most, count > most, grown.fields.count > schema.fields.count {
+            if let limit, count > limit, grown.fields.count > schema.fields.count {
                 throw ParseError(
                     ParseError.operationForbidden,
-                    "Clients can't give class \(className) more than \(most) fields (maxClientFields).")
+                    "Clients can't give class \(className) more than \(limit) fields (maxClientFields).")
             }
             return grown
         }

@@ -27,8 +27,8 @@ package struct InsertRow {
 
     /// The maximum number of rows per statement. Wide rows are limited further, so that a statement stays below
     /// PostgreSQL's limit of 65,535 parameters.
-    private static let mostRows = 64
-    private static let mostParameters = 60_000
+    private static let maxRows = 64
+    private static let maxParameters = 60_000
 
     /// Returns the INSERT statements for rows and then for those of their relations, to be sent as one group.
     /// Neighboring rows of the same shape are combined.
@@ -39,9 +39,9 @@ package struct InsertRow {
         var start = 0
         while start < rows.count {
             let first = rows[start]
-            let most = min(mostRows, max(1, mostParameters / first.columns.count))
+            let limit = min(maxRows, max(1, maxParameters / first.columns.count))
             var end = start + 1
-            while end < rows.count, end - start < most, first.hasShape(of: rows[end]) { end += 1 }
+            while end < rows.count, end - start < limit, first.hasShape(of: rows[end]) { end += 1 }
             var count = 1
             while count * 2 <= end - start { count *= 2 }
             statements.append(statement(rows[start..<start + count]))

@@ -20,13 +20,13 @@ extension ObjectStore {
 
     /// Ensures that a class exists and has the given fields, and returns it.
     ///
-    /// - Parameter most: The maximum number of fields afterwards, not counting default fields, or nil for no limit.
+    /// - Parameter limit: The maximum number of fields afterwards, not counting default fields, or nil for no limit.
     /// - Throws: 111 if a field exists with a different type, 119 if there are too many fields.
     public func ensure(
-        _ className: String, _ fields: OrderedDictionary<Name, Field>, atMost most: Int? = nil
+        _ className: String, _ fields: OrderedDictionary<Name, Field>, atMost limit: Int? = nil
     ) async throws -> ClassSchema {
         do {
-            return try await catalog.ensure(className, fields, atMost: most)
+            return try await catalog.ensure(className, fields, atMost: limit)
         } catch let error as PostgresError {
             throw failure(error)
         }
@@ -212,7 +212,7 @@ extension ObjectStore {
         _ className: String, objectId: String, access: WriteAccess = WriteAccess(), wants: ChangeWants
     ) async throws -> ChangedObject? {
         guard !objectId.utf8.contains(0) else { return nil }
-        defer { replicas?.ownWrites.note() }
+        defer { replicas?.ownWrites.record() }
         return try await retryingStaleSchema {
             guard let schema = catalog.schema(className) else { return nil }
             let plan = catalog.plan(schema)
@@ -234,7 +234,7 @@ extension ObjectStore {
     public func deleteAll(_ className: String, where filter: Filter, _ access: WriteAccess = WriteAccess()) async throws
         -> Int
     {
-        defer { replicas?.ownWrites.note() }
+        defer { replicas?.ownWrites.record() }
         return try await retryingStaleSchema {
             guard let schema = catalog.schema(className) else { return 0 }
             var compiler = WriteCompiler(schema: schema)

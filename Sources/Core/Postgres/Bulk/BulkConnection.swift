@@ -60,7 +60,7 @@ public final class BulkConnection {
                 handle, statement.sql, Int32(values.count), statement.slots.map(\.type), values,
                 statement.slots.map(\.length), values.map { _ in 1 }, 1)
         }
-        return try take(result, expecting: [PGRES_TUPLES_OK, PGRES_COMMAND_OK, PGRES_EMPTY_QUERY])
+        return try check(result, expecting: [PGRES_TUPLES_OK, PGRES_COMMAND_OK, PGRES_EMPTY_QUERY])
     }
 
     /// Runs `body` in a transaction and commits it, or rolls it back if `body` throws.
@@ -88,7 +88,7 @@ public final class BulkConnection {
     /// - Throws: `PostgresError`, or the error of `send`.
     @discardableResult
     public func copy(_ sql: String, _ send: ((CopyBuffer) throws -> Void) throws -> Void) throws -> Int {
-        _ = try take(PQexec(handle, sql), expecting: [PGRES_COPY_IN])
+        _ = try check(PQexec(handle, sql), expecting: [PGRES_COPY_IN])
         do {
             try send { buffer in try self.put(buffer) }
         } catch {
@@ -98,7 +98,7 @@ public final class BulkConnection {
             throw error
         }
         guard PQputCopyEnd(handle, nil) == 1 else { throw PostgresError(.connectionLost, message) }
-        let result = try take(PQgetResult(handle), expecting: [PGRES_COMMAND_OK])
+        let result = try check(PQgetResult(handle), expecting: [PGRES_COMMAND_OK])
         while let rest = PQgetResult(handle) { PQclear(rest) }
         return result.affectedRows
     }
@@ -126,7 +126,7 @@ public final class BulkConnection {
         return error
     }
 
-    private func take(_ result: OpaquePointer?, expecting statuses: [ExecStatusType]) throws -> PostgresResult {
+    private func check(_ result: OpaquePointer?, expecting statuses: [ExecStatusType]) throws -> PostgresResult {
         guard let result else { throw PostgresError(.connectionLost, "the connection was lost: \(message)") }
         guard statuses.contains(where: { $0 == PQresultStatus(result) }) else {
             var error = PostgresError(result)

@@ -86,7 +86,7 @@ package final class CommandQueue: Sendable {
     // MARK: For the I/O thread
 
     /// Swaps the enqueued commands with an empty list, whose storage is reused.
-    package func take(_ commands: inout [Command]) {
+    package func drain(_ commands: inout [Command]) {
         commands.removeAll(keepingCapacity: true)
         state.withLock { swap(&$0.commands, &commands) }
     }

@@ -12,7 +12,7 @@ package final class EventBuffer: Sendable {
         var isFinished = false
         var consumer: UnsafeContinuation<PostgresEvent?, Never>?
 
-        mutating func take() -> PostgresEvent? {
+        mutating func dequeue() -> PostgresEvent? {
             guard let event = events.popFirst() else { return nil }
             bytes -= event.size
             return event
@@ -65,7 +65,7 @@ package final class EventBuffer: Sendable {
 
     private func wait(with consumer: UnsafeContinuation<PostgresEvent?, Never>) {
         let event = state.withLock { state -> PostgresEvent?? in
-            if let event = state.take() { return .some(event) }
+            if let event = state.dequeue() { return .some(event) }
             if state.isFinished { return .some(nil) }
             state.consumer = consumer
             return nil

@@ -295,7 +295,7 @@ public struct PostgresStatistics: Sendable {
     }
 
     /// Records the counts of a pool by its index.
-    mutating func note(_ index: Int, connections: Int, idle: Int, waiting: Int, timeouts: Int) {
+    mutating func record(_ index: Int, connections: Int, idle: Int, waiting: Int, timeouts: Int) {
         (openByPool[index], idleByPool[index], waitingByPool[index], timeoutsByPool[index]) = (
             Int32(clamping: connections), Int32(clamping: idle), Int32(clamping: waiting), Int32(clamping: timeouts)
         )

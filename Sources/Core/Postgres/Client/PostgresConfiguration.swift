@@ -82,7 +82,7 @@ public struct PostgresConfiguration: Sendable {
     }
 
     /// The maximum number of connections, including two that listen: for caches and for live queries.
-    public var mostConnections: Int { sharedConnections + PoolPurpose.allCases.map(limit).reduce(0, +) + 2 }
+    public var maxConnections: Int { sharedConnections + PoolPurpose.allCases.map(limit).reduce(0, +) + 2 }
 
     public init(connectionString: String) { self.connectionString = connectionString }
 }

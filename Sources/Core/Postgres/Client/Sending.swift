@@ -58,7 +58,7 @@ package struct Sending {
     package mutating func addSync() { if end == .lastResult { end = .sharedSync } }
 
     /// Counts a result. Returns whether it is for the caller.
-    package mutating func takeResult() -> Bool {
+    package mutating func receiveResult() -> Bool {
         defer { received += 1 }
         if let preparation = preparations.first, preparation.place == received {
             // Removed when confirmed, so that those left at the end did not happen.
@@ -73,7 +73,7 @@ package struct Sending {
     }
 
     /// Counts a statement that failed, or that the server skipped if `error` is nil.
-    package mutating func takeFailure(_ error: PostgresError?) {
+    package mutating func receiveFailure(_ error: PostgresError?) {
         if case .good = outcome { outcome = error.map { .failed($0, after: received) } ?? .skipped }
         received += 1
     }

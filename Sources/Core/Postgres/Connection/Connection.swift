@@ -36,7 +36,7 @@ package final class Connection {
     var isBlocked = false
     /// The estimated memory use of the incoming result.
     var watch = ResultWatch()
-    var resultsTaken = 0
+    var resultsReceived = 0
     /// Whether the incoming result was reported to the pool as too large.
     var isOutgrown = false
     /// Whether libpq may have allocated a large buffer, which it keeps until the connection is closed.
@@ -153,13 +153,13 @@ package final class Connection {
         case PGRES_POLLING_FAILED:
             let reason = PostgresError.unavailable(libpqMessage)
             guard reason.isRefusedParameter, !isWithoutOptions, parameters.settings != nil else { return fail(reason) }
-            noteRefusedOptions()
+            reconnectWithoutOptions()
         case let status: state = .connecting(status)
         }
     }
 
     /// Reconnects without the server options, which a pooler rejects. Sessions set them instead.
-    private func noteRefusedOptions() {
+    private func reconnectWithoutOptions() {
         if context.refusingOptions.insert(parameters.address).inserted {
             context.logger.info("pooler rejects the parameter options, using SET in each session instead")
         }
@@ -184,9 +184,9 @@ package final class Connection {
 
     /// Handles a request's error. If the server has become read-only, the pools reopen their connections to find a
     /// server that accepts writes, unless they did so recently or the client only reads.
-    func noteError(_ error: PostgresError) {
+    func handleError(_ error: PostgresError) {
         guard error.isFromReadOnlyServer, !context.configuration.onlyReads,
-            context.renewal.noteRefusal(openedAt: openedAt, at: context.now)
+            context.renewal.recordRefusal(openedAt: openedAt, at: context.now)
         else {
             return
         }

@@ -7,9 +7,9 @@ extension Connection {
         let isOpen = PQconsumeInput(handle) == 1
         watch.didReceive(from: socket)
         // Even if the connection was closed, because the last results and messages may have arrived with its end.
-        let before = resultsTaken
-        takeResults()
-        watchResult(hasCome: resultsTaken != before)
+        let before = resultsReceived
+        receiveResults()
+        watchResult(hasCome: resultsReceived != before)
         while failure == nil, let notification = PQnotifies(handle) {
             pool.didNotify(
                 self, channel: String(cString: notification.pointee.relname),
@@ -35,13 +35,13 @@ extension Connection {
         pool.didOutgrow(self, handle)
     }
 
-    private func takeResults() {
+    private func receiveResults() {
         // One NULL ends the results of each statement. Two in a row mean that no more have arrived.
         var ends = 0
         while ends < 2, failure == nil, !inFlight.isEmpty, PQisBusy(handle) == 0 {
             if let result = PQgetResult(handle) {
                 ends = 0
-                take(result)
+                receive(result)
             } else if let scriptPhase {
                 proceedWithScript(scriptPhase)
             } else {
@@ -50,14 +50,14 @@ extension Connection {
         }
     }
 
-    private func take(_ result: OpaquePointer) {
-        resultsTaken += 1
+    private func receive(_ result: OpaquePointer) {
+        resultsReceived += 1
         // libpq receives each row completely before it adds the row to the result.
         if Int(PQresultMemorySize(result)) / max(1, Int(PQntuples(result))) > Self.largeMessage { isSwollen = true }
         guard let request = inFlight.first else { return PQclear(result) }
         switch PQresultStatus(result) {
         case PGRES_TUPLES_OK, PGRES_COMMAND_OK, PGRES_EMPTY_QUERY:
-            if request.sending.takeResult() {
+            if request.sending.receiveResult() {
                 request.results.append(PostgresResult(result, notices: context.notices))
             } else {
                 PQclear(result)
@@ -67,20 +67,20 @@ extension Connection {
             return finishHead()
         case PGRES_PIPELINE_ABORTED:
             PQclear(result)
-            request.sending.takeFailure(nil)
+            request.sending.receiveFailure(nil)
         case PGRES_COPY_IN, PGRES_COPY_OUT, PGRES_COPY_BOTH:
             PQclear(result)
             // The connection now waits for data that never comes, so it is unusable.
             _ = inFlight.popFirst(at: context.now)
-            request.sending.takeFailure(PostgresError(.server, "COPY is not supported", sqlState: "0A000"))
+            request.sending.receiveFailure(PostgresError(.server, "COPY is not supported", sqlState: "0A000"))
             fail(PostgresError(.connectionLost, "connection lost: it was left in COPY"))
             return pool.didFinish(request, on: self)
-        default: takeError(result, request)
+        default: receiveError(result, request)
         }
         if request.sending.isOver, failure == nil { finishHead() }
     }
 
-    private func takeError(_ result: OpaquePointer, _ request: Request) {
+    private func receiveError(_ result: OpaquePointer, _ request: Request) {
         defer { PQclear(result) }
         var error = PostgresError(result)
         let severity = PQresultErrorField(result, Int32(UInt8(ascii: "V"))).map { String(cString: $0) }
@@ -91,7 +91,7 @@ extension Connection {
             return fail(error)
         }
         if scriptPhase == .rollingBack || scriptPhase == .resetting { return failWithLibpqMessage() }
-        request.sending.takeFailure(error)
+        request.sending.receiveFailure(error)
     }
 
     /// Finishes the first request, which has all its results.

@@ -110,7 +110,7 @@ extension Connection {
         guard !cache.dropped.isEmpty else { return }
         guard sharesPlans || pool is SharedPool || (inFlight.isEmpty && !isInTransaction) else { return }
         // A pooler doesn't know these names, and evicts statements by itself.
-        for name in cache.takeDropped() where !sharesPlans {
+        for name in cache.drainDropped() where !sharesPlans {
             let text = String(decoding: name.dropLast().map { UInt8(bitPattern: $0) }, as: UTF8.self)
             begin(own: "DEALLOCATE \"\(text)\"")
         }

@@ -43,7 +43,7 @@ final class InputOutputLoop {
 
     private func run() {
         while true {
-            takeCommands()
+            runCommands()
             for pool in pools where !pool.isUnused { pool.tick() }
             clearAwayBroken()
             flush()
@@ -63,12 +63,12 @@ final class InputOutputLoop {
 
     // MARK: Commands
 
-    private func takeCommands() {
-        context.commandQueue.take(&commands)
-        for command in commands { take(command) }
+    private func runCommands() {
+        context.commandQueue.drain(&commands)
+        for command in commands { run(command) }
     }
 
-    private func take(_ command: CommandQueue.Command) {
+    private func run(_ command: CommandQueue.Command) {
         switch command {
         case .submit(let request):
             if context.isStopping { request.fail(.shutDown) } else { shared.submit(request) }
@@ -135,7 +135,7 @@ final class InputOutputLoop {
         for index in pools.indices {
             let pool = pools[index]
             guard !pool.isUnused else {
-                statistics.note(index, connections: 0, idle: 0, waiting: 0, timeouts: pool.timeouts)
+                statistics.record(index, connections: 0, idle: 0, waiting: 0, timeouts: pool.timeouts)
                 continue
             }
             let (waiting, before) = (pool.waiting, statistics.connections)
@@ -152,7 +152,7 @@ final class InputOutputLoop {
                 statistics.inFlight += connection.inFlight.count
                 statistics.preparedStatements += connection.cache.count
             }
-            statistics.note(
+            statistics.record(
                 index, connections: statistics.connections - before, idle: pool.idleConnections, waiting: waiting,
                 timeouts: pool.timeouts)
         }

@@ -22,7 +22,7 @@ struct ResultWatch {
     /// Sum of the bytes ready before each libpq call. Bytes that a call leaves behind count again.
     private var offered = 0
     /// A lower bound of the bytes that libpq has read.
-    private var taken = 0
+    private var consumed = 0
     /// The bytes ready before the current libpq call, or nil if no part of a result has arrived yet.
     private var ready: Int?
 
@@ -39,7 +39,7 @@ struct ResultWatch {
         guard let before = ready else { return }
         ready = nil
         guard let left = Self.bytesReady(on: socket) else { return }
-        taken += max(min(before, Self.piece), before - left)
+        consumed += max(min(before, Self.piece), before - left)
     }
 
     private static func bytesReady(on socket: Int32) -> Int? {
@@ -49,7 +49,7 @@ struct ResultWatch {
 
     /// Returns whether a result exceeds an expected size. Large rows may exceed it several times over before this is
     /// noticed.
-    func isBeyond(expected: Int) -> Bool { taken > expected }
+    func isBeyond(expected: Int) -> Bool { consumed > expected }
 
     /// Records that another part of an incomplete result arrived.
     ///

@@ -16,14 +16,14 @@ package final class ServerCancellations {
         }
     }
 
-    private static let most = 8
+    private static let limit = 8
     private var underWay: Set<Target> = []
 
     /// Starts to send a cancel request, and notifies `commandQueue` once it was sent or failed. Returns false if that
     /// isn't possible now.
     func send(to connection: OpaquePointer, lease: Int, through commandQueue: CommandQueue) -> Bool {
         let target = Target(connection)
-        guard underWay.count < Self.most, !underWay.contains(target), let pointer = PQgetCancel(connection) else {
+        guard underWay.count < Self.limit, !underWay.contains(target), let pointer = PQgetCancel(connection) else {
             return false
         }
         let cancellation = ServerCancellation(pointer: pointer)

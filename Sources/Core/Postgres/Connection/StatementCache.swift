@@ -72,7 +72,7 @@ package struct StatementCache {
     }
 
     /// Returns the names of evicted statements once, to deallocate them on the server.
-    package mutating func takeDropped() -> [[CChar]] {
+    package mutating func drainDropped() -> [[CChar]] {
         defer { dropped = [] }
         return dropped
     }

@@ -108,7 +108,7 @@ package struct ConnectionRenewal {
     /// Records that the server of a connection rejected a write.
     ///
     /// - Returns: Whether connections that were usable before must now be reopened.
-    package mutating func noteRefusal(openedAt: MonotonicInstant, at now: MonotonicInstant) -> Bool {
+    package mutating func recordRefusal(openedAt: MonotonicInstant, at now: MonotonicInstant) -> Bool {
         guard !concerns(openedAt: openedAt) else { return false }
         if let latest {
             guard latest.after(pause) <= now else { return false }

@@ -85,7 +85,7 @@ package final class ExclusivePool: ConnectionPool {
     /// Fails waiting requests if the server rejects connections and the caller has another server to try.
     private func failRefused() {
         guard context.configuration.failsWhenRefused else { return }
-        for request in queue.takeArrivals() where queue.withdraw(request) { giveUp(request) }
+        for request in queue.drainArrivals() where queue.withdraw(request) { giveUp(request) }
     }
 
     private func lendIdle() {

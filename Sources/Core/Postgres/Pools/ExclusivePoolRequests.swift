@@ -48,7 +48,7 @@ extension ExclusivePool {
                 if canRepeat, lease.pending.isEmpty, connection.inFlight.isEmpty, connection.send(request) { return }
             }
             if error.isFromReadOnlyServer {
-                connection.noteError(error)
+                connection.handleError(error)
                 error.kind = .connectionLost
             }
             if request.isCancelled, error.sqlState == "57014" {

@@ -6,7 +6,7 @@ import Tasks
 /// Each group is one transaction, with one commit and one disk flush.
 package struct GroupCommitQueue {
     /// The maximum number of members in a group. Limited because the first ones wait for the last.
-    private static let mostMembers = 32
+    private static let maxMembers = 32
 
     private var requests: Deque<Request> = []
 
@@ -24,8 +24,8 @@ package struct GroupCommitQueue {
     ///
     /// The members are sorted by conflict key, so that the groups of two processes never deadlock.
     package mutating func next() -> Request? {
-        let members = requests.prefix(Self.mostMembers).filter { !$0.promise.isFulfilled }
-        requests.removeFirst(min(requests.count, Self.mostMembers))
+        let members = requests.prefix(Self.maxMembers).filter { !$0.promise.isFulfilled }
+        requests.removeFirst(min(requests.count, Self.maxMembers))
         guard members.count > 1 else { return members.first }
         return Request(together: members.sorted { Self.isBefore($0.conflictKey, $1.conflictKey) })
     }
@@ -49,7 +49,7 @@ package struct RecentEntries<Key: Hashable> {
 
     package init(memory: Int64) { self.memory = memory }
 
-    package mutating func note(_ key: Key?, at now: MonotonicInstant) {
+    package mutating func record(_ key: Key?, at now: MonotonicInstant) {
         guard let key else { return }
         instants.set(now, for: key)
     }

@@ -41,8 +41,8 @@ struct LeaseOrder {
         var stopping = leases.count(where: \.isBeingStopped)
         let times = leases.filter { !$0.isReleased && !$0.isExpired && $0.failure == nil }
             .map { (lease: $0, time: time(of: $0.request.sender, among: leases, at: now)) }
-        guard let most = times.max(by: { $0.time < $1.time }) else { return nil }
-        let candidates = times.filter { $0.lease.request.sender == most.lease.request.sender }.map(\.lease)
+        guard let longest = times.max(by: { $0.time < $1.time }) else { return nil }
+        let candidates = times.filter { $0.lease.request.sender == longest.lease.request.sender }.map(\.lease)
         guard let lease = candidates.min(by: { $0.begin < $1.begin }), lease.begin.after(Self.shortestLease) <= now
         else {
             return nil
@@ -50,7 +50,7 @@ struct LeaseOrder {
         for request in waiting {
             guard let arrival = request.arrival, arrival.after(Self.patience) <= now else { return nil }
             if request.ticket != nil, !request.promise.isFulfilled, request.sender != lease.request.sender,
-                mayLend(request.sender), time(of: request.sender, among: leases, at: now) < most.time
+                mayLend(request.sender), time(of: request.sender, among: leases, at: now) < longest.time
             {
                 // The oldest requests get the connections that are already being freed.
                 guard stopping > 0 else { return lease }

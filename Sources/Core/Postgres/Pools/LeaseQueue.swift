@@ -32,7 +32,7 @@ struct LeaseQueue {
 
     /// Dequeues the next request of the eligible sender with the lowest rank.
     mutating func next(by rank: @escaping (Sender) -> Duration, where isEligible: (Sender) -> Bool) -> LeaseRequest? {
-        guard let (request, _) = waiters.popFirst(by: rank, { isEligible($1) ? .take : .skip }) else { return nil }
+        guard let (request, _) = waiters.popFirst(by: rank, { isEligible($1) ? .accept : .skip }) else { return nil }
         request.ticket = nil
         return request
     }
@@ -66,7 +66,7 @@ struct LeaseQueue {
 
     mutating func removeFirstArrival() { arrivals.removeFirst() }
 
-    mutating func takeArrivals() -> Deque<LeaseRequest> {
+    mutating func drainArrivals() -> Deque<LeaseRequest> {
         defer { arrivals = [] }
         return arrivals
     }

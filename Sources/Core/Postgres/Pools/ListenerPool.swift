@@ -105,7 +105,7 @@ final class ListenerPool: ConnectionPool {
         context.logger.notice("receiving PostgreSQL notifications")
     }
 
-    private func noteSilence() {
+    private func logSilence() {
         guard !context.isWithoutNotifications else { return }
         context.isWithoutNotifications = true
         context.logger.error(
@@ -139,7 +139,7 @@ final class ListenerPool: ConnectionPool {
                 listener.connection.reopening = nil
                 listener.connection.open()
             } else if listener.check.tick(context) {
-                noteSilence()
+                logSilence()
             } else if listener.connection.isReady,
                 listener.lastSign.isOlder(than: Self.pause(of: listener), at: context.now)
             {

@@ -164,7 +164,7 @@ package final class SharedPool: ConnectionPool {
             sendSearches()
             sendChanges()
         } else {
-            for request in takeQueued() { wait(request) }
+            for request in drainQueues() { wait(request) }
         }
         let due = postponed.filter { $0.0 <= context.now || context.isStopping }
         if !due.isEmpty {
@@ -207,7 +207,7 @@ package final class SharedPool: ConnectionPool {
             connection.isOutgrown = false
             return
         }
-        if let shape = head.shape { context.history.noteOutgrown(shape) }
+        if let shape = head.shape { context.history.recordOutgrown(shape) }
         head.fail(head.sizeLimit < .max ? .detour : .tooLarge)
     }
 
@@ -247,7 +247,7 @@ package final class SharedPool: ConnectionPool {
             let isCause = index == 0 && connection.wasSilent
             request.losses += isCause ? 2 : 1
             if isCause, let shape = request.shape {
-                context.history.note(isSlow: true, shape)
+                context.history.record(isSlow: true, shape)
                 request.fail(.detour)
             } else if request.isReadOnly, request.losses < 3, !context.isStopping {
                 // Waits for a new connection, because the others are about to break if the server goes down.
@@ -271,11 +271,11 @@ package final class SharedPool: ConnectionPool {
     /// Fails everything that waits, when the client shuts down.
     func end() {
         for starter in starters { starter.promise.fulfill(.failure(.shutDown)) }
-        for request in takeQueued() + backlog + postponed.map(\.1) { request.fail(.shutDown) }
+        for request in drainQueues() + backlog + postponed.map(\.1) { request.fail(.shutDown) }
         (starters, backlog, postponed) = ([], [], [])
     }
 
-    private func takeQueued() -> Deque<Request> {
+    private func drainQueues() -> Deque<Request> {
         defer { (reads, searches) = ([], []) }
         return reads + searches + changes.removeAll()
     }

@@ -3,7 +3,7 @@ import Tasks
 /// Handles the server's response to a request: returns it to the caller, resends the request or redirects it.
 extension SharedPool {
     /// The number of rollbacks caused by other changes after which a change can still share a transaction.
-    private static let mostUndoings = 3
+    private static let maxUndoings = 3
 
     package func didFinish(_ request: Request, on connection: Connection) {
         if connection.isInTransaction {
@@ -28,12 +28,12 @@ extension SharedPool {
                 return submit(request)
             }
             if let shape = request.shape {
-                context.history.note(isSlow: true, shape)
+                context.history.record(isSlow: true, shape)
                 return request.fail(.detour)
             }
         }
         if error.isFromReadOnlyServer {
-            connection.noteError(error)
+            connection.handleError(error)
             if request.members.isEmpty {
                 if connection.isOutdated, request.attempts < 4, !request.hasEndedTransaction, !context.isStopping {
                     return submit(request)
@@ -56,9 +56,9 @@ extension SharedPool {
             return postponed.append((context.now.after(pause), request))
         }
         if error.isLockTimeout || error.isOverdue {
-            lockedKeys.note(request.conflictKey, at: context.now)
+            lockedKeys.record(request.conflictKey, at: context.now)
         } else {
-            refusals.note(request.caller, at: context.now)
+            refusals.record(request.caller, at: context.now)
         }
         request.finish()
     }
@@ -84,9 +84,9 @@ extension SharedPool {
             member.undoings += 1
             if index == failed, error.isLockTimeout || error.isOverdue {
                 // The caller repeats it on a connection where it may wait.
-                lockedKeys.note(member.conflictKey, at: context.now)
+                lockedKeys.record(member.conflictKey, at: context.now)
                 member.fail(error)
-            } else if failed != nil, index != failed, member.undoings <= Self.mostUndoings {
+            } else if failed != nil, index != failed, member.undoings <= Self.maxUndoings {
                 undone.append(member)
             } else {
                 member.travelsAlone = true

@@ -9,7 +9,7 @@ public final class PostgresResult: @unchecked Sendable {
     private let notices: NoticeLog
     // Set once, before the reader gets the result.
     private var reservation: RowReservation?
-    private var noteSize: (@Sendable (Int) -> Void)?
+    private var recordSize: (@Sendable (Int) -> Void)?
 
     /// Takes ownership of `result`, which is cleared on deinit.
     init(_ result: OpaquePointer, notices: NoticeLog) {
@@ -25,9 +25,9 @@ public final class PostgresResult: @unchecked Sendable {
     public var size: Int { Int(PQresultMemorySize(result)) }
 
     /// Attaches the memory reserved for the result. Must be called before the reader gets the result.
-    func own(_ reservation: RowReservation, noteSize: @escaping @Sendable (Int) -> Void) {
+    func own(_ reservation: RowReservation, recordSize: @escaping @Sendable (Int) -> Void) {
         self.reservation = reservation
-        self.noteSize = noteSize
+        self.recordSize = recordSize
     }
 
     /// Sets the reserved memory to the size of the result plus bytes that the caller has read for its rows, such as
@@ -35,7 +35,7 @@ public final class PostgresResult: @unchecked Sendable {
     public func hold(with more: Int) {
         guard more > 0 else { return }
         reservation?.resize(to: size + more)
-        noteSize?(size + more)
+        recordSize?(size + more)
     }
 
     /// Releases the reserved memory before the result is freed, for callers that wait for something else next.

@@ -6,7 +6,7 @@ extension PostgresClient {
         /// The class that is read, or nil for reads outside classes.
         public var className: String?
         /// The maximum number of rows.
-        public var mostRows: Int
+        public var maxRows: Int
         /// Whether the caller will read more for these rows, such as included objects, and count that with
         /// ``PostgresResult/hold(with:)``.
         public var leadsToMore: Bool
@@ -23,11 +23,11 @@ extension PostgresClient {
         public var expectedBytes: Int?
 
         public init(
-            of className: String? = nil, mostRows: Int, leadsToMore: Bool = false, isApart: Bool = false,
+            of className: String? = nil, maxRows: Int, leadsToMore: Bool = false, isApart: Bool = false,
             timeLimit: Duration? = nil, isTrial: Bool = false, expectedBytes: Int? = nil
         ) {
             self.className = className
-            self.mostRows = mostRows
+            self.maxRows = maxRows
             self.leadsToMore = leadsToMore
             self.isApart = isApart
             self.timeLimit = timeLimit
@@ -38,11 +38,11 @@ extension PostgresClient {
 
     /// The size in bytes above which searches and reads by key are stopped on a shared connection, to run again on a
     /// separate one.
-    public static let mostShared = 1024 * 1024
+    public static let maxSharedBytes = 1024 * 1024
     /// The row size in bytes above which later reads by key look up their history.
     private static let largeRow = 256 * 1024
     /// The number of stopped or rejected attempts after which a read reserves all memory for large results.
-    private static let mostDetours = 3
+    private static let maxDetours = 3
 
     /// Runs a read whose duration and result size are unknown in advance.
     ///
@@ -58,7 +58,7 @@ extension PostgresClient {
     public func search(_ statement: Statement, _ search: Search) async throws -> PostgresResult {
         let encoded = try EncodedStatement(statement)
         let shape = ReadShape(
-            encoded.key, mostRows: search.mostRows, leadsToMore: search.leadsToMore,
+            encoded.key, maxRows: search.maxRows, leadsToMore: search.leadsToMore,
             origin: search.className.map(ReadOrigin.init))
         return try await self.search(statement, encoded, search, shape)
     }
@@ -68,15 +68,16 @@ extension PostgresClient {
     {
         var detours = 0
         while true {
-            var expected = history.expectation(of: shape, mostRows: search.mostRows, leadsToMore: search.leadsToMore)
+            var expected = history.expectation(of: shape, maxRows: search.maxRows, leadsToMore: search.leadsToMore)
             if detours == 0, let known = search.expectedBytes { expected.bytes = known }
             if detours > 0, rows.isOverfull { expected.bytes = max(expected.bytes, RowBudget.free + 1) }
-            if detours >= Self.mostDetours { expected = ReadHistory.Expectation(bytes: .max, isSlow: true) }
+            if detours >= Self.maxDetours { expected = ReadHistory.Expectation(bytes: .max, isSlow: true) }
             let isLent =
-                search.isApart || encoded.isOneOff || expected.isSlow || expected.bytes > Self.mostShared || detours > 0
+                search.isApart || encoded.isOneOff || expected.isSlow || expected.bytes > Self.maxSharedBytes
+                || detours > 0
             // Small results are already limited by the number of separate connections, so a slow one must not hold
             // memory that fast reads need.
-            let waits = expected.bytes > (isLent && !rows.isOverfull ? RowBudget.mostSmall : RowBudget.free)
+            let waits = expected.bytes > (isLent && !rows.isOverfull ? RowBudget.maxSmallBytes : RowBudget.free)
             let reservation = waits ? try await rows.reserve(expected.bytes) : nil
             do {
                 let result: PostgresResult
@@ -89,9 +90,9 @@ extension PostgresClient {
                     result = try Self.last(
                         of: try await onSharedConnection(
                             [statement], [encoded], shape, isUnknown: expected.isUnknown))
-                    if expected.isUnknown { history.note(isSlow: false, shape) }
+                    if expected.isUnknown { history.record(isSlow: false, shape) }
                 }
-                keep(reservation, for: result, of: shape, leadsToMore: search.leadsToMore)
+                record(reservation, for: result, of: shape, leadsToMore: search.leadsToMore)
                 return result
             } catch let error as PostgresError where error.isDetour {
                 detours += 1
@@ -114,33 +115,33 @@ extension PostgresClient {
             do {
                 let result = try Self.last(
                     of: try await perform(
-                        Request(.statements([encoded]), isReadOnly: true, shape: shape, sizeLimit: Self.mostShared),
+                        Request(.statements([encoded]), isReadOnly: true, shape: shape, sizeLimit: Self.maxSharedBytes),
                         [statement]))
                 let size = result.size
                 if size > RowBudget.free || shape != nil {
                     let shape = shape ?? ReadShape(row: encoded)
-                    if size > Self.largeRow { history.noteLargeRow() }
-                    keep(nil, for: result, of: shape, leadsToMore: false)
+                    if size > Self.largeRow { history.recordLargeRow() }
+                    record(nil, for: result, of: shape, leadsToMore: false)
                 }
                 return result
             } catch let error as PostgresError where error.isDetour {
-                history.noteLargeRow()
-                if shape == nil { history.noteOutgrown(ReadShape(row: encoded)) }
+                history.recordLargeRow()
+                if shape == nil { history.recordOutgrown(ReadShape(row: encoded)) }
             }
         }
-        return try await search(statement, encoded, Search(mostRows: 1), shape ?? ReadShape(row: encoded))
+        return try await search(statement, encoded, Search(maxRows: 1), shape ?? ReadShape(row: encoded))
     }
 
     /// Reads more for rows that were already read, in one round trip. Tries a shared connection unless such reads were
     /// slow or large before, and doesn't wait for memory, because the rows already hold some.
     ///
-    /// - Parameter mostRows: The maximum number of rows.
+    /// - Parameter maxRows: The maximum number of rows.
     /// - Returns: One result per statement.
     /// - Throws: `PostgresError`.
-    public func searchMore(_ statements: [Statement], mostRows: Int) async throws -> [PostgresResult] {
+    public func searchMore(_ statements: [Statement], maxRows: Int) async throws -> [PostgresResult] {
         let encoded = try statements.map { try EncodedStatement($0) }
         guard let first = encoded.first else { return [] }
-        let shape = ReadShape(first.key, mostRows: mostRows, leadsToMore: false)
+        let shape = ReadShape(first.key, maxRows: maxRows, leadsToMore: false)
         var results: [PostgresResult]?
         if !history.isBarred(shape, isSearch: true, memoryIsFull: false) {
             do {
@@ -149,11 +150,11 @@ extension PostgresClient {
         }
         if results == nil {
             let (found, isSlow) = try await read(statements, in: .slowReads)
-            history.note(isSlow: isSlow, shape)
+            history.record(isSlow: isSlow, shape)
             results = found
         }
         let found = results ?? []
-        history.note(bytes: found.reduce(0) { $0 + $1.size }, of: shape)
+        history.record(bytes: found.reduce(0) { $0 + $1.size }, of: shape)
         return found
     }
 
@@ -169,7 +170,7 @@ extension PostgresClient {
         try await perform(
             Request(
                 .statements(encoded), isReadOnly: true, shape: shape, isSearch: true, isUnknown: isUnknown,
-                sizeLimit: Self.mostShared),
+                sizeLimit: Self.maxSharedBytes),
             statements())
     }
 
@@ -181,13 +182,13 @@ extension PostgresClient {
             let (results, isSlow) = try await read(
                 statements, in: search.timeLimit == nil || search.isTrial ? .slowReads : .limitedReads,
                 sizeLimit: Self.sizeLimit(expected))
-            if !search.isApart { history.note(isSlow: isSlow, shape) }
+            if !search.isApart { history.record(isSlow: isSlow, shape) }
             return try Self.last(of: results)
         } catch let error as PostgresError where error.isDetour {
-            history.noteOutgrown(shape)
+            history.recordOutgrown(shape)
             throw error
         } catch let error as PostgresError where error.isOverdue && search.timeLimit == nil {
-            history.note(isSlow: true, shape)
+            history.record(isSlow: true, shape)
             throw error
         }
     }
@@ -195,17 +196,17 @@ extension PostgresClient {
     /// Returns the number of received bytes above which a result on a separate connection is stopped: twice the
     /// expected size but at least 4 MB, or no limit if the read reserved all memory for large results.
     private static func sizeLimit(_ expected: Int) -> Int {
-        expected >= RowBudget.capacity ? .max : 2 * max(expected, RowBudget.mostSmall)
+        expected >= RowBudget.capacity ? .max : 2 * max(expected, RowBudget.maxSmallBytes)
     }
 
-    private func keep(
+    private func record(
         _ reservation: RowReservation?, for result: PostgresResult, of shape: ReadShape, leadsToMore: Bool
     ) {
         let size = result.size
-        history.note(bytes: size, of: shape)
+        history.record(bytes: size, of: shape)
         guard reservation != nil || size > RowBudget.free || leadsToMore else { return }
         let reservation = reservation ?? rows.reservation()
         reservation.resize(to: size)
-        result.own(reservation) { [history] in history.note(bytes: $0, of: shape) }
+        result.own(reservation) { [history] in history.record(bytes: $0, of: shape) }
     }
 }

@@ -37,14 +37,14 @@ package final class ReadHistory: Sendable {
     /// Assumed bytes per row of an unknown shape.
     private static let usualRow = 1024
     /// The minimum assumed size of an unknown shape's rows with included objects, in bytes.
-    private static let unknownIncludes = RowBudget.mostSmall
+    private static let unknownIncludes = RowBudget.maxSmallBytes
 
     /// Returns the expected size and speed of a read.
-    package func expectation(of shape: ReadShape, mostRows: Int, leadsToMore: Bool) -> Expectation {
+    package func expectation(of shape: ReadShape, maxRows: Int, leadsToMore: Bool) -> Expectation {
         let (entry, kind) = entries.withLock { ($0.peek(shape), shape.isRow ? $0.peek(shape.kind) : nil) }
-        let ofKind = kind?.bytes.map { min($0, PostgresClient.mostShared) }
+        let ofKind = kind?.bytes.map { min($0, PostgresClient.maxSharedBytes) }
         return Expectation(
-            bytes: entry?.bytes ?? ofKind ?? Self.bytes(mostRows: mostRows, leadsToMore: leadsToMore),
+            bytes: entry?.bytes ?? ofKind ?? Self.bytes(maxRows: maxRows, leadsToMore: leadsToMore),
             isSlow: entry?.isSlow ?? isSlow(shape.origin),
             isUnknown: entry?.bytes == nil || entry?.slowUntil != nil)
     }
@@ -55,8 +55,8 @@ package final class ReadHistory: Sendable {
         return slowOrigins.withLock { $0.peek(origin).map { $0 > .now } ?? false }
     }
 
-    private static func bytes(mostRows: Int, leadsToMore: Bool) -> Int {
-        let (bytes, overflows) = mostRows.multipliedReportingOverflow(by: usualRow)
+    private static func bytes(maxRows: Int, leadsToMore: Bool) -> Int {
+        let (bytes, overflows) = maxRows.multipliedReportingOverflow(by: usualRow)
         return max(overflows ? .max : bytes, leadsToMore ? unknownIncludes : 0)
     }
 
@@ -74,13 +74,13 @@ package final class ReadHistory: Sendable {
             // If memory is available, one large row doesn't bar the other rows of its kind.
             return memoryIsFull && (shape.isRow ? (kind?.bytes ?? 0) > RowBudget.free : isSearch)
         }
-        return bytes > (memoryIsFull ? RowBudget.free : PostgresClient.mostShared)
+        return bytes > (memoryIsFull ? RowBudget.free : PostgresClient.maxSharedBytes)
     }
 
     /// Records the size of a read's rows in bytes. Smaller sizes lower the expectation only gradually, because one
     /// small result among large ones doesn't predict the next. A row read by its key gets its own entry only if it is
     /// larger than 1 MB or was slow.
-    package func note(bytes: Int, of shape: ReadShape) {
+    package func record(bytes: Int, of shape: ReadShape) {
         // Anything beyond the capacity is read alone, so its exact size doesn't matter.
         let (bytes, sender) = (min(bytes, RowBudget.capacity), Sender.current)
         entries.withLock { entries in
@@ -94,7 +94,7 @@ package final class ReadHistory: Sendable {
                     if bytes >= before { entry?.sender = sender }
                     entry?.bytes = max(bytes, rest)
                 } else {
-                    guard entry != nil || !shape.isRow || bytes > PostgresClient.mostShared else { continue }
+                    guard entry != nil || !shape.isRow || bytes > PostgresClient.maxSharedBytes else { continue }
                     entry = Entry(bytes: bytes, sender: sender, slowUntil: entry?.slowUntil)
                 }
                 if let entry { entries.set(entry, for: shape, weight: shape.size) }
@@ -104,18 +104,18 @@ package final class ReadHistory: Sendable {
 
     /// Records that a result exceeded its expected size. From now on 2 MB are expected, or 32 MB if at least 2 MB were
     /// expected before.
-    func noteOutgrown(_ shape: ReadShape) {
+    func recordOutgrown(_ shape: ReadShape) {
         let known = entries.withLock { $0.peek(shape)?.bytes } ?? 0
-        note(bytes: known < RowBudget.mostSmall ? RowBudget.mostSmall : RowBudget.capacity, of: shape)
+        record(bytes: known < RowBudget.maxSmallBytes ? RowBudget.maxSmallBytes : RowBudget.capacity, of: shape)
     }
 
     /// Whether any read by key returned a large row, or was stopped or rejected on a shared connection.
     package var knowsLargeRows: Bool { hasLargeRows.load(ordering: .relaxed) }
 
-    func noteLargeRow() { hasLargeRows.store(true, ordering: .relaxed) }
+    func recordLargeRow() { hasLargeRows.store(true, ordering: .relaxed) }
 
     /// Records whether a read was slow.
-    func note(isSlow: Bool, _ shape: ReadShape) {
+    func record(isSlow: Bool, _ shape: ReadShape) {
         entries.withLock { entries in
             var entry = entries.peek(shape) ?? Entry()
             guard isSlow || entry.slowUntil != nil else { return }
@@ -147,15 +147,15 @@ package struct ReadShape: Hashable, Sendable {
     /// The class and the caller of a search in a class, or nil for other reads. Not part of the shape's identity.
     let origin: ReadOrigin?
 
-    package init(_ key: StatementKey, mostRows: Int, leadsToMore: Bool, origin: ReadOrigin? = nil) {
+    package init(_ key: StatementKey, maxRows: Int, leadsToMore: Bool, origin: ReadOrigin? = nil) {
         self.key = key
         self.origin = origin
-        magnitude = Int.bitWidth - max(0, mostRows).leadingZeroBitCount
+        magnitude = Int.bitWidth - max(0, maxRows).leadingZeroBitCount
         self.leadsToMore = leadsToMore
     }
 
     package init(row statement: EncodedStatement) {
-        self.init(statement.key, mostRows: 1, leadsToMore: false)
+        self.init(statement.key, maxRows: 1, leadsToMore: false)
         row = statement.bytes.hashValue
     }
 

@@ -10,16 +10,16 @@ package final class RowBudget: Sendable {
     /// The maximum total size of the large results held at a time, in bytes. A larger result is read alone.
     package static let capacity = 32 * 1024 * 1024
     /// The maximum size of a result in the small lane, in bytes.
-    package static let mostSmall = 2 * 1024 * 1024
+    package static let maxSmallBytes = 2 * 1024 * 1024
     /// The expected size in bytes up to which a read never waits for memory.
     static let free = 64 * 1024
 
     private static let smallCapacity = 8 * 1024 * 1024
-    private static let mostWaiting = 10_000
+    private static let maxWaiting = 10_000
 
     private let small = Gate(
-        capacity: smallCapacity, share: smallCapacity / 2, countsTime: true, mostWaiting: mostWaiting)
-    private let large = Gate(capacity: capacity, share: capacity / 2, countsTime: true, mostWaiting: mostWaiting)
+        capacity: smallCapacity, share: smallCapacity / 2, countsTime: true, maxWaiting: maxWaiting)
+    private let large = Gate(capacity: capacity, share: capacity / 2, countsTime: true, maxWaiting: maxWaiting)
 
     private let reads = Mutex<[ObjectIdentifier: RowReservation]>([:])
 
@@ -91,7 +91,7 @@ package final class RowBudget: Sendable {
         }
     }
 
-    fileprivate func lane(of bytes: Int) -> Gate { bytes > Self.mostSmall ? large : small }
+    fileprivate func lane(of bytes: Int) -> Gate { bytes > Self.maxSmallBytes ? large : small }
 }
 
 /// Memory reserved in a ``RowBudget`` until it is released or freed.
@@ -129,6 +129,6 @@ package final class RowReservation: Sendable {
         }
         guard let before else { return }
         budget.lane(of: before).leave(weight: before, of: sender, spending: begin.duration(to: .now))
-        if before >= PostgresClient.mostShared { FreedMemory.note(before) }
+        if before >= PostgresClient.maxSharedBytes { FreedMemory.record(before) }
     }
 }

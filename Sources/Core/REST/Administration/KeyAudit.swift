@@ -28,7 +28,7 @@ public struct KeyAudit: Sendable {
     /// Responds to a request and audits it if it is a change of a configured kind.
     ///
     /// - Parameter ids: The ids of the affected objects, if the path doesn't contain them.
-    func keep(_ envelope: Envelope, ids: [String] = [], _ answer: () async throws -> Reply) async throws -> Reply {
+    func record(_ envelope: Envelope, ids: [String] = [], _ answer: () async throws -> Reply) async throws -> Reply {
         // Requests of cloud code aren't audited, and the console writes its own entries.
         guard [.master, .maintenance].contains(envelope.power), !envelope.origin.isInternal, envelope.console == nil,
             let entry = entry(of: envelope, ids)

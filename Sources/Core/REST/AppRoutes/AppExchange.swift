@@ -17,7 +17,7 @@ final class AppExchange: Sendable {
         var channel: (any Channel)?
         var isClosed = false
         /// Resolved when the latest part of the request is written or can't be written, or to stop waiting for it.
-        var taken: OneTime<Bool>?
+        var written: OneTime<Bool>?
         var sentBytes = 0
         /// Whether the response is complete or the exchange has ended.
         var isAnswered = false
@@ -77,12 +77,12 @@ final class AppExchange: Sendable {
     /// Marks the response as complete and releases the exchange's slot. The app may still read the request body, with a
     /// limit of one second per part.
     func endAnswer() {
-        let (wasAnswered, taken) = state.withLock { state in
+        let (wasAnswered, written) = state.withLock { state in
             defer { state.isAnswered = true }
-            return (state.isAnswered, state.taken)
+            return (state.isAnswered, state.written)
         }
         guard !wasAnswered else { return }
-        taken?.set(true)
+        written?.set(true)
         release()
     }
 
@@ -101,25 +101,25 @@ final class AppExchange: Sendable {
     func send(
         _ part: HTTPClientRequestPart, within limit: Duration, unless isOver: @Sendable () -> Bool = { false }
     ) async -> Bool {
-        let isTaken = OneTime<Bool>()
+        let isWritten = OneTime<Bool>()
         let (channel, isAnswered) = state.withLock { state in
-            state.taken = isTaken
+            state.written = isWritten
             if case .body(.byteBuffer(let bytes)) = part { state.sentBytes += bytes.readableBytes }
             return (state.channel, state.isAnswered)
         }
         guard let channel else { return false }
         channel.writeAndFlush(part).whenComplete { result in
-            if case .success = result { isTaken.set(true) } else { isTaken.set(false) }
+            if case .success = result { isWritten.set(true) } else { isWritten.set(false) }
         }
         if isOver() { return true }
-        return await isTaken.wait(isAnswered ? min(limit, Self.readOn) : limit) ?? false
+        return await isWritten.wait(isAnswered ? min(limit, Self.readOn) : limit) ?? false
     }
 
     /// The time limit for writing a part after the response is complete, when the rest of the body hardly matters.
     private static let readOn = Duration.seconds(1)
 
     /// Ends a wait in ``send(_:within:unless:)``.
-    func wake() { state.withLock { $0.taken }?.set(true) }
+    func wake() { state.withLock { $0.written }?.set(true) }
 
     /// The number of body bytes passed to ``send(_:within:unless:)`` so far.
     var sentBytes: Int { state.withLock { $0.sentBytes } }

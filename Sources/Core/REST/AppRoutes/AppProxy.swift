@@ -42,7 +42,7 @@ package struct AppProxy: Sendable {
         mount = configuration.mount
         maximumBodySize = configuration.maxUploadSize
         fields = AppFields(try ApplicationKeys(configuration))
-        gate = Gate(capacity: limits.open * max(1, configuration.cloudMain.workers), leavesRoom: true, mostWaiting: 0)
+        gate = Gate(capacity: limits.open * max(1, configuration.cloudMain.workers), leavesRoom: true, maxWaiting: 0)
     }
 
     /// Forwards a request to the app and returns its response, or 503 if the app isn't running or too many requests are
@@ -174,7 +174,7 @@ package struct AppProxy: Sendable {
         }
         stream.sendsHeadFirst = true
         if !isUploaded {
-            stream.takeRest = { chunk in
+            stream.receiveRest = { chunk in
                 guard isInLimit(chunk, exchange) else {
                     exchange.close()
                     return false

@@ -16,16 +16,16 @@ extension RouteTable {
 /// `POST /batch`: several calls in one request.
 extension ParseRoutes {
     /// The default maximum number of calls in a batch. SDKs send at most 50.
-    private static let mostElements = 1000
+    private static let maxElements = 1000
 
     /// The maximum number of calls in a batch that check or set a password. Each costs as much as thousands of others.
-    private static let mostPasswords = 10
+    private static let maxPasswords = 10
 
     func batch(_ envelope: Envelope, _ context: RequestContext) async throws -> Reply {
         guard let requests = envelope.body["requests"]?.arrayValue else {
             throw ParseError(ParseError.invalidJSON, "requests must be an array")
         }
-        let limit = configuration.requestComplexity.batchRequestLimit ?? Self.mostElements
+        let limit = configuration.requestComplexity.batchRequestLimit ?? Self.maxElements
         guard requests.count <= limit || context.caller.readsEverything else {
             throw ParseError(
                 ParseError.invalidJSON,
@@ -33,11 +33,11 @@ extension ParseRoutes {
         }
         let elements = try elements(requests, of: envelope)
         let passwords = elements.count { Users.computesHashes($0.path, isWrite: Self.writes($0), $0.body) }
-        guard passwords <= Self.mostPasswords || context.caller.writesEverything else {
+        guard passwords <= Self.maxPasswords || context.caller.writesEverything else {
             throw ParseError(
                 ParseError.invalidJSON,
                 "Batch request contains \(passwords) log-in and password requests, which exceeds the limit of "
-                    + "\(Self.mostPasswords).")
+                    + "\(Self.maxPasswords).")
         }
         if let limits { try await limits.count(elements, context.caller.user) }
         if let declared = declaredLimits?.limiter { try await declared.count(elements, context.caller.user) }
@@ -176,8 +176,8 @@ extension ParseRoutes {
             }
         }
         let reads = elements.contains { $0.method == .get }
-        let most = reads ? Self.readsAtOnce : Self.callsAtOnce
-        let more = batchCalls.take(min(most, elements.count) - 1)
+        let atOnce = reads ? Self.readsAtOnce : Self.callsAtOnce
+        let more = batchCalls.acquire(min(atOnce, elements.count) - 1)
         defer { batchCalls.give(back: more) }
         return try await withThrowingTaskGroup(of: (Int, [UInt8]).self) { group in
             var waiting = elements.enumerated().makeIterator()
@@ -257,14 +257,14 @@ extension ParseRoutes {
 package final class BatchCalls: Sendable {
     private let free: Mutex<Int>
 
-    package init(most: Int = 500) { free = Mutex(most) }
+    package init(limit: Int = 500) { free = Mutex(limit) }
 
     /// Acquires up to `count` slots and returns the number acquired, which may be 0. Release them with ``give(back:)``.
-    package func take(_ count: Int) -> Int {
+    package func acquire(_ count: Int) -> Int {
         free.withLock { free in
-            let taken = max(0, min(count, free))
-            free -= taken
-            return taken
+            let acquired = max(0, min(count, free))
+            free -= acquired
+            return acquired
         }
     }
 

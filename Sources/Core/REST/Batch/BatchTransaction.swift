@@ -8,17 +8,17 @@ import Rules
 extension ParseRoutes {
     /// The maximum number of calls in a client's transaction, which holds a connection and locks until the last one
     /// ends.
-    private static let mostCalls = 200
+    private static let maxCalls = 200
 
     /// Runs all calls in order in one transaction.
     ///
     /// - Throws: The first error. An error before the commit rolls everything back. An error of the follow-up work
     ///   after the commit leaves the changes stored.
     func together(_ elements: [Envelope], _ context: RequestContext) async throws -> [[UInt8]] {
-        guard elements.count <= Self.mostCalls || context.caller.readsEverything else {
+        guard elements.count <= Self.maxCalls || context.caller.readsEverything else {
             throw ParseError(
                 ParseError.invalidJSON,
-                "Transaction contains \(elements.count) sub-requests, which exceeds the limit of \(Self.mostCalls).")
+                "Transaction contains \(elements.count) sub-requests, which exceeds the limit of \(Self.maxCalls).")
         }
         // A schema change uses another connection, so it and the transaction would wait for each other. A login hashes
         // a password while the transaction holds its locks.

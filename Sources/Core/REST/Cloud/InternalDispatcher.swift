@@ -44,7 +44,7 @@ public struct InternalDispatcher: InternalRequests {
         guard let target = RequestTarget(configuration.mount + request.path, mount: configuration.mount) else {
             throw HTTPError.noRoute(method: request.method, path: Substring(request.path))
         }
-        var body = try JSONBody.taken(request.body, size: size, upTo: configuration.maxUploadSize)
+        var body = try JSONBody.checked(request.body, size: size, upTo: configuration.maxUploadSize)
         let methodName = MethodOverride.apply(to: request.method, body: &body)
         let reader = CredentialReader(keys: keys)
         let headers = RequestHeaders(request.headers)

@@ -81,7 +81,7 @@ struct FileDownload {
             guard !range.isEmpty else { return }
             try await file.give(range, to: sink)
         }
-        stream.mostHeld = file.mostHeld
+        stream.maxHeldBytes = file.maxHeldBytes
         return stream
     }
 }

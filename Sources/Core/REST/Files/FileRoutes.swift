@@ -63,7 +63,7 @@ public final class FileRoutes: Sendable {
 
     private func audited(_ envelope: Envelope, _ answer: () async throws -> Reply) async throws -> Reply {
         guard let audit else { return try await answer() }
-        return try await audit.keep(envelope, answer)
+        return try await audit.record(envelope, answer)
     }
 
     private func caller(_ envelope: Envelope) async throws -> RequestContext {

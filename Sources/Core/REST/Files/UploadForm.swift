@@ -22,7 +22,7 @@ struct UploadForm {
             return (envelope, .arriving(ArrivingUpload(request: request.request)), try fromHeaders(name))
         }
         let bytes = try await request.request.body.collect(upTo: request.opener.maximumBodySize)
-        let (envelope, content, upload) = try await request.queue.take(bytes: bytes.count) {
+        let (envelope, content, upload) = try await request.queue.run(bytes: bytes.count) {
             try request.opener.checkCanName(bytes, in: request.request)
             guard case .object(var body)? = try? JSONValue(parsing: bytes, maximumDepth: JSONBody.maximumDepth) else {
                 throw HTTPError.unauthorized

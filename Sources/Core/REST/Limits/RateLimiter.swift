@@ -68,7 +68,7 @@ final class RateLimiter: Sendable {
         guard mayConcern(envelope) else { return }
         var demands: [RequestDemand] = []
         addByAddress(envelope, to: &demands)
-        try await take(demands)
+        try await check(demands)
     }
 
     /// Counts a request against the limits per user and session, unless it is a login. Requests without a user count by
@@ -79,7 +79,7 @@ final class RateLimiter: Sendable {
         guard countsByUser, mayConcern(envelope) else { return }
         var demands: [RequestDemand] = []
         addByUser(envelope, user, to: &demands)
-        try await take(demands)
+        try await check(demands)
     }
 
     /// Counts all calls of a batch, or a page request, in one step.
@@ -91,7 +91,7 @@ final class RateLimiter: Sendable {
             addByAddress(element, to: &demands)
             addByUser(element, user, to: &demands)
         }
-        try await take(demands)
+        try await check(demands)
     }
 
     private func addByAddress(_ envelope: Envelope, to demands: inout [RequestDemand]) {
@@ -175,9 +175,9 @@ final class RateLimiter: Sendable {
             && !["login", "verifypassword"].contains(first.asciiLowercased)
     }
 
-    private func take(_ demands: [RequestDemand]) async throws {
+    private func check(_ demands: [RequestDemand]) async throws {
         guard !demands.isEmpty else { return }
-        let counts = try await counter.take(demands)
+        let counts = try await counter.count(demands)
         for (demand, count) in zip(demands, counts) where count.requests > limits[demand.limit].count {
             meters?.add(limit: areOptions ? demand.limit : nil)
             throw RateLimitExceeded(

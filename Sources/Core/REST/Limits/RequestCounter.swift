@@ -30,7 +30,7 @@ protocol RequestCounter: Sendable {
     ///
     /// - Parameter demands: At most one per limit and sender.
     /// - Returns: One count per demand, in order.
-    func take(_ demands: [RequestDemand]) async throws -> [RequestCount]
+    func count(_ demands: [RequestDemand]) async throws -> [RequestCount]
 }
 
 /// Counts requests in the memory of this process.
@@ -62,7 +62,7 @@ package final class MemoryCounter: RequestCounter {
         self.capacity = max(2, capacity)
     }
 
-    package func take(_ demands: [RequestDemand]) -> [RequestCount] {
+    package func count(_ demands: [RequestDemand]) -> [RequestCount] {
         let now = ContinuousClock.now
         return counts.withLock { counts in
             demands.map { demand in
@@ -120,7 +120,7 @@ final class DatabaseCounter: RequestCounter {
         }
     }
 
-    func take(_ demands: [RequestDemand]) async throws -> [RequestCount] {
+    func count(_ demands: [RequestDemand]) async throws -> [RequestCount] {
         let keys = demands.map { demand in
             let sender = demand.sender.hexadecimal
             return prefixes[demand.limit] + sender

@@ -7,7 +7,7 @@ package import Telemetry
 extension RouteTable {
     static let monitoring = [
         Route.unread(.get, "health", .anyMethod) { unread in
-            unread.request.record.keepQuiet()
+            unread.request.record.lowerLogLevel()
             return unread.request.isDraining ? .object(["status": "error"], status: 503) : .object(["status": "ok"])
         },
         Route.unread(.get, "health/live", .anyMethod) { $0.monitoring?.live($0.request) },
@@ -54,7 +54,7 @@ package final class MonitoringRoutes: Sendable {
     ///
     /// - Parameter needsKey: Whether the request must contain the metrics key.
     package func metrics(_ request: IncomingRequest, needsKey: Bool) -> Reply {
-        request.record.keepQuiet()
+        request.record.lowerLogLevel()
         if needsKey, !hasKey(request) {
             return Reply(
                 status: 401, headers: [("WWW-Authenticate", "Bearer, Basic realm=\"metrics\"")],
@@ -90,7 +90,7 @@ package final class MonitoringRoutes: Sendable {
 
     /// Reports whether the event loops respond. Ignores the database, because a restart wouldn't repair it.
     package func live(_ request: IncomingRequest) -> Reply {
-        request.record.keepQuiet()
+        request.record.lowerLogLevel()
         let seconds = (Double((ContinuousClock.now - start).wholeNanoseconds) / 1e8).rounded() / 10
         let isLive = isLive()
         return .object(
@@ -101,7 +101,7 @@ package final class MonitoringRoutes: Sendable {
     ///
     /// - Parameter showsReasons: Whether the response includes the reasons for failed checks.
     package func ready(_ request: IncomingRequest, showsReasons: Bool) async -> Reply {
-        request.record.keepQuiet()
+        request.record.lowerLogLevel()
         let answer = await findings(showsReasons: showsReasons)
         let isUnready = answer["status"]?.stringValue == Readiness.Status.unready.rawValue
         var reply = Reply.object(answer, status: isUnready ? 503 : 200)

@@ -55,9 +55,9 @@ struct PageRouter {
             guard isOwn(path[0]) else { return PageRoutes.unauthorized }
             guard routes.hasLinks, let step else { return PageRoutes.notFound }
             let outcome = try await step()
-            return showsPages ? shown(outcome) : redirected(outcome)
+            return showsPages ? reply(outcome) : redirected(outcome)
         }
-        if showsPages { return isPost ? PageRoutes.notFound : shownFile(path) }
+        if showsPages { return isPost ? PageRoutes.notFound : file(path) }
         return path.count == 1 && !isPost ? redirectedFile(path[0]) : nil
     }
 
@@ -138,7 +138,7 @@ struct PageRouter {
 
     // MARK: Pages
 
-    private func shown(_ outcome: Outcome) -> Reply {
+    private func reply(_ outcome: Outcome) -> Reply {
         switch outcome {
         case .incompleteLink, .incompleteForm: return show(.emailVerificationLinkInvalid)
         case .verified(let username): return show(.emailVerificationSuccess, [(.username, username)])
@@ -187,7 +187,7 @@ struct PageRouter {
         return routes.html(rendered, headers)
     }
 
-    private func shownFile(_ path: [String]) -> Reply {
+    private func file(_ path: [String]) -> Reply {
         if path == ["choose_password"] {
             guard isOwn(request.queried("appId") ?? request.queried("id")) else { return PageRoutes.unauthorized }
             guard routes.hasLinks else { return PageRoutes.notFound }

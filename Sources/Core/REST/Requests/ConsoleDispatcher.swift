@@ -47,7 +47,7 @@ package struct ConsoleDispatcher: Sendable {
             }
         }
         let body = try await opener.readBody(of: request, target)
-        return try await queue.take(bytes: body.count + request.target.utf8.count) {
+        return try await queue.run(bytes: body.count + request.target.utf8.count) {
             let envelope = try opener.open(request, body: body, target: target)
             return try await around(envelope) { try await routes.respond(to: envelope) }
         }
@@ -78,7 +78,7 @@ package struct ConsoleDispatcher: Sendable {
         _ request: IncomingRequest, upTo limit: Int, _ work: (JSONObject) async throws -> R
     ) async throws -> R {
         let bytes = try await bytes(of: request, upTo: limit)
-        return try await queue.take(bytes: bytes.count) { try await work(Self.parse(bytes)) }
+        return try await queue.run(bytes: bytes.count) { try await work(Self.parse(bytes)) }
     }
 
     private func bytes(of request: IncomingRequest, upTo limit: Int) async throws -> [UInt8] {

@@ -54,11 +54,11 @@ struct CredentialReader: Sendable {
             body["_ClientVersion"] = nil
             return BodyFindings()
         }
-        guard let applicationID = try Self.take("_ApplicationId", from: &body), keys.serves(applicationID),
+        guard let applicationID = try Self.remove("_ApplicationId", from: &body), keys.serves(applicationID),
             credentials.masterKey.map({ ApplicationKeys.matches($0, keys.masterKey) }) ?? true
         else { throw HTTPError.unauthorized }
         credentials.applicationID = applicationID
-        credentials.javascriptKey = try Self.take("_JavaScriptKey", from: &body)
+        credentials.javascriptKey = try Self.remove("_JavaScriptKey", from: &body)
         try Self.move("_ClientVersion", from: &body, to: &credentials.clientVersion)
         try Self.move("_InstallationId", from: &body, to: &credentials.installationID)
         if let token = body["_SessionToken"], !token.isFalsy, token.stringValue == nil {
@@ -69,11 +69,11 @@ struct CredentialReader: Sendable {
         if let context = body.removeValue(forKey: "_context"), !context.isFalsy {
             credentials.context = try Self.context(context)
         }
-        return BodyFindings(contentType: try Self.take("_ContentType", from: &body))
+        return BodyFindings(contentType: try Self.remove("_ContentType", from: &body))
     }
 
     /// Removes a credential from a body and returns it. Ignores and keeps values that are falsy in JavaScript.
-    private static func take(_ key: String, from body: inout JSONObject) throws -> String? {
+    private static func remove(_ key: String, from body: inout JSONObject) throws -> String? {
         guard let value = body[key], !value.isFalsy else { return nil }
         guard case .string(let text) = value else { throw HTTPError.unauthorized }
         body[key] = nil
@@ -81,7 +81,7 @@ struct CredentialReader: Sendable {
     }
 
     private static func move(_ key: String, from body: inout JSONObject, to credential: inout String?) throws {
-        if let text = try take(key, from: &body) { credential = text }
+        if let text = try remove(key, from: &body) { credential = text }
     }
 
     private static func context(_ value: JSONValue) throws -> JSONObject {

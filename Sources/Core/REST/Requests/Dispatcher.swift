@@ -92,7 +92,7 @@ package struct Dispatcher: HTTPHandler {
             CallerPresence.current?.sender = Sender(address: opener.address(of: request).text)
         }
         if request.method == "OPTIONS" {
-            request.record.keepQuiet()
+            request.record.lowerLogLevel()
             return Reply(body: .text("OK", contentType: "text/plain; charset=utf-8"))
         }
         if let route = RouteTable.unread(request.method, target.components) {
@@ -102,11 +102,11 @@ package struct Dispatcher: HTTPHandler {
             if let reply = try await answerPage(request, target, pages, below: path) { return reply }
         }
         let body = try await opener.readBody(of: request, target)
-        return try await queue.take(bytes: body.count + request.target.utf8.count) {
+        return try await queue.run(bytes: body.count + request.target.utf8.count) {
             try opener.checkCanName(body, in: request)
             let envelope = try opener.open(request, body: body, target: target)
             guard let audit else { return try await handler.respond(to: envelope) }
-            return try await audit.keep(envelope) { try await handler.respond(to: envelope) }
+            return try await audit.record(envelope) { try await handler.respond(to: envelope) }
         }
     }
 
@@ -125,11 +125,11 @@ package struct Dispatcher: HTTPHandler {
         -> Reply?
     {
         // A route for every method has one metrics row, that of GET.
-        if Method(name: request.method) == route.method { request.record.note(row: route.row) }
+        if Method(name: request.method) == route.method { request.record.set(row: route.row) }
         let unread = UnreadRequest(
             request: request, target: target, opener: opener, queue: queue, files: files, monitoring: monitoring)
         if let reply = try await route.unread?(unread) { return reply }
-        request.record.note(row: RequestMeters.row(ofMethod: request.method))
+        request.record.set(row: RequestMeters.row(ofMethod: request.method))
         return nil
     }
 
@@ -142,7 +142,7 @@ package struct Dispatcher: HTTPHandler {
             caller: Caller(power: .client), mountURL: opener.mountURL(of: request), now: pages.now,
             address: client.text,
             languages: request.headers[.acceptLanguage].map { String($0) })
-        request.record.note(row: MeasuredRoutes.page)
+        request.record.set(row: MeasuredRoutes.page)
         return try await pages.respond(to: request, target, below: path, from: client, context)
     }
 }

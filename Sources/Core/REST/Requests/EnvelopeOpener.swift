@@ -243,7 +243,7 @@ struct ApplicationScan: Sendable {
     /// Bytes allowed between key and id, in JSON and in a form.
     private static let betweenMarks = Array("\":= \t\r\n".utf8)
     /// The maximum number of bytes between key and id.
-    private static let mostBetween = 64
+    private static let maxBytesBetween = 64
 
     init(applicationID: String) {
         self.applicationID = Array(applicationID.utf8)
@@ -259,7 +259,7 @@ struct ApplicationScan: Sendable {
             if rest.starts(with: Self.key) {
                 let value = rest.dropFirst(Self.key.count)
                 if !isPlain { return true }
-                let between = value.prefix(Self.mostBetween).prefix { Self.betweenMarks.contains($0) }
+                let between = value.prefix(Self.maxBytesBetween).prefix { Self.betweenMarks.contains($0) }
                 if value.dropFirst(between.count).starts(with: applicationID) { return true }
             }
             rest = rest.dropFirst()

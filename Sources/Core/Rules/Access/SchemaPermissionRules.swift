@@ -23,7 +23,7 @@ extension SchemaRules {
             case "readUserFields", "writeUserFields":
                 guard let list = entry.arrayValue else {
                     throw invalid(
-                        "'\(shown(entry))' is not a valid value for class level permissions \(key) - must be an array")
+                        "'\(text(entry))' is not a valid value for class level permissions \(key) - must be an array")
                 }
                 for field in list { try checkUserField(field, key.text, schema) }
             case "protectedFields": try checkProtectedFields(entry, schema, configuration)
@@ -52,20 +52,20 @@ extension SchemaRules {
 
     private static func invalid(_ text: String) -> ParseError { ParseError(ParseError.invalidJSON, text) }
 
-    private static func shown(_ value: JSONValue) -> String { value.stringValue ?? value.text }
+    private static func text(_ value: JSONValue) -> String { value.stringValue ?? value.text }
 
     private static func checkOperation(
         _ operation: String, _ entry: JSONValue, _ schema: ClassSchema, _ configuration: Configuration
     ) throws(ParseError) {
         guard let object = entry.objectValue else {
             throw invalid(
-                "'\(shown(entry))' is not a valid value for class level permissions \(operation) - must be an object")
+                "'\(text(entry))' is not a valid value for class level permissions \(operation) - must be an object")
         }
         for (entity, value) in object {
             if entity == "pointerFields" {
                 guard let list = value.arrayValue else {
                     throw invalid(
-                        "'\(shown(value))' is not a valid value for \(operation)[pointerFields] - expected an array.")
+                        "'\(text(value))' is not a valid value for \(operation)[pointerFields] - expected an array.")
                 }
                 for field in list { try checkUserField(field, operation, schema) }
                 continue
@@ -73,8 +73,8 @@ extension SchemaRules {
             try checkEntity(entity.text, configuration)
             guard value == true else {
                 throw invalid(
-                    "'\(shown(value))' is not a valid value for class level permissions "
-                        + "\(operation):\(entity):\(shown(value))")
+                    "'\(text(value))' is not a valid value for class level permissions "
+                        + "\(operation):\(entity):\(text(value))")
             }
         }
     }
@@ -96,7 +96,7 @@ extension SchemaRules {
         let type = field.stringValue.flatMap { schema.type(of: $0) }
         guard type == .pointer("_User") || type == .array else {
             throw invalid(
-                "'\(shown(field))' is not a valid column for class level pointer permissions \(operation)")
+                "'\(text(field))' is not a valid column for class level pointer permissions \(operation)")
         }
     }
 
@@ -105,7 +105,7 @@ extension SchemaRules {
     ) throws(ParseError) {
         guard let object = value.objectValue else {
             throw invalid(
-                "'\(shown(value))' is not a valid value for class level permissions protectedFields - must be an object"
+                "'\(text(value))' is not a valid value for class level permissions protectedFields - must be an object"
             )
         }
         for (entity, list) in object {
@@ -115,10 +115,10 @@ extension SchemaRules {
             }
             guard let fields = list.arrayValue else {
                 throw invalid(
-                    "'\(shown(list))' is not a valid value for protectedFields[\(entity)] - expected an array.")
+                    "'\(text(list))' is not a valid value for protectedFields[\(entity)] - expected an array.")
             }
             for field in fields {
-                let name = shown(field)
+                let name = text(field)
                 guard SystemClass.commonFields[name] == nil else {
                     throw invalid("Default field '\(name)' can not be protected")
                 }
@@ -131,13 +131,13 @@ extension SchemaRules {
 
     private static func checkDefaultACL(_ value: JSONValue, _ configuration: Configuration) throws(ParseError) {
         guard let object = value.objectValue else {
-            throw invalid("'\(shown(value))' is not a valid value for class level permissions acl")
+            throw invalid("'\(text(value))' is not a valid value for class level permissions acl")
         }
         for (entity, flags) in object {
             if entity != "currentUser" { try checkEntity(entity.text, configuration) }
             guard let flags = flags.objectValue,
                 flags.allSatisfy({ ($0.key == "read" || $0.key == "write") && $0.value.boolValue != nil })
-            else { throw invalid("'\(shown(.object(object)))' is not a valid value for class level permissions acl") }
+            else { throw invalid("'\(text(.object(object)))' is not a valid value for class level permissions acl") }
         }
     }
 }

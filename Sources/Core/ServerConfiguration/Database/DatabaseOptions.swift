@@ -19,7 +19,7 @@ extension OptionTable {
                 databaseSchema("schema", nil),
                 .member("initOptions", .any) { value, name, configuration throws(ConfigurationError) in
                     guard let schema = value["schema"], !Configuration.isHarmless(schema) else { return }
-                    try configuration.takeSchema(schema, "\(name).schema")
+                    try configuration.setSchema(schema, "\(name).schema")
                 },
             ] + ignoredDatabaseOptions, takesOthers: true, variables: .init(prefix: "PARSE_SERVER_DATABASE"))
 
@@ -28,7 +28,7 @@ extension OptionTable {
         OptionDefinition(
             name, environment, .string,
             "The database schema of the app, created if missing; default public"
-        ) { value, name, configuration throws(ConfigurationError) in try configuration.takeSchema(value, name) }
+        ) { value, name, configuration throws(ConfigurationError) in try configuration.setSchema(value, name) }
     }
 
     private static let ignoredDatabaseOptions: [OptionDefinition] =
@@ -127,7 +127,7 @@ extension Configuration {
     /// Sets the app's database schema. `public` and an empty string are ignored.
     ///
     /// - Throws: `ConfigurationError` if the value isn't a valid name, or if another option names a different schema.
-    mutating func takeSchema(_ value: JSONValue, _ name: String) throws(ConfigurationError) {
+    mutating func setSchema(_ value: JSONValue, _ name: String) throws(ConfigurationError) {
         guard let schema = value.stringValue else {
             throw ConfigurationError("\(name) must be the name of one schema")
         }

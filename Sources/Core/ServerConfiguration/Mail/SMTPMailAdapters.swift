@@ -26,7 +26,7 @@ enum SMTPMailAdapters {
             let texts = try options.object(Name("\(kind)Options")) ?? [:]
             let languages = hasLanguages ? try options.object(Name(key)) ?? [:] : [:]
             var template = Configuration.MailTemplate()
-            template.placeholders = shown(texts)
+            template.placeholders = placeholders(texts)
             if let subject = texts["subject"] {
                 guard let text = subject.stringValue else {
                     throw ConfigurationError("option emailAdapter.options.\(kind)Options.subject must be a string")
@@ -37,7 +37,7 @@ enum SMTPMailAdapters {
                 guard let own = value.objectValue else {
                     throw ConfigurationError("option emailAdapter.options.\(key).\(locale) must be an object")
                 }
-                template.placeholdersByLocale[locale] = shown(own)
+                template.placeholdersByLocale[locale] = placeholders(own)
                 guard let subject = own["subject"]?.stringValue else { continue }
                 if template.subject == nil { template.subject = Configuration.MailText(nil) }
                 template.subject?.byLocale[locale] = .inline(subject)
@@ -53,7 +53,7 @@ enum SMTPMailAdapters {
     }
 
     /// Returns placeholders for both spellings in templates, `${body}` and `${options.body}`.
-    private static func shown(_ texts: JSONObject) -> JSONObject {
+    private static func placeholders(_ texts: JSONObject) -> JSONObject {
         texts.merging(["options": .object(texts)]) { $1 }
     }
 

@@ -69,11 +69,11 @@ extension Collection<String> {
         for (i, letter) in left.enumerated() {
             var row = [i + 1]
             for (j, other) in right.enumerated() {
-                var least = Swift.min(rows[i][j + 1] + 1, row[j] + 1, rows[i][j] + (letter == other ? 0 : 1))
+                var smallest = Swift.min(rows[i][j + 1] + 1, row[j] + 1, rows[i][j] + (letter == other ? 0 : 1))
                 if i > 0, j > 0, letter == right[j - 1], left[i - 1] == other {
-                    least = Swift.min(least, rows[i - 1][j - 1] + 1)
+                    smallest = Swift.min(smallest, rows[i - 1][j - 1] + 1)
                 }
-                row.append(least)
+                row.append(smallest)
             }
             rows.append(row)
         }

@@ -61,14 +61,14 @@ extension OptionDefinition {
     }
 
     static func size(
-        _ name: String, _ environment: String?, _ path: OptionPath<Int>, atLeast least: Int = 0, _ summary: String
+        _ name: String, _ environment: String?, _ path: OptionPath<Int>, atLeast minimum: Int = 0, _ summary: String
     ) -> OptionDefinition {
         OptionDefinition(
             name, environment, .stringOrNumber, path, older: [:], summary, word: megabytes
         ) { value, name throws(ConfigurationError) in
             if value == "" { return nil }
-            guard let bytes = ByteCount.read(value), bytes >= least else {
-                throw .invalid(name, "a size such as 20mb" + (least > 1 ? ", at least \(least) bytes" : ""))
+            guard let bytes = ByteCount.read(value), bytes >= minimum else {
+                throw .invalid(name, "a size such as 20mb" + (minimum > 1 ? ", at least \(minimum) bytes" : ""))
             }
             return bytes
         }

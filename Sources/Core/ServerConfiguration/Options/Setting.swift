@@ -34,13 +34,13 @@ public struct Setting: Sendable {
                 let defaults = option.defaults
                 let words = defaults[preset - 4]
                 let given = given[option.name]
-                let isShown = Setting.shown.contains(option.name) || [.boolean, .number].contains(option.kind)
+                let isDisplayed = Setting.displayed.contains(option.name) || [.boolean, .number].contains(option.kind)
                 return Setting(
                     name: option.name, group: section.title,
-                    value: isShown
+                    value: isDisplayed
                         ? given.map { named.contains(option.name) ? $0.value : withoutSecrets($0.value) } : nil,
                     defaultWords: words, example: example(option, given),
-                    isSecret: given != nil && !isShown,
+                    isSecret: given != nil && !isDisplayed,
                     source: given?.source ?? (words == defaults.last ?? nil ? .default : .preset),
                     from: given?.from ?? [], meaning: option.summary, isBuilt: option.support == .built)
             }
@@ -91,7 +91,7 @@ public struct Setting: Sendable {
     private static let named: Set<String> = ["protectedFields", "requestKeywordDenylist", "userSensitiveFields"]
 
     /// Options, in addition to numbers and Booleans, whose values are not secret. All others are hidden.
-    private static let shown: Set<String> = [
+    private static let displayed: Set<String> = [
         "consoleFolder", "dataDir", "filesDirectory", "classDefinitions", "indexAdvice", "appId", "serverURL",
         "publicServerURL", "host", "mountPath", "trustedCertificates", "appName", "cloud", "cloudNode",
         "cloudApp", "publicFolder",

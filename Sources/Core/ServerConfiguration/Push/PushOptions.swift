@@ -134,9 +134,9 @@ extension Configuration {
         private static func options(ofAdapter adapter: JSONValue) throws(ConfigurationError) -> JSONObject {
             let name = adapter.stringValue ?? adapter["module"]?.stringValue ?? ""
             guard name.hasSuffix("push-adapter"), !name.contains("onesignal"), !name.contains("sns") else {
-                let shown = name.isEmpty ? "of that kind" : name
+                let described = name.isEmpty ? "of that kind" : name
                 throw ConfigurationError(
-                    "option push.adapter: the adapter \(shown) is not supported. Roost sends to APNs, FCM, web "
+                    "option push.adapter: the adapter \(described) is not supported. Roost sends to APNs, FCM, web "
                         + "push and Expo itself: configure push.ios, push.android, push.web or push.expo")
             }
             return adapter["options"]?.objectValue ?? [:]

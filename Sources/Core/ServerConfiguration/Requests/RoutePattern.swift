@@ -4,7 +4,7 @@ import Encoding
 /// (`{/:id}`).
 enum RoutePattern {
     /// With more wildcards, the matching time would grow too fast with the length of the path.
-    private static let mostWildcards = 2
+    private static let maxWildcards = 2
 
     /// Returns a regular expression that matches whole paths, or nil if the pattern is invalid or has more than two
     /// wildcards.
@@ -37,7 +37,7 @@ enum RoutePattern {
             default: expression.append(character)
             }
         }
-        guard depth == 0, wildcards <= mostWildcards else { return nil }
+        guard depth == 0, wildcards <= maxWildcards else { return nil }
         return expression + "/?\\z"
     }
 

@@ -136,10 +136,10 @@ struct ConsoleAudit: Sendable {
             guard !wanted.ids.isEmpty, let schema = backend.catalog.schema(className) else { continue }
             var request = ObjectStore.FindRequest(className: className)
             request.filter = .field(
-                FieldPath("objectId"), .isIn(wanted.ids.prefix(AuditEntry.mostIds).map { .string($0) }))
+                FieldPath("objectId"), .isIn(wanted.ids.prefix(AuditEntry.maxIds).map { .string($0) }))
             let known = Set(schema.fields.keys).union(["ACL"]).subtracting(["password"])
             request.keys = wanted.wantsAll ? known : wanted.fields.intersection(known)
-            request.limit = AuditEntry.mostIds
+            request.limit = AuditEntry.maxIds
             // Larger values wouldn't be stored anyway, and one large value must not displace the others.
             request.shorten = max(256, Self.mostBytes / 2 / wanted.ids.count)
             request.keys?.insert("objectId")

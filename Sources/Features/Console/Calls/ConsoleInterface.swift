@@ -111,7 +111,7 @@ struct ConsoleInterface: Sendable {
             throw HTTPError(status: 401, message: "Sign in first.")
         }
         // Polling would push all other lines out of the log.
-        if method == .get, visit.fields.isPoll { visit.request.record.keepQuiet() }
+        if method == .get, visit.fields.isPoll { visit.request.record.lowerLogLevel() }
         if path.hasPrefix("parse/") {
             return try await ParseCalls(self, visit, session, role).answer(path.dropFirst("parse".count))
         }

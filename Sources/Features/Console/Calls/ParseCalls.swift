@@ -122,7 +122,7 @@ struct ParseCalls {
         let drops = deletions.contains { ["schemas", "purge"].contains(ConsoleDispatcher.canonical($0.path).first) }
         guard !drops,
             try await interface.backend.store.operatorSessions.mayDelete(
-                deletions.count, most: Self.mostDeletions,
+                deletions.count, limit: Self.mostDeletions,
                 token: ConsoleSecrets.hash(visit.fields.token ?? ""))
         else { throw ConfirmationNeeded() }
     }

@@ -45,7 +45,7 @@ struct ExportWriter: Sendable {
         for row in 0..<found.rowCount {
             var writer = JSONWriter(capacity: 512)
             try found.write(row, into: &writer)
-            let bytes = writer.take()
+            let bytes = writer.finish()
             if format == .json, !(isFirst && row == 0) { text.append(contentsOf: ",\n".utf8) }
             if format != .csv {
                 text.append(contentsOf: bytes)

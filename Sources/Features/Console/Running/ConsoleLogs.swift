@@ -17,7 +17,7 @@ extension ConsoleRouteTable {
         },
         ConsoleRoute(.get, "live", .developer) { call in
             // The page polls this route.
-            call.visit.request.record.keepQuiet()
+            call.visit.request.record.lowerLogLevel()
             let options = call.interface.configuration.liveQuery
             let missing = options.missingOption.map { JSONValue.string($0) } ?? .null
             guard options.isServed, let live = await call.interface.live.read() else {
@@ -61,7 +61,7 @@ private struct LiveCalls: ConsoleCalls {
 
     /// Returns the events of a live query on a class since the previous call.
     func events() async throws -> Reply {
-        visit.request.record.keepQuiet()
+        visit.request.record.lowerLogLevel()
         let texts = texts
         guard interface.configuration.liveQuery.isServed, let read = interface.live.events else {
             throw HTTPError(status: 400, message: "Live queries are off. Turn them on with the option liveQuery.")
@@ -202,7 +202,7 @@ private struct LogCalls: ConsoleCalls {
     /// Returns the latest lines or, with `after`, the lines since that position.
     func logs() async throws -> Reply {
         // Logging these requests would produce new lines for the reader forever.
-        visit.request.record.keepQuiet()
+        visit.request.record.lowerLogLevel()
         let query = texts
         let filter = try LogFilter(
             query, console: interface.configuration.console.path, SecretTexts(interface.configuration))

@@ -65,7 +65,8 @@ private struct OperatorCalls: ConsoleCalls {
                 throw ParseError(ParseError.invalidEmailAddress, "Email address format is invalid.")
             }
             guard
-                interface.invitations.countOneMore(Name(session.operatorId ?? session.name), most: Self.mostInvitations)
+                interface.invitations.countOneMore(
+                    Name(session.operatorId ?? session.name), limit: Self.mostInvitations)
             else {
                 throw HTTPError(status: 429, message: "You have sent too many invitations. Try again in an hour.")
             }

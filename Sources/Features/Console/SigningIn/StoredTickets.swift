@@ -28,7 +28,7 @@ final class StoredTickets: Sendable {
             guard contains(name) else { return nil }
         }
         remove(name)
-        return try await sessions.take(ticket: hash)
+        return try await sessions.consume(ticket: hash)
     }
 
     /// Lists the tickets, unless they were listed after the given time. Waits for the minimum interval between two

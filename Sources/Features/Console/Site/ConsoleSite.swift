@@ -170,7 +170,7 @@ package final class ConsoleSite: ConsoleHandler {
         }
         if rest.isEmpty { return Reply(status: 302, headers: [("Location", path + "/")], body: .empty) }
         if rest.hasPrefix("/a/") {
-            request.record.keepQuiet()
+            request.record.lowerLogLevel()
             let start = files.address.dropFirst(path.count) + "/"
             guard rest.hasPrefix(start),
                 let reply = files.reply(rest.dropFirst(start.count), takesGzip: fields.takesGzip)

@@ -181,7 +181,7 @@ package struct PostgresFile: StoredFile {
     package var details: FileDetails? { FileDetails(parsing: Array(row.details.utf8)) }
     package var isInMemory: Bool { false }
     /// The bytes of two rows: the one being sent, and the next.
-    package var mostHeld: Int { 2 * Int(row.chunk) }
+    package var maxHeldBytes: Int { 2 * Int(row.chunk) }
 
     /// The error for a file that was removed while it was read, long after it was replaced or deleted.
     package struct Cut: Error {}

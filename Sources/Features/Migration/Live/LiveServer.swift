@@ -56,7 +56,7 @@ package struct LiveServer: Sendable {
         for attempt in 0..<Self.attempts {
             if attempt > 0 { try await Task.sleep(for: .milliseconds(250 << attempt)) }
             do {
-                let reply = try await caller.send(call, timeLimit: .seconds(120), mostBytes: Self.largestPage)
+                let reply = try await caller.send(call, timeLimit: .seconds(120), maxBytes: Self.largestPage)
                 if reply.isSuccess, let json = reply.json { return json }
                 last =
                     "\(path): \(reply.status) \(reply.json?["error"]?.stringValue ?? "without an answer that is JSON")"

@@ -102,7 +102,7 @@ public final class PushQueue: Pusher {
             for waker in wakers { waker.yield() }
             if second % 10 == 0 {
                 let ranges = running.withLock { $0.values.map(\.range) }
-                await attempt("renew push leases") { try await store.pushes.keepRanges(ranges, of: self.owner) }
+                await attempt("renew push leases") { try await store.pushes.renewRanges(ranges, of: self.owner) }
             }
             await attempt("reschedule moved pushes") { try await self.followMoves(store) }
             second += 1
@@ -183,7 +183,7 @@ public final class PushQueue: Pusher {
         taking: @escaping @Sendable (PushPart) -> Void
     ) async throws {
         try await store.transaction(.administration) { store in
-            guard let part = try await store.pushes.takePart() else { return }
+            guard let part = try await store.pushes.acquirePart() else { return }
             taking(part)
             let now = Int64(Date.now.timeIntervalSince1970 * 1000)
             guard let status = part.status, status != "failed" else {
@@ -225,7 +225,7 @@ public final class PushQueue: Pusher {
     }
 
     private func take(_ route: Name, _ store: ObjectStore) async throws -> PushRange? {
-        try await store.pushes.takeRange(route.text, owner: owner) { body in
+        try await store.pushes.acquireRange(route.text, owner: owner) { body in
             let content = PushContent(body: body, expiry: nil)
             return switch content.isTrial ? nil : content.badge {
             case .set(let number)?: (number, nil)

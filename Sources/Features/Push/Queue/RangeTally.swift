@@ -32,7 +32,7 @@ final class RangeTally: Sendable {
             state.progress.report?.add("locales", locale ?? "default")
             state.progress.report?.add("entries", entry)
             if let badge = device.badge { state.progress.report?.add("badges", JSONValue.number(badge).text) }
-            state.progress.report?.noteSize(bytes)
+            state.progress.report?.recordSize(bytes)
         }
     }
 

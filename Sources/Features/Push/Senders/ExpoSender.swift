@@ -22,7 +22,7 @@ final class ExpoSender: PushSender {
     func check() async -> [(step: String, problem: String?)] {
         let step = "\(settings.endpoint) responds"
         do {
-            _ = try await caller.send(HTTPCall("GET", settings.endpoint), timeLimit: .seconds(10), mostBytes: 1 << 20)
+            _ = try await caller.send(HTTPCall("GET", settings.endpoint), timeLimit: .seconds(10), maxBytes: 1 << 20)
             return [(step, nil)]
         } catch {
             return [(step, (error as? HTTPCallFailure)?.description ?? "\(error)")]

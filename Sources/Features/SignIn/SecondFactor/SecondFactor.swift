@@ -45,7 +45,7 @@ public struct SecondFactor: AuthProvider {
         stored.keys.elements == ["pending"] ? .standard : .additional
     }
 
-    public func shown(_ stored: JSONObject, _ options: JSONObject) -> JSONObject {
+    public func visibleData(_ stored: JSONObject, _ options: JSONObject) -> JSONObject {
         let isEnabled = stored["secret"]?.isTruthy == true || stored["mobile"]?.isTruthy == true
         return ["status": isEnabled ? "enabled" : "disabled"]
     }

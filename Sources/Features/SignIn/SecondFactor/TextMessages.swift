@@ -72,11 +72,11 @@ struct TextMessages {
 
     private func send(to mobile: String, at now: ParseDate) async throws -> JSONObject {
         guard let sender = options.sender else { throw SecondFactor.invalidData }
-        guard sent.countOneMore(Self.digits(of: mobile), most: Self.mostToNumber) else {
+        guard sent.countOneMore(Self.digits(of: mobile), limit: Self.mostToNumber) else {
             throw SecondFactor.refused("Too many messages were sent to this number.")
         }
         let most = userId == nil ? Self.mostForNewUsers : Self.mostForUser
-        guard sent.countOneMore(Name("user \(userId ?? "")"), most: most) else {
+        guard sent.countOneMore(Name("user \(userId ?? "")"), limit: most) else {
             throw SecondFactor.refused("Too many messages were sent. Please try again later.")
         }
         var generator = SystemRandomNumberGenerator()

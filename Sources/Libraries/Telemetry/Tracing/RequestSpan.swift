@@ -111,7 +111,7 @@ final class RecordedRequest: Sendable {
     private let ended = Mutex(State())
 
     /// The limits of a request in spans and bytes, and the overhead of an array in bytes.
-    private static let (mostSpans, mostBytes, arrayBytes) = (200, 64 * 1024, 32)
+    private static let (maxSpans, maxBytes, arrayBytes) = (200, 64 * 1024, 32)
 
     init(
         _ traceID: TraceContext.TraceID, isSampled: Bool, state: String?, slow: Duration?, _ exporter: SpanExporter
@@ -131,7 +131,7 @@ final class RecordedRequest: Sendable {
         ended.withLock { state in
             guard !state.hasEnded else { return }
             let bytes = state.bytes + span.count + Self.arrayBytes
-            guard state.spans.count < Self.mostSpans, bytes <= Self.mostBytes else {
+            guard state.spans.count < Self.maxSpans, bytes <= Self.maxBytes else {
                 state.dropped += 1
                 return
             }

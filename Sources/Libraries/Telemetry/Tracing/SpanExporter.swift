@@ -19,7 +19,7 @@ public final class SpanExporter: Sendable {
     private let send: Send
     private let warn: @Sendable (String) -> Void
 
-    private static let mostWaiting = 2048
+    private static let maxWaiting = 2048
     private static let batch = 512
 
     /// - Parameters:
@@ -40,7 +40,7 @@ public final class SpanExporter: Sendable {
 
     package func add(_ spans: [[UInt8]]) {
         let dropped = queue.withLock { queue in
-            let room = max(0, Self.mostWaiting - queue.count)
+            let room = max(0, Self.maxWaiting - queue.count)
             queue += spans.prefix(room)
             return max(0, spans.count - room)
         }
@@ -73,7 +73,7 @@ public final class SpanExporter: Sendable {
     /// Sends a batch. Returns false without one, and on cancellation, which leaves the batch to ``flush()``.
     @discardableResult
     private func sendBatch(until end: ContinuousClock.Instant) async -> Bool {
-        let spans = takeBatch()
+        let spans = dequeueBatch()
         guard !spans.isEmpty else { return false }
         let request = OTLP.request(spans, resource: resource, version: version)
         var pause = Duration.seconds(1)
@@ -102,7 +102,7 @@ public final class SpanExporter: Sendable {
         }
     }
 
-    private func takeBatch() -> [[UInt8]] {
+    private func dequeueBatch() -> [[UInt8]] {
         queue.withLock { queue in
             let batch = Array(queue.prefix(Self.batch))
             queue.removeFirst(batch.count)

@@ -71,7 +71,7 @@ public struct OwnRecords: Sendable, BackendPart {
         let bytes = try await HeavyWork.run(if: found.isHeavy) {
             var writer = JSONWriter(capacity: found.writtenSize)
             try found.write(0, extra: members.map { JSONValue.member($0.key, $0.value) }, into: &writer)
-            return writer.take()
+            return writer.finish()
         }
         user.recordSize = bytes.count
         return bytes

@@ -20,12 +20,12 @@ package final class RecentCounts: Sendable {
     ///
     /// - Parameters:
     ///   - key: The user or other subject of the limit.
-    ///   - most: The maximum number of actions within the window.
-    package func countOneMore(_ key: Name, most: Int, at now: ContinuousClock.Instant = .now) -> Bool {
+    ///   - limit: The maximum number of actions within the window.
+    package func countOneMore(_ key: Name, limit: Int, at now: ContinuousClock.Instant = .now) -> Bool {
         counts.withLock { counts in
             var count = counts.value(of: key) ?? Count(end: now + window)
             if count.end <= now { count = Count(end: now + window) }
-            guard count.times < most else { return false }
+            guard count.times < limit else { return false }
             count.times += 1
             counts.set(count, for: key)
             return true

@@ -12,7 +12,7 @@ struct MailRecipient {
     var email: String?
 
     /// The user's fields that mail texts may contain.
-    var shown: JSONObject { ["username": .string(username), "email": email.map { .string($0) } ?? .null] }
+    var visibleFields: JSONObject { ["username": .string(username), "email": email.map { .string($0) } ?? .null] }
 }
 
 extension MailUser {
@@ -49,16 +49,16 @@ public struct AccountMails: Sendable, BackendPart {
         try await enqueue(
             AccountMail(
                 kind, to: address, link: links.link(to: page, token: token, username: user.username), token: token,
-                user: user.shown, userId: user.id, languages: context.languages), to: mailer)
+                user: user.visibleFields, userId: user.id, languages: context.languages), to: mailer)
     }
 
     /// The maximum number of link mails per user within ten minutes.
-    private static let mostLinks = 10
+    private static let maxLinks = 10
 
     /// Counts a link for a user and returns whether to send it. More mails would fill the mailbox and invalidate
     /// earlier links. Links requested with the master key aren't limited.
     func allowsLink(to user: MailUser, _ context: RequestContext) -> Bool {
-        context.caller.isMaster || services.linkMails.countOneMore(Name(user.id), most: Self.mostLinks)
+        context.caller.isMaster || services.linkMails.countOneMore(Name(user.id), limit: Self.maxLinks)
     }
 
     /// Whether users are notified of account changes. Presets below 9 don't notify.
@@ -72,7 +72,8 @@ public struct AccountMails: Sendable, BackendPart {
     {
         guard sendsNotices, let mailer = services.mailer else { return }
         try await enqueue(
-            AccountMail(kind, to: address, user: user.shown, userId: user.id, languages: context.languages), to: mailer)
+            AccountMail(kind, to: address, user: user.visibleFields, userId: user.id, languages: context.languages),
+            to: mailer)
     }
 
     /// Whether invitations can be mailed. False if mails are only printed to the server's terminal.

@@ -80,7 +80,7 @@ public struct EmailVerifications: Sendable, BackendPart {
         save.hidden = ["_email_verify_token": .null, "_email_verify_token_expires_at": .null]
         save.condition = .field(FieldPath("_email_verify_token"), .equal(.string(token)))
         // Recorded first, so that a concurrent request with the same link finds it.
-        try await store.mails.noteSpentToken(token, of: user.username)
+        try await store.mails.recordSpentToken(token, of: user.username)
         do {
             _ = try await SavePipeline(backend: backend).run(save)
         } catch let error as ParseError where error.code == ParseError.objectNotFound {

@@ -50,7 +50,7 @@ public protocol AuthProvider: Sendable {
     func loginPolicy(_ attempt: AuthAttempt) async throws -> AuthPolicy
 
     /// Returns the part of the stored data that users may see.
-    func shown(_ stored: JSONObject, _ options: JSONObject) -> JSONObject
+    func visibleData(_ stored: JSONObject, _ options: JSONObject) -> JSONObject
 
     /// Creates a challenge for a log-in through `/challenge`.
     ///
@@ -79,7 +79,7 @@ public enum AuthOptionForm: Sendable {
     /// Any value, checked by the provider itself.
     case any
 
-    func takes(_ value: JSONValue) -> Bool {
+    func accepts(_ value: JSONValue) -> Bool {
         switch (self, value) {
         case (.any, _), (_, .null), (.text, .string), (.texts, .string), (.flag, .bool): true
         case (.texts, .array(let list)): list.allSatisfy { $0.stringValue != nil }
@@ -107,7 +107,7 @@ extension AuthProvider {
     public func bringsProof(_ data: JSONObject) -> Bool { true }
     public func policy(_ stored: JSONObject) -> AuthPolicy { .standard }
     public func loginPolicy(_ attempt: AuthAttempt) async throws -> AuthPolicy { policy(attempt.stored ?? [:]) }
-    public func shown(_ stored: JSONObject, _ options: JSONObject) -> JSONObject { stored }
+    public func visibleData(_ stored: JSONObject, _ options: JSONObject) -> JSONObject { stored }
     public func challenge(_ data: JSONObject, _ attempt: AuthAttempt) async throws -> JSONValue? { nil }
     public var unstored: Set<Name> { [] }
     public var optionForms: [Name: AuthOptionForm]? { nil }

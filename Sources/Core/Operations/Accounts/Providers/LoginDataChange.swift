@@ -125,12 +125,12 @@ extension Providers {
     {
         guard providers.keys.contains(where: { $0 != "anonymous" }) else { return nil }
         return { stored in
-            var shown = stored
+            var visible = stored
             for (name, data) in stored {
                 guard let provider = providers[name], let fields = data.objectValue else { continue }
-                shown[name] = .object(provider.shown(fields, options[name]?.objectValue ?? [:]))
+                visible[name] = .object(provider.visibleData(fields, options[name]?.objectValue ?? [:]))
             }
-            return shown
+            return visible
         }
     }
 }

@@ -115,6 +115,6 @@ extension Providers {
         guard let sent = sent.objectValue, let stored = stored?.objectValue, !sent.isEmpty else { return false }
         if sent.allSatisfy({ stored[$0.key] == $0.value }) { return true }
         guard let (provider, options) = try? provider(name) else { return false }
-        return sent == provider.shown(stored, options)
+        return sent == provider.visibleData(stored, options)
     }
 }

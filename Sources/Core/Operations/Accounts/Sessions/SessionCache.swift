@@ -31,7 +31,7 @@ package final class SessionCache: Sendable {
         var generation = 0
 
         /// Stores an entry. A user with many roles counts as several entries.
-        mutating func keep(_ entry: Entry) {
+        mutating func store(_ entry: Entry) {
             let weight = min(1 + entry.user.roles.count / SessionCache.rolesOfOne, capacity)
             for dropped in entries.set(entry, for: Name(entry.user.token), weight: weight) { removeToken(dropped.user) }
         }
@@ -74,7 +74,7 @@ package final class SessionCache: Sendable {
         state.withLock {
             guard $0.generation == generation else { return }
             $0.tokens[Name(entry.user.id), default: []].insert(Name(entry.user.token))
-            $0.keep(entry)
+            $0.store(entry)
         }
     }
 
@@ -87,7 +87,7 @@ package final class SessionCache: Sendable {
             guard var entry = $0.entries.peek(Name(token)) else { return true }
             guard entry.updatedAt < moment else { return false }
             entry.updatedAt = now
-            $0.keep(entry)
+            $0.store(entry)
             return true
         }
     }

@@ -7,9 +7,9 @@ import ServerConfiguration
 /// Handles the mail address of a new or changed user.
 extension UserRules {
     /// The maximum number of address changes per user within ten minutes.
-    private static let mostAddressChanges = 10
+    private static let maxAddressChanges = 10
     /// The maximum number of rejected changes per user within ten minutes that don't count as changes.
-    private static let mostRefusals = 100
+    private static let maxRefusals = 100
 
     /// The origin of a new user's session.
     var createdWith: JSONObject {
@@ -60,7 +60,7 @@ extension UserRules {
         // A change mails both the new and the former address, which may belong to strangers.
         guard
             save.caller.writesEverything
-                || services.addressChanges.countOneMore(Name(objectId), most: Self.mostAddressChanges)
+                || services.addressChanges.countOneMore(Name(objectId), limit: Self.maxAddressChanges)
         else {
             throw ParseError(
                 ParseError.requestLimitExceeded, "The email address was changed too often. Please try again later.")
@@ -74,7 +74,7 @@ extension UserRules {
             // No mail is sent, so the change doesn't count. But each attempt calls app functions, so the number of such
             // attempts is limited.
             if !save.caller.writesEverything,
-                services.refusedAddresses.countOneMore(Name(objectId), most: Self.mostRefusals)
+                services.refusedAddresses.countOneMore(Name(objectId), limit: Self.maxRefusals)
             {
                 services.addressChanges.countOneLess(Name(objectId))
             }

@@ -33,7 +33,7 @@ struct UserRules: SaveRules {
             // Rejects unauthorized callers before reading the user.
             try await backend.users.authorizeUserUpdate(objectId, save.caller)
             try backend.users.checkEmailVerified(save.body, save.caller)
-            save.hidden.merge(try backend.permissions.takeInternalFields(&save.body, save.caller)) { $1 }
+            save.hidden.merge(try backend.permissions.extractInternalFields(&save.body, save.caller)) { $1 }
             sentLoginData = save.body["authData"]
             if let authData = sentLoginData {
                 namedProviders = authData.objectValue?.keys.sorted().texts.joined(separator: ",") ?? ""
@@ -43,7 +43,7 @@ struct UserRules: SaveRules {
             }
             return nil
         }
-        save.hidden = try backend.permissions.takeInternalFields(&save.body, save.caller)
+        save.hidden = try backend.permissions.extractInternalFields(&save.body, save.caller)
         claims = try await backend.providers.claims(try backend.providers.named(save.body["authData"]))
         if save.isPartOfTransaction, try await backend.providers.isKnown(claims, save.caller) {
             throw Providers.noLogInOfTransaction
