@@ -57,7 +57,7 @@ public final class PushServices: Sendable {
     public var types: [Name] { senders.keys.sorted() }
 
     /// The device types with a service that accepts many messages per request.
-    var wholeTypes: [Name] { senders.filter { $0.value.contains(where: \.takesMany) }.keys.sorted() }
+    var wholeTypes: [Name] { senders.filter { $0.value.contains(where: \.acceptsBatches) }.keys.sorted() }
 
     /// Returns the senders for a device in the order they are tried: those of its app, or else those without an app. A
     /// device that names no app gets all senders if they are for the same app.
