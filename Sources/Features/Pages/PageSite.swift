@@ -218,7 +218,7 @@ struct PageFiles: Sendable {
     private(set) var contents: [[UInt8]: [UInt8]] = [:]
 
     /// The limit for all files together, in bytes.
-    private static let most = 64 * 1024 * 1024
+    private static let maxBytes = 64 * 1024 * 1024
 
     /// Reads a folder.
     ///
@@ -239,7 +239,7 @@ struct PageFiles: Sendable {
                 let data = FileManager.default.contents(atPath: file)
             else { continue }
             size += data.count
-            guard size <= Self.most else {
+            guard size <= Self.maxBytes else {
                 throw ConfigurationError(
                     "option pages.pagesPath: the files below \(folder) are larger than 64 MB together")
             }

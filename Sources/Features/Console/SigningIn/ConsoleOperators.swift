@@ -50,7 +50,7 @@ private struct OperatorCalls: ConsoleCalls {
     }
 
     /// The maximum number of invitations per operator and hour.
-    private static let mostInvitations = 20
+    private static let maxInvitations = 20
 
     func invite() async throws -> Reply {
         let address = try await body()["email"]?.stringValue ?? ""
@@ -65,7 +65,7 @@ private struct OperatorCalls: ConsoleCalls {
                 throw ParseError(ParseError.invalidEmailAddress, "Email address format is invalid.")
             }
             guard
-                interface.invitations.countOneMore(Name(session.operatorId ?? session.name), most: Self.mostInvitations)
+                interface.invitations.countOneMore(Name(session.operatorId ?? session.name), most: Self.maxInvitations)
             else {
                 throw HTTPError(status: 429, message: "You have sent many invitations. Try again in an hour.")
             }
