@@ -8,7 +8,7 @@ package enum Interruption {
         package var description: String { "stopped by a signal" }
     }
 
-    private static let kept = Mutex<[UnixSignalsSequence]>([])
+    private static let retained = Mutex<[UnixSignalsSequence]>([])
 
     /// Runs `body`, and cancels it on SIGINT or SIGTERM.
     ///
@@ -17,7 +17,7 @@ package enum Interruption {
         let signals = await UnixSignalsSequence(trapping: .sigint, .sigterm)
         // Retained until the process ends. If the sequence were released, the signal would end the process during its
         // cleanup.
-        kept.withLock { $0.append(signals) }
+        retained.withLock { $0.append(signals) }
         return try await withThrowingTaskGroup(of: R?.self) { tasks in
             tasks.addTask { try await body() }
             tasks.addTask {

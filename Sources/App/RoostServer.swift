@@ -141,7 +141,7 @@ public struct RoostServer: Service {
     private static func limits(_ configuration: Configuration, _ database: Database) -> HTTPServer.Limits {
         var limits = HTTPServer.Limits()
         limits.connections = DescriptorLimit.connections(
-            wanted: configuration.maximumConnections, database: database.mostConnections)
+            wanted: configuration.maximumConnections, database: database.maxConnections)
         limits.body = configuration.maxUploadSize
         limits.transferMemory = configuration.transferMemory
         limits.drain = .seconds(configuration.drainTime)

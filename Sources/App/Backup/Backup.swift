@@ -191,7 +191,7 @@ package struct Backup: Sendable {
                 throw CommandFailure("\(target) can't be renamed: \(CommandFailure.reason())")
             }
         }
-        FreshFolder.keepName(of: target)
+        FreshFolder.syncName(of: target)
     }
 }
 

@@ -53,7 +53,7 @@ struct Database {
         let replicaProbes: [any ReadinessProbe] = replicaSettings.enumerated().map { index, replica in
             DatabaseProbe(
                 MetricsPage.name(ofReplica: index, of: replicaSettings.count), isNeeded: false,
-                mostLag: configuration.maxReplicaLag, replica, logger: logger)
+                maxLag: configuration.maxReplicaLag, replica, logger: logger)
         }
         probes =
             [DatabaseProbe("database", isNeeded: true, settings, logger: logger)] + replicaProbes
@@ -61,7 +61,7 @@ struct Database {
     }
 
     /// The maximum number of connections to the database and its replicas.
-    var mostConnections: Int { settings.mostConnections * (1 + replicaClients.count) }
+    var maxConnections: Int { settings.mostConnections * (1 + replicaClients.count) }
 
     private static func inSchema(_ text: String, _ configuration: Configuration) -> String {
         PostgresConfiguration.connectionString(text, schema: configuration.databaseSchema)
