@@ -30,7 +30,7 @@ enum Archives {
                 _ = MongoFields.acl(.document(document))
                 for (member, type) in zip(document.members, types + types) {
                     _ = MongoFields.parameter(member.value, type, member.key.text, &losses)
-                    _ = MongoValues.shown(member.value).text
+                    _ = MongoValues.reported(member.value).text
                 }
             case .rest(let object):
                 for (member, type) in zip(object, types + types) {

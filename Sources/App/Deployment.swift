@@ -38,7 +38,7 @@ package struct Deployment: Sendable {
         arguments: [String], environment: [String: String], needsKeys: Bool = true, app: ServedApp? = nil
     ) throws {
         var flags = arguments
-        let file = try app.map { ConfigurationFile($0) } ?? ConfigurationFile.taken(from: &flags)
+        let file = try app.map { ConfigurationFile($0) } ?? ConfigurationFile.extract(from: &flags)
         let folder = file?.folder ?? FileManager.default.currentDirectoryPath
         var (configuration, warnings) = try Configuration.load(
             file: file?.bytes, fileName: file?.path, environment: environment, flags: flags,

@@ -75,7 +75,7 @@ struct ImportCommand: AsyncParsableCommand {
         let (isForScripts, wanted) = (common.json, try options())
         try await CommandRun.run(isForScripts: isForScripts) {
             let deployment = try CommandRun.deployment(rest)
-            return try await Self.bring(source, wanted, deployment, isForScripts)
+            return try await Self.importData(source, wanted, deployment, isForScripts)
         }
     }
 
@@ -124,7 +124,7 @@ struct ImportCommand: AsyncParsableCommand {
         return options
     }
 
-    private static func bring(
+    private static func importData(
         _ source: DataImport.Source, _ options: ImportOptions, _ deployment: Deployment, _ isForScripts: Bool
     ) async throws -> Int32 {
         let progress = ImportProgress()

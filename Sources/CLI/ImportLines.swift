@@ -15,12 +15,12 @@ import Synchronization
 /// Scripts get only the report, as JSON.
 final class ImportLines: Sendable {
     private struct State {
-        var shownClasses = 0
+        var printedClasses = 0
         var isLineOpen = false
         var step = ""
         var began = ContinuousClock.now
         var documentsBefore: Int64 = 0
-        var shown = ContinuousClock.now
+        var lastPrinted = ContinuousClock.now
     }
 
     private let progress: ImportProgress
@@ -53,20 +53,20 @@ final class ImportLines: Sendable {
         let now = ContinuousClock.now
         let text: String = state.withLock { state in
             var text = ""
-            for line in figures.finished.dropFirst(state.shownClasses) where !isForScripts {
+            for line in figures.finished.dropFirst(state.printedClasses) where !isForScripts {
                 text += (state.isLineOpen ? "\r\u{1B}[K" : "") + line + "\n"
                 state.isLineOpen = false
             }
-            state.shownClasses = figures.finished.count
+            state.printedClasses = figures.finished.count
             if state.step != figures.step {
                 state.step = figures.step
                 state.began = now
                 state.documentsBefore = figures.documents
             }
             // Without a terminal, a line every 30 seconds shows that the import is still running.
-            let isDue = isTerminal || now - state.shown > .seconds(30)
+            let isDue = isTerminal || now - state.lastPrinted > .seconds(30)
             guard !isForScripts, isDue else { return text }
-            state.shown = now
+            state.lastPrinted = now
             let line = Self.line(
                 figures, documents: figures.documents - state.documentsBefore,
                 seconds: (now - state.began) / .seconds(1))

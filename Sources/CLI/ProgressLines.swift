@@ -14,7 +14,7 @@ import Synchronization
 /// get JSON.
 final class ProgressLines: Sendable {
     private struct State {
-        var shown = ContinuousClock.now - .seconds(1)
+        var lastPrinted = ContinuousClock.now - .seconds(1)
         var began: (name: String, time: ContinuousClock.Instant)?
         var isLineOpen = false
     }
@@ -34,8 +34,8 @@ final class ProgressLines: Sendable {
         let text: String? = state.withLock { state in
             let now = ContinuousClock.now
             if state.began?.name != name { state.began = (name, now) }
-            guard now - state.shown >= .milliseconds(100) else { return nil }
-            state.shown = now
+            guard now - state.lastPrinted >= .milliseconds(100) else { return nil }
+            state.lastPrinted = now
             state.isLineOpen = true
             let seconds = (now - (state.began?.time ?? now)) / .seconds(1)
             let rate = seconds > 0.5 ? Double(count) / seconds : nil

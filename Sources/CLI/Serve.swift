@@ -71,7 +71,7 @@ enum OptionHelp {
             for option in options {
                 lines += wrapped(
                     "  --\(option.name) <\(option.kind.rawValue)>  \(option.environment)", indent: 6, width: width)
-                lines += wrapped("      " + note(option), indent: 6, width: width)
+                lines += wrapped("      " + helpText(option), indent: 6, width: width)
             }
         }
         return lines.joined(separator: "\n") + "\n"
@@ -92,7 +92,7 @@ enum OptionHelp {
         return lines + [line]
     }
 
-    private static func note(_ option: OptionDefinition) -> String {
+    private static func helpText(_ option: OptionDefinition) -> String {
         switch option.support {
         case .built: option.help
         case .ignored(let why): "Ignored: \(why)"

@@ -21,7 +21,7 @@ import Testing
 
     @Test("One sender has three quarters of the places; one more of its calls waits or is refused, others are let in")
     func share() async throws {
-        let gate = CallGate(capacity: 4, mostWaiting: 0)
+        let gate = CallGate(capacity: 4, maxWaiting: 0)
         try await Self.by("192.0.2.1") {
             try await gate.run(Self.call()) {
                 try await gate.run(Self.call()) {
@@ -54,7 +54,7 @@ import Testing
 
     @Test("A call within a call has a place of its own depth; one that only says so waits as the others")
     func nested() async throws {
-        let gate = CallGate(capacity: 1, mostWaiting: 0)
+        let gate = CallGate(capacity: 1, maxWaiting: 0)
         try await gate.run(Self.call()) {
             try await gate.run(Self.call(depth: 2, isNested: true)) {
                 try await gate.run(Self.call(depth: 16, isNested: true)) { #expect(gate.used == 3) }

@@ -14,7 +14,7 @@ struct ConsoleExportSendingTests {
         for number in 0..<20 {
             let id = "\(number)"
             try exports.add(Self.item(id))
-            _ = try #require(exports.take("secret \(id)"))
+            _ = try #require(exports.beginDownload("secret \(id)"))
             do {
                 let sending = ConsoleExportSending(id, of: exports)
                 #expect(try exports.item(id, of: [1]).state == .running)
@@ -28,7 +28,7 @@ struct ConsoleExportSendingTests {
     func done() throws {
         let exports = ConsoleExports()
         try exports.add(Self.item("a"))
-        _ = exports.take("secret a")
+        _ = exports.beginDownload("secret a")
         do {
             let sending = ConsoleExportSending("a", of: exports)
             exports.end("a", .done)

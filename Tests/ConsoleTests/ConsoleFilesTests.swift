@@ -17,7 +17,7 @@ struct ConsoleFilesTests {
         #expect(Set(ConsoleFiles.numbers.keys) == Set(files), "run scripts/embed_console.sh")
         let site = ConsoleFiles(path: "/console", folder: nil)
         for name in files where name != "index.html" {
-            let reply = try #require(site.reply(name[...], takesGzip: false))
+            let reply = try #require(site.reply(name[...], acceptsGzip: false))
             guard case .json(let bytes) = reply.body else { throw CocoaError(.fileReadUnknown) }
             let stored = try [UInt8](Data(contentsOf: URL(fileURLWithPath: "\(folder)/\(name)")))
             let isCode = name.hasSuffix(".js") || name.hasSuffix(".css")
@@ -58,7 +58,7 @@ struct ConsoleFilesTests {
             try "x".write(toFile: "\(folder)/\(name)", atomically: true, encoding: .utf8)
         }
         let files = ConsoleFiles(path: "/console", folder: folder + "/page")
-        #expect(files.reply("own.js", takesGzip: false) != nil)
-        #expect(files.reply(path[...], takesGzip: false) == nil)
+        #expect(files.reply("own.js", acceptsGzip: false) != nil)
+        #expect(files.reply(path[...], acceptsGzip: false) == nil)
     }
 }

@@ -57,10 +57,10 @@ struct KilledUploadTests {
                 let names = try await storage.names()
                 #expect(names.isEmpty)
                 // Recent uploads, which may still be in progress elsewhere, are left alone.
-                try await storage.giveUpUploads(before: Int(Date().timeIntervalSince1970) - 24 * 3600)
+                try await storage.abortUploads(before: Int(Date().timeIntervalSince1970) - 24 * 3600)
                 let young = try await storage.openUploads()
                 #expect(young == 1)
-                try await storage.giveUpUploads(before: Int.max)
+                try await storage.abortUploads(before: Int.max)
                 let after = try await storage.openUploads()
                 #expect(after == 0)
             }

@@ -100,7 +100,7 @@ struct S3AnswerTests {
                 var sizes: [Int64] = []
                 try await storage.visit(prefix: "") { sizes.append($0.size) }
                 #expect(sizes == [1])
-                await #expect(throws: FileStorageError.self) { try await storage.giveUpUploads(before: .max) }
+                await #expect(throws: FileStorageError.self) { try await storage.abortUploads(before: .max) }
             }
         }
     }
@@ -156,11 +156,11 @@ struct S3AnswerTests {
         let places = DownloadSlots()
         let (busy, other) = (Sender(address: "203.0.113.1"), Sender(address: "203.0.113.2"))
         var taken: [GatePlace] = []
-        while let place = places.take(of: busy) { taken.append(place) }
+        while let place = places.acquire(of: busy) { taken.append(place) }
         #expect((512..<DownloadSlots.count).contains(taken.count))
-        #expect(places.take(of: other) != nil)
+        #expect(places.acquire(of: other) != nil)
         taken = []
-        #expect(places.take(of: busy) != nil)
+        #expect(places.acquire(of: busy) != nil)
     }
 
     @Test("A success that names no version, or no file of the parts, stores nothing")

@@ -96,10 +96,10 @@ struct S3StorageTests {
         try await BucketServer.withStorage { storage in
             let key = try #require(storage.key(of: "left.bin"))
             _ = try await storage.client.exchange(S3Request("POST", key, query: ["uploads="]))
-            try await storage.giveUpUploads(before: Int(Date().timeIntervalSince1970) - 24 * 3600)
+            try await storage.abortUploads(before: Int(Date().timeIntervalSince1970) - 24 * 3600)
             let before = try await storage.openUploads()
             #expect(before == 1)
-            try await storage.giveUpUploads(before: Int(Date().timeIntervalSince1970) + 60)
+            try await storage.abortUploads(before: Int(Date().timeIntervalSince1970) + 60)
             let after = try await storage.openUploads()
             #expect(after == 0)
         }

@@ -51,8 +51,8 @@ import Testing
         #expect(Self.short(sequence.add(Self.change(2, 1, 2), mayBeLate: true, at: start)) == ["2", "3", "4"])
         #expect(sequence.nextDeadline == nil)
         #expect(sequence.add(Self.change(6, 5, 6), mayBeLate: true, at: start).isEmpty)
-        #expect(sequence.takeOverdue(at: start + ChangeSequence.timeForMissing - .milliseconds(1)).isEmpty)
-        #expect(Self.short(sequence.takeOverdue(at: start + ChangeSequence.timeForMissing)) == ["6 after 4"])
+        #expect(sequence.removeOverdue(at: start + ChangeSequence.timeForMissing - .milliseconds(1)).isEmpty)
+        #expect(Self.short(sequence.removeOverdue(at: start + ChangeSequence.timeForMissing)) == ["6 after 4"])
         #expect(sequence.add(Self.change(5, 4, 5), mayBeLate: true, at: start).isEmpty, "what came later is told")
     }
 
@@ -65,7 +65,7 @@ import Testing
             told += sequence.add(change, mayBeLate: true, at: start).count
         }
         #expect(told == 20_000 && sequence.nextDeadline == start + ChangeSequence.timeForUnknown)
-        told += sequence.takeOverdue(at: start + ChangeSequence.timeForUnknown).count
+        told += sequence.removeOverdue(at: start + ChangeSequence.timeForUnknown).count
         #expect(told == 30_000 && sequence.nextDeadline == nil)
     }
 
@@ -74,7 +74,7 @@ import Testing
         var sequence = ChangeSequence()
         #expect(sequence.add(Self.change(5, 4, 5), mayBeLate: true, at: start).isEmpty)
         #expect(sequence.add(Self.change(4, 3, 4), mayBeLate: true, at: start).isEmpty)
-        #expect(Self.short(sequence.takeOverdue(at: start + ChangeSequence.timeForUnknown)) == ["4", "5"])
+        #expect(Self.short(sequence.removeOverdue(at: start + ChangeSequence.timeForUnknown)) == ["4", "5"])
         // A change that arrives even later is delivered with the last known state, which decides whether it leads to a
         // leave event.
         #expect(Self.short(sequence.add(Self.change(3, 2, 3), mayBeLate: true, at: start)) == ["3 before 5"])

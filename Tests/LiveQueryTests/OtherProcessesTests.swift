@@ -9,10 +9,10 @@ import Testing
     func deaf() {
         var others = OtherProcesses()
         #expect(others.mayListen(at: start + .seconds(3600)))
-        others.noteQuestion(at: start)
+        others.recordQuestion(at: start)
         #expect(others.mayListen(at: start + .seconds(3600)), "the answer would not be heard")
         others.beginHearing(at: start)
-        others.noteQuestion(at: start)
+        others.recordQuestion(at: start)
         others.endHearing()
         #expect(others.mayListen(at: start + .seconds(3600)))
     }
@@ -22,7 +22,7 @@ import Testing
         var others = OtherProcesses()
         others.beginHearing(at: start)
         #expect(others.mayListen(at: start + .seconds(59)) && !others.mayListen(at: start + .seconds(60)))
-        others.noteQuestion(at: start + .seconds(1))
+        others.recordQuestion(at: start + .seconds(1))
         #expect(others.mayListen(at: start + .seconds(10)) && !others.mayListen(at: start + .seconds(11)))
     }
 
@@ -30,11 +30,11 @@ import Testing
     func remembering() {
         var others = OtherProcesses()
         others.beginHearing(at: start)
-        others.noteQuestion(at: start)
-        others.noteAnnouncement(at: start + .seconds(30))
+        others.recordQuestion(at: start)
+        others.recordAnnouncement(at: start + .seconds(30))
         #expect(others.mayListen(at: start + .seconds(89)) && !others.mayListen(at: start + .seconds(90)))
         others.beginHearing(at: start + .seconds(40))
-        others.noteQuestion(at: start + .seconds(40))
+        others.recordQuestion(at: start + .seconds(40))
         #expect(others.mayListen(at: start + .seconds(89)) && !others.mayListen(at: start + .seconds(90)))
     }
 
@@ -48,7 +48,7 @@ import Testing
         #expect(OtherProcesses.Announcement(text, ownProcess: "me") == expected)
         var pieces = RelayedPieces(ownSender: "me")
         #expect(pieces.add(text) == nil)
-        let isLoss = pieces.takeLoss()
+        let isLoss = pieces.consumeLoss()
         #expect(!isLoss, "older processes leave it out")
     }
 }

@@ -64,11 +64,11 @@ import Testing
         }
         // Numbers of different processes are independent.
         _ = received.add(RelayedChange(Self.change("b")).pieces(sender: "two", number: 90)[0])
-        let losses = [received.takeLoss(), received.takeLoss()]
+        let losses = [received.consumeLoss(), received.consumeLoss()]
         #expect(losses == [isLoss, false])
         received.reset()
         for piece in RelayedChange(Self.change("a")).pieces(sender: "one", number: 500) { _ = received.add(piece) }
-        let isLostAfterReset = received.takeLoss()
+        let isLostAfterReset = received.consumeLoss()
         #expect(!isLostAfterReset, "after a reset nothing is known of numbers")
     }
 
@@ -81,7 +81,7 @@ import Testing
             #expect(change == nil)
         }
         let next = received.add(RelayedChange(Self.change("b")).pieces(sender: "one", number: 2)[0])
-        let isLoss = received.takeLoss()
+        let isLoss = received.consumeLoss()
         #expect(next?.change().before?["text"] == "b" && !isLoss)
     }
 
@@ -90,7 +90,7 @@ import Testing
         var received = RelayedPieces(ownSender: "me")
         let first = received.add(RelayedChange(Self.change("a")).pieces(sender: "one", number: 1)[0])
         let second = received.add(RelayedChange.none.pieces(sender: "one", number: 3)[0])
-        let isLost = received.takeLoss()
+        let isLost = received.consumeLoss()
         #expect(first != nil && second == nil && isLost)
     }
 

@@ -50,7 +50,7 @@ struct ImportFolder: Sendable {
     /// Inspects a source. The default is the folder's own.
     func look(_ source: String? = nil, _ change: (inout ImportOptions) -> Void = { _ in }) async throws -> ImportReport
     {
-        try await run(source ?? self.source, change).look()
+        try await run(source ?? self.source, change).inspect()
     }
 
     /// The lines of the rejects file.

@@ -8,7 +8,7 @@ import Testing
     @Test("Each death in a row makes the pause longer up to the longest, and none is the last")
     func row() {
         var history = CrashHistory()
-        let pauses = (0..<50).map { _ in history.note(after: .seconds(1), backOff: Self.backOff) }
+        let pauses = (0..<50).map { _ in history.recordCrash(after: .seconds(1), backOff: Self.backOff) }
         #expect(Array(pauses[..<5]) == Self.backOff)
         #expect(pauses[5...].allSatisfy { $0 == .seconds(30) })
     }
@@ -16,8 +16,8 @@ import Testing
     @Test("A death after a long life begins anew")
     func longLife() {
         var history = CrashHistory()
-        for _ in 0..<10 { _ = history.note(after: .seconds(10), backOff: Self.backOff) }
-        #expect(history.note(after: .seconds(61), backOff: Self.backOff) == .milliseconds(200))
-        #expect(history.note(after: .seconds(10), backOff: Self.backOff) == .seconds(1))
+        for _ in 0..<10 { _ = history.recordCrash(after: .seconds(10), backOff: Self.backOff) }
+        #expect(history.recordCrash(after: .seconds(61), backOff: Self.backOff) == .milliseconds(200))
+        #expect(history.recordCrash(after: .seconds(10), backOff: Self.backOff) == .seconds(1))
     }
 }

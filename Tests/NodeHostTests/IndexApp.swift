@@ -52,7 +52,7 @@ struct IndexApp: Sendable {
     func read(_ arguments: [String] = []) async throws -> ServedApp {
         var arguments = [folder] + arguments
         let environment = ProcessInfo.processInfo.environment
-        guard let app = try await ServedApp.taken(from: &arguments, environment: environment) else {
+        guard let app = try await ServedApp.extract(from: &arguments, environment: environment) else {
             throw ConfigurationError("the folder is no app")
         }
         return app

@@ -220,7 +220,7 @@ struct IndexFileTests {
     func typeScript() async throws {
         var arguments = ["index.ts"]
         let error = await #expect(throws: ConfigurationError.self) {
-            try await ServedApp.taken(from: &arguments, environment: [:])
+            try await ServedApp.extract(from: &arguments, environment: [:])
         }
         #expect(
             error?.message

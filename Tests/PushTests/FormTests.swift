@@ -127,7 +127,7 @@ import Testing
     @Test("A time to wait that is none is none", arguments: [Double.infinity, .nan, -1, 1e300])
     func times(seconds: Double) throws {
         let attempt = PushAttempt(device: PushDevice(objectId: "a", token: "t", type: "web"), entries: [])
-        let next = try #require(attempt.later(.busy("x", after: seconds), most: 5, after: seconds))
+        let next = try #require(attempt.later(.busy("x", after: seconds), maxTries: 5, after: seconds))
         #expect(next.due < .now + .seconds(60))
     }
 }

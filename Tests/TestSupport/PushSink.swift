@@ -67,7 +67,7 @@ public final class PushSink: Sendable {
         var authorizations: Set<String> = []
         var channels: [any Channel] = []
         var connections = 0
-        var mostStreams = 0
+        var maxStreams = 0
     }
 
     /// The keys and certificates of a sink and its clients.
@@ -124,11 +124,11 @@ public final class PushSink: Sendable {
 
     public var connections: Int { state.withLock { $0.connections } }
 
-    public var mostStreams: Int { state.withLock { $0.mostStreams } }
+    public var maxStreams: Int { state.withLock { $0.maxStreams } }
 
-    func noteConnection() { state.withLock { $0.connections += 1 } }
+    func recordConnection() { state.withLock { $0.connections += 1 } }
 
-    func noteStreams(_ count: Int) { state.withLock { $0.mostStreams = max($0.mostStreams, count) } }
+    func recordStreams(_ count: Int) { state.withLock { $0.maxStreams = max($0.maxStreams, count) } }
 
     public func forget() { state.withLock { $0.notifications = [] } }
 
@@ -218,7 +218,7 @@ public final class PushSink: Sendable {
         }
     }
 
-    func take(_ headers: HPACKHeaders, _ bytes: [UInt8]) -> Reply {
+    func receive(_ headers: HPACKHeaders, _ bytes: [UInt8]) -> Reply {
         let path = headers.first(name: ":path") ?? ""
         let body = (try? JSONValue(parsing: bytes)) ?? .null
         let isApple = path.hasPrefix("/3/device/")

@@ -23,7 +23,7 @@ final class PushSinkHandler: ChannelInboundHandler {
     }
 
     func channelActive(context: ChannelHandlerContext) {
-        sink.noteConnection()
+        sink.recordConnection()
         context.fireChannelActive()
     }
 
@@ -44,13 +44,13 @@ final class PushSinkHandler: ChannelInboundHandler {
                 return
             }
             streams[id] = (headers.headers, [])
-            sink.noteStreams(streams.count)
-            if headers.endStream { take(context, id) }
+            sink.recordStreams(streams.count)
+            if headers.endStream { handle(context, id) }
         case .data(let data):
             received += data.data.readableBytes
             guard streams[id] != nil else { return }
             if case .byteBuffer(let bytes) = data.data { streams[id]?.body += Array(bytes.readableBytesView) }
-            if data.endStream { take(context, id) }
+            if data.endStream { handle(context, id) }
         default: break
         }
     }
@@ -66,10 +66,10 @@ final class PushSinkHandler: ChannelInboundHandler {
         if !hasSaidGoAway { context.close(promise: nil) }
     }
 
-    private func take(_ context: ChannelHandlerContext, _ id: HTTP2StreamID) {
+    private func handle(_ context: ChannelHandlerContext, _ id: HTTP2StreamID) {
         guard let (headers, body) = streams.removeValue(forKey: id) else { return }
         last = max(last, id)
-        switch sink.take(headers, body) {
+        switch sink.receive(headers, body) {
         case .answer(let answer): self.answer(context, id, answer)
         case .reset: write(context, id, .rstStream(.internalError))
         case .close: context.close(promise: nil)

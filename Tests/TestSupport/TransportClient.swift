@@ -56,7 +56,7 @@ package struct TransportClient: Sendable {
         /// Reads a response, or returns nil if the connection ends.
         package mutating func receive(toHead: Bool = false) async throws -> Answer? {
             while true {
-                if let answer = takeAnswer(toHead: toHead) { return answer }
+                if let answer = parseAnswer(toHead: toHead) { return answer }
                 guard let chunk = try? await inbound.next() else { return nil }
                 received += chunk.readableBytesView
             }
@@ -70,7 +70,7 @@ package struct TransportClient: Sendable {
             return bytes
         }
 
-        private mutating func takeAnswer(toHead: Bool) -> Answer? {
+        private mutating func parseAnswer(toHead: Bool) -> Answer? {
             guard let end = received.firstRange(of: Array("\r\n\r\n".utf8)) else { return nil }
             let lines = String(decoding: received[..<end.lowerBound], as: UTF8.self).split(separator: "\r\n")
             var answer = Answer(status: Int(lines[0].split(separator: " ")[1]) ?? 0, headers: [], body: [])

@@ -191,7 +191,7 @@ package struct Backup: Sendable {
                 throw CommandFailure("can't rename \(partial) to \(target): \(CommandFailure.reason())")
             }
         }
-        FreshFolder.keepName(of: target)
+        FreshFolder.syncName(of: target)
     }
 }
 

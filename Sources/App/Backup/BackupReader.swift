@@ -20,7 +20,7 @@ package final class BackupReader {
 
     private static let pieceSize = 1 << 20
     /// The size limit of the checksums, which are read into memory. Those of a few million files are smaller.
-    private static let mostInMemory = 1 << 30
+    private static let maxBytesInMemory = 1 << 30
 
     /// Opens an archive.
     ///
@@ -97,7 +97,7 @@ package final class BackupReader {
                 guard header.size == 0 else { throw damaged }
                 try sink.makeFolder(header.path)
             case .file where header.path == BackupWriter.sumsPath:
-                guard header.size <= Self.mostInMemory, try read(header.size).elementsEqual(sums.utf8) else {
+                guard header.size <= Self.maxBytesInMemory, try read(header.size).elementsEqual(sums.utf8) else {
                     throw damaged
                 }
                 try skipPadding(header.size)

@@ -40,7 +40,7 @@ package final class BackupWriter {
     package func add(_ path: String, _ bytes: [UInt8], modified: Int) throws {
         try write(TarHeader(kind: .file, path: path, size: bytes.count, modified: modified).blocks)
         try write(bytes + [UInt8](repeating: 0, count: TarHeader.padding(bytes.count)))
-        note(path, SHA256.hash(data: bytes))
+        addSum(path, SHA256.hash(data: bytes))
     }
 
     /// Adds a file at its current size. Does nothing if it was deleted.
@@ -76,10 +76,10 @@ package final class BackupWriter {
             left -= piece.count
         }
         try write([UInt8](repeating: 0, count: TarHeader.padding(size)))
-        note(path, hash.finalize())
+        addSum(path, hash.finalize())
     }
 
-    private func note(_ path: String, _ digest: SHA256.Digest) { sums += BackupSums.line(path, digest) }
+    private func addSum(_ path: String, _ digest: SHA256.Digest) { sums += BackupSums.line(path, digest) }
 
     /// Writes the checksums and the end of the archive, and syncs the file to disk.
     package func finish() throws {

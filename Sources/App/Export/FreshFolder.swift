@@ -38,7 +38,7 @@ package final class FreshFolder: Sendable {
         } catch {
             throw CommandFailure("\(parent) can't be created: \(ErrorText.reason(error))")
         }
-        descriptor = try Self.take(path)
+        descriptor = try Self.openLocked(path)
     }
 
     deinit {
@@ -59,7 +59,7 @@ package final class FreshFolder: Sendable {
         guard entries?.isEmpty ?? false else { throw CommandFailure("\(target) is not empty. Choose another folder") }
     }
 
-    private static func take(_ path: String) throws -> Int32 {
+    private static func openLocked(_ path: String) throws -> Int32 {
         for _ in 1...2 {
             if mkdir(path, 0o700) != 0, errno != EEXIST {
                 throw CommandFailure("\(path) can't be created: \(CommandFailure.reason())")
@@ -98,11 +98,11 @@ package final class FreshFolder: Sendable {
         guard rename(path, target) == 0 else {
             throw CommandFailure("can't rename \(path) to \(target): \(CommandFailure.reason())")
         }
-        Self.keepName(of: target)
+        Self.syncName(of: target)
     }
 
     /// Syncs the parent folder, so that the new name survives a power failure.
-    static func keepName(of target: String) {
+    static func syncName(of target: String) {
         let parent = open(FilePaths.folder(of: target), O_RDONLY | O_DIRECTORY | O_CLOEXEC)
         guard parent >= 0 else { return }
         fsync(parent)

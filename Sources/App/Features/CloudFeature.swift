@@ -27,7 +27,7 @@ struct CloudFeature: Feature {
         for host in hosts { engine.attach(host) }
         nodeHost = try NodeHost(
             configuration, sendMail: Deployment.codeMail(configuration, caller),
-            noteRestart: { meters.nodeRestarts.add() }, logger: logger)
+            onRestart: { meters.nodeRestarts.add() }, logger: logger)
         if let nodeHost {
             engine.attach(nodeHost)
             additions.authProviders.merge(nodeHost.authProviders(replacing: additions.authProviders)) { $1 }

@@ -53,7 +53,7 @@ struct Database {
         let replicaProbes: [any ReadinessProbe] = replicaSettings.enumerated().map { index, replica in
             DatabaseProbe(
                 MetricsPage.name(ofReplica: index, of: replicaSettings.count), isNeeded: false,
-                mostLag: configuration.maxReplicaLag, replica, logger: logger)
+                maxLag: configuration.maxReplicaLag, replica, logger: logger)
         }
         probes =
             [DatabaseProbe("database", isNeeded: true, settings, logger: logger)] + replicaProbes

@@ -14,7 +14,7 @@ struct QueueFeature: Feature {
         async let sending: Void? = mails?.run(backend.store)
         await pushes?.run(backend.store) {
             try backend.pushes.filter($0, now: backend.clock.now)
-        } noteChange: {
+        } reportChange: {
             await backend.pushes.callAfterSave(of: $0)
         }
         _ = await sending

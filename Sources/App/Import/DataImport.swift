@@ -42,12 +42,12 @@ package struct DataImport: Sendable {
     package func run() async throws -> ImportReport {
         try await withTaskCancellationHandler {
             switch source {
-            case .path(let path): return try await bring(path)
+            case .path(let path): return try await importFolder(path)
             case .server(let address):
                 let folder =
                     "\(options.scratch)/live-\(SourceFingerprint.of(address.url + " " + address.applicationID))"
                 let notes = try await fetch(address, to: folder)
-                var report = try await bring(folder)
+                var report = try await importFolder(folder)
                 report.notes += notes
                 // The folder contains password hashes and session tokens. Data fetched for a dry run would be outdated
                 // by the time of the import.
@@ -58,9 +58,9 @@ package struct DataImport: Sendable {
             progress.stop()
         }
     }
-    private func bring(_ path: String) async throws -> ImportReport {
+    private func importFolder(_ path: String) async throws -> ImportReport {
         let run = ImportRun(path, options, progress, logger: logger)
-        if options.isDryRun { return try await run.look() }
+        if options.isDryRun { return try await run.inspect() }
         return try await DatabaseAccess(deployment, logger: logger).withConnectionString(makesDatabase: true) { uri in
             try await DeploymentFiles(deployment, logger: logger).withStored(database: uri) { stored in
                 try await run.load(

@@ -42,15 +42,15 @@ package struct MailFolder {
         for locale in site.locales {
             for page in BuiltInPage.allCases {
                 let path = "pages/\(locale)/\(page.fileName).html"
-                guard let shown = site.page("\(page.fileName).html", parameters(of: page, locale)) else { continue }
-                try write(shown.html, to: "\(folder)/\(path)")
+                guard let rendered = site.page("\(page.fileName).html", parameters(of: page, locale)) else { continue }
+                try write(rendered.html, to: "\(folder)/\(path)")
                 entries.append(("\(page.rawValue), \(locale)", [path]))
             }
             var refused = parameters(of: .passwordReset, locale)
             refused[.error] = "The passwords do not match"
             let path = "pages/\(locale)/password_reset_refused.html"
-            if let shown = site.page("password_reset.html", refused) {
-                try write(shown.html, to: "\(folder)/\(path)")
+            if let rendered = site.page("password_reset.html", refused) {
+                try write(rendered.html, to: "\(folder)/\(path)")
                 entries.append(("passwordReset after a refusal, \(locale)", [path]))
             }
         }

@@ -9,7 +9,7 @@ final class DatabaseProbe: ReadinessProbe {
     let isNeeded: Bool
     let client: PostgresClient
     /// The maximum replication lag in seconds.
-    private let mostLag: Double
+    private let maxLag: Double
     /// The last time at which the replica had applied everything that it received.
     private let caughtUp = Mutex<ContinuousClock.Instant?>(nil)
 
@@ -19,13 +19,13 @@ final class DatabaseProbe: ReadinessProbe {
     ///   - name: The name of the check in readiness responses.
     ///   - isNeeded: Whether the server can't serve any request without this database. If false, the database is a
     ///     replica.
-    ///   - mostLag: The maximum replication lag in milliseconds, or nil for 30 seconds.
+    ///   - maxLag: The maximum replication lag in milliseconds, or nil for 30 seconds.
     init(
-        _ name: String, isNeeded: Bool, mostLag: Int? = nil, _ settings: PostgresConfiguration, logger: Logger
+        _ name: String, isNeeded: Bool, maxLag: Int? = nil, _ settings: PostgresConfiguration, logger: Logger
     ) {
         probeName = name
         self.isNeeded = isNeeded
-        self.mostLag = Double(mostLag ?? 30_000) / 1000
+        self.maxLag = Double(maxLag ?? 30_000) / 1000
         var settings = settings
         settings.sharedConnections = 1
         settings.connectTimeout = .seconds(1)
@@ -43,7 +43,7 @@ final class DatabaseProbe: ReadinessProbe {
         }
         let lag = bounded(try await client.replayLag())
         let figures = [(name: "lagSeconds", value: lag)]
-        guard lag <= mostLag else { throw Readiness.Shortfall("the replica lags by \(lag) s", figures: figures) }
+        guard lag <= maxLag else { throw Readiness.Shortfall("the replica lags by \(lag) s", figures: figures) }
         return figures
     }
 

@@ -45,7 +45,7 @@ final class EventLoopWatch: Sendable {
     }
 
     /// Returns the maximum delay of an event loop since the last call, in seconds.
-    func takeLag() -> Double { Double(loops.map { $0.lag.drain() }.max() ?? 0) / 1e9 }
+    func consumeMaxLag() -> Double { Double(loops.map { $0.lag.drain() }.max() ?? 0) / 1e9 }
 
     func stop() {
         for task in tasks.withLock({ $0 }) { task.cancel() }

@@ -77,7 +77,7 @@ struct MetricsPage: Sendable {
         text.add(["queue": "hashing"], backend.waitingHashes)
         text.single(
             "roost_event_loop_lag_seconds", .gauge, "Maximum event-loop delay since the last scrape.",
-            eventLoops.takeLag())
+            eventLoops.consumeMaxLag())
     }
 
     private func writeDatabase(to text: inout Exposition) {

@@ -19,7 +19,7 @@ extension Server {
     /// - Throws: `ConfigurationError`, and the errors of running the index.js and of writing the file.
     package static func make(arguments: [String], environment: [String: String]) async throws -> Server? {
         var arguments = arguments
-        guard let app = try await ServedApp.taken(from: &arguments, environment: environment) else {
+        guard let app = try await ServedApp.extract(from: &arguments, environment: environment) else {
             return try Server(arguments: arguments, environment: environment)
         }
         let target = ServedApp.value(of: "--write", in: &arguments, isRemoved: true)
@@ -66,13 +66,13 @@ private struct AppReport {
                 return nil
             }
             switch OptionTable.find(name.text)?.support {
-            case .built: return app.note(name.text, .taken, "")
-            case .ignored(let why): return app.note(name.text, .left, why)
+            case .built: return app.makeNote(name.text, .applied, "")
+            case .ignored(let why): return app.makeNote(name.text, .left, why)
             case .notBuilt: return nil
-            case nil: return app.note(name.text, .left, hint(name.text) ?? "unknown option")
+            case nil: return app.makeNote(name.text, .left, hint(name.text) ?? "unknown option")
             }
         }
-        let others = mistakes.map { app.note("options", .decide, $0) }
+        let others = mistakes.map { app.makeNote("options", .decide, $0) }
         return (options + app.notes + others).map(\.line)
     }
 

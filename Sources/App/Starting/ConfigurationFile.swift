@@ -31,7 +31,7 @@ struct ConfigurationFile {
     ///
     /// - Returns: The file, or nil if none is named and roost.json doesn't exist.
     /// - Throws: `ConfigurationError` if the file can't be read.
-    static func taken(from arguments: inout [String]) throws(ConfigurationError) -> ConfigurationFile? {
+    static func extract(from arguments: inout [String]) throws(ConfigurationError) -> ConfigurationFile? {
         if let path = arguments.first, !path.hasPrefix("-") {
             arguments.removeFirst()
             return try read(path)

@@ -37,7 +37,7 @@ package final class NodeHost: CloudHost {
 
     let settings: NodeSettings
     private let sendMail: SendMail?
-    private let noteRestart: @Sendable () -> Void
+    private let onRestart: @Sendable () -> Void
     private let logger: Logger
     let pool: WorkerPool
     private let gate: CallGate
@@ -49,28 +49,28 @@ package final class NodeHost: CloudHost {
     ///
     /// - Throws: `ConfigurationError` if the file or Node can't be found, or an option is invalid.
     package convenience init?(
-        _ configuration: Configuration, sendMail: SendMail?, noteRestart: @escaping @Sendable () -> Void, logger: Logger
+        _ configuration: Configuration, sendMail: SendMail?, onRestart: @escaping @Sendable () -> Void, logger: Logger
     ) throws(ConfigurationError) {
         let environment = ProcessInfo.processInfo.environment
         guard let settings = try NodeSettings(configuration, environment: environment) else { return nil }
-        self.init(settings, sendMail: sendMail, noteRestart: noteRestart, logger: logger)
+        self.init(settings, sendMail: sendMail, onRestart: onRestart, logger: logger)
     }
 
     /// Creates a host without starting any process.
     ///
     /// - Parameters:
     ///   - sendMail: The function that sends mails for `Parse.Cloud.sendEmail`, or nil if mail is not configured.
-    ///   - noteRestart: Called when a process has died and is about to be restarted.
+    ///   - onRestart: Called when a process has died and is about to be restarted.
     package init(
-        _ settings: NodeSettings, sendMail: SendMail?, noteRestart: @escaping @Sendable () -> Void = {}, logger: Logger
+        _ settings: NodeSettings, sendMail: SendMail?, onRestart: @escaping @Sendable () -> Void = {}, logger: Logger
     ) {
         self.settings = settings
         self.sendMail = sendMail
-        self.noteRestart = noteRestart
+        self.onRestart = onRestart
         self.logger = logger
         pool = WorkerPool(capacity: settings.workers)
         gate = CallGate(
-            capacity: settings.openCalls * settings.workers, mostWaiting: settings.waitingCalls * settings.workers)
+            capacity: settings.openCalls * settings.workers, maxWaiting: settings.waitingCalls * settings.workers)
         state.withLock { $0.serverURL = settings.serverURL }
     }
 
@@ -147,7 +147,7 @@ package final class NodeHost: CloudHost {
         _ worker: NodeWorker, inPlaceOfThoseBefore moment: ContinuousClock.Instant? = nil,
         after crashes: CrashHistory = CrashHistory()
     ) {
-        guard case .taken(from: let old) = pool.place(worker, inPlaceOfThoseBefore: moment) else {
+        guard case .placed(replacing: let old) = pool.place(worker, inPlaceOfThoseBefore: moment) else {
             worker.retire()
             return worker.end(nil)
         }
@@ -227,10 +227,10 @@ package final class NodeHost: CloudHost {
     /// the file may have changed after it was read.
     package func reload() async {
         guard beginReload() else { return }
-        repeat { await loadAnew() } while continueReload()
+        repeat { await replaceWorkers() } while continueReload()
     }
 
-    private func loadAnew() async {
+    private func replaceWorkers() async {
         let moment = ContinuousClock.now
         do {
             for _ in 0..<settings.workers {
@@ -276,12 +276,12 @@ package final class NodeHost: CloudHost {
     }
 
     private func restart(after lifetime: Duration, _ way: String, _ earlier: CrashHistory) async {
-        noteRestart()
+        onRestart()
         var crashes = earlier
         var lifetime = lifetime
         var way = way
         while !isStopping() {
-            let pause = crashes.note(after: lifetime, backOff: settings.backOff)
+            let pause = crashes.recordCrash(after: lifetime, backOff: settings.backOff)
             logger.error("cloud code process died", metadata: ["end": "\(way)", "nextStart": "\(pause)"])
             try? await Task.sleep(for: pause)
             // A reload may have filled the slot in the meantime.

@@ -87,7 +87,7 @@ public final class WebhookHost: CloudHost {
         }
         let authority = try address.checked()
         let body = await HeavyWork.run { encoder.body(of: call) }
-        guard body.count <= Self.mostSent else {
+        guard body.count <= Self.maxSentBytes else {
             throw CloudFailure("Request body larger than maxBodyLength limit")
         }
         var request = HTTPCall("POST", authority.url, headers: [("Content-Type", "application/json")], body: body)
@@ -106,7 +106,7 @@ public final class WebhookHost: CloudHost {
         let reply: HTTPReply
         do {
             reply = try await gate(to: authority.host).run(call) {
-                try await caller.send(ready, timeLimit: nil, maxBytes: Self.mostReceived)
+                try await caller.send(ready, timeLimit: nil, maxBytes: Self.maxReceivedBytes)
             }
         } catch let failure as HTTPCallFailure {
             logger.warning(
@@ -120,7 +120,7 @@ public final class WebhookHost: CloudHost {
     private func gate(to host: String) -> CallGate {
         state.withLock { state in
             if let gate = state.gates[Name(host)] { return gate }
-            let gate = CallGate(capacity: options.connections, mostWaiting: 10 * options.connections)
+            let gate = CallGate(capacity: options.connections, maxWaiting: 10 * options.connections)
             state.gates[Name(host)] = gate
             return gate
         }
@@ -131,14 +131,14 @@ public final class WebhookHost: CloudHost {
         switch kind {
         case .unreachable: "Webhook could not be reached."
         case .closed: "Webhook closed the connection without a response."
-        case .tooLarge: "The webhook's response is larger than \(mostReceived) bytes."
+        case .tooLarge: "The webhook's response is larger than \(maxReceivedBytes) bytes."
         case .busy, .other: "Webhook could not be called."
         }
     }
 
     /// parse-server's limit for request bodies, in bytes.
-    private static let mostSent = 10 * 1024 * 1024
-    private static let mostReceived = 20 * 1024 * 1024
+    private static let maxSentBytes = 10 * 1024 * 1024
+    private static let maxReceivedBytes = 20 * 1024 * 1024
 }
 
 extension CloudTarget {

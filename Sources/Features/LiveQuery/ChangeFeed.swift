@@ -14,7 +14,7 @@ public final class ChangeFeed: ChangeObserver {
         case user(Name)
     }
 
-    private enum Taken: Sendable {
+    private enum Entry: Sendable {
         case change(Change, relays: Bool)
         /// Other processes may have missed a change of this one.
         case loss
@@ -37,15 +37,15 @@ public final class ChangeFeed: ChangeObserver {
     }
 
     /// The maximum number of queued changes. They are delivered quickly, so a longer queue indicates a fault.
-    private static let mostWaiting = 16_384
+    private static let maxWaiting = 16_384
     /// The maximum bytes of queued changes. A single change may exceed it.
-    private static let mostBytes = 64 * 1024 * 1024
+    private static let maxBytes = 64 * 1024 * 1024
 
     private let options: Configuration.LiveQuery
     private let followers = Mutex(Followers())
     private let queue = Mutex(Queue())
-    private let taken: AsyncStream<Taken>
-    private let continuation: AsyncStream<Taken>.Continuation
+    private let entries: AsyncStream<Entry>
+    private let continuation: AsyncStream<Entry>.Continuation
     private let isLossWaiting = Atomic(false)
     private let hasOthers = Atomic(false)
     private let pendingWrites = PendingWrites()
@@ -55,7 +55,7 @@ public final class ChangeFeed: ChangeObserver {
         self.options = options
         self.logger = logger
         // The buffer is unbounded, because a gap must never be lost. Only changes are limited.
-        (taken, continuation) = AsyncStream.makeStream()
+        (entries, continuation) = AsyncStream.makeStream()
     }
 
     /// Returns whether changes of a class are published.
@@ -71,15 +71,15 @@ public final class ChangeFeed: ChangeObserver {
     }
 
     /// Queues a change that this process made.
-    public func observe(_ change: Change) async { take(change, relays: true) }
+    public func observe(_ change: Change) async { enqueue(change, relays: true) }
 
     /// Queues a change that another process made.
     func observe(relayed change: Change) {
         hasOthers.store(true, ordering: .relaxed)
-        take(change, relays: false)
+        enqueue(change, relays: false)
     }
 
-    private func take(_ change: Change, relays: Bool) {
+    private func enqueue(_ change: Change, relays: Bool) {
         if append(change, relays: relays) { return }
         logger.error("live query change dropped: queue is full")
         endFollowers(of: Name(change.className))
@@ -89,7 +89,7 @@ public final class ChangeFeed: ChangeObserver {
     /// Enqueues a change. Returns false if the queue is full.
     private func append(_ change: Change, relays: Bool) -> Bool {
         queue.withLock { queue in
-            guard queue.count < Self.mostWaiting, queue.bytes == 0 || queue.bytes + change.size <= Self.mostBytes else {
+            guard queue.count < Self.maxWaiting, queue.bytes == 0 || queue.bytes + change.size <= Self.maxBytes else {
                 return false
             }
             queue.count += 1
@@ -108,9 +108,9 @@ public final class ChangeFeed: ChangeObserver {
         }
     }
 
-    private func noteTaken(_ taken: Taken) {
+    private func recordDequeued(_ entry: Entry) {
         queue.withLock { queue in
-            switch taken {
+            switch entry {
             case .change(let change, _):
                 queue.count -= 1
                 queue.bytes -= change.size
@@ -173,15 +173,15 @@ public final class ChangeFeed: ChangeObserver {
         var sequence = ChangeSequence()
         var timer = ContinuousClock.now
         var serial = 0
-        for await taken in taken {
-            noteTaken(taken)
+        for await entry in entries {
+            recordDequeued(entry)
             if isLossWaiting.exchange(false, ordering: .relaxed) { relay(.none) }
             let now = ContinuousClock.now
             var changes: [Change] = []
-            switch taken {
+            switch entry {
             case .loss: break
             case .gap(let className): sequence.forget(className)
-            case .timeIsOver: changes = sequence.takeOverdue(at: now)
+            case .timeIsOver: changes = sequence.removeOverdue(at: now)
             case .change(let change, let relays):
                 // Serialized only if another process may have subscribers.
                 if relays, mayRelay { relay(RelayedChange(change)) }
@@ -207,7 +207,7 @@ public final class ChangeFeed: ChangeObserver {
         }
     }
 
-    func note(userChanged id: Name) {
+    func notify(userChanged id: Name) {
         for inbox in inboxes(of: .user(id)) { inbox.put(.userChanged) }
     }
 
@@ -255,8 +255,8 @@ public final class ChangeFeed: ChangeObserver {
 
     private var mayRelay: Bool { followers.withLock { $0.elsewhere.mayListen(at: .now) } }
 
-    func note(_ body: (inout OtherProcesses) -> Void) { followers.withLock { body(&$0.elsewhere) } }
+    func updateOthers(_ body: (inout OtherProcesses) -> Void) { followers.withLock { body(&$0.elsewhere) } }
 
     /// Records that other processes exist, so that changes may arrive out of order.
-    func noteOthers() { hasOthers.store(true, ordering: .relaxed) }
+    func recordOthers() { hasOthers.store(true, ordering: .relaxed) }
 }

@@ -21,9 +21,9 @@ package final class ChangeInbox: Sendable {
         deinit { continuation.finish() }
     }
 
-    private static let mostItems = 1024
+    private static let maxItems = 1024
     /// The maximum bytes of queued changes. A single change may exceed it.
-    private static let mostBytes = 16 * 1024 * 1024
+    private static let maxBytes = 16 * 1024 * 1024
 
     /// The entries, oldest first.
     package let items: AsyncStream<Item>
@@ -34,7 +34,7 @@ package final class ChangeInbox: Sendable {
     private let bytes = Atomic(0)
 
     package init() {
-        (items, continuation) = AsyncStream.makeStream(bufferingPolicy: .bufferingOldest(Self.mostItems))
+        (items, continuation) = AsyncStream.makeStream(bufferingPolicy: .bufferingOldest(Self.maxItems))
         (overflow, overflowContinuation) = AsyncStream.makeStream()
     }
 
@@ -42,7 +42,7 @@ package final class ChangeInbox: Sendable {
     func put(_ item: Item) {
         if case .change(_, let size) = item {
             let waiting = bytes.add(size, ordering: .relaxed).oldValue
-            guard waiting == 0 || waiting + size <= Self.mostBytes else { return overflowContinuation.finish() }
+            guard waiting == 0 || waiting + size <= Self.maxBytes else { return overflowContinuation.finish() }
         }
         if case .dropped = continuation.yield(item) { overflowContinuation.finish() }
     }
@@ -58,5 +58,5 @@ package final class ChangeInbox: Sendable {
     func miss() { overflowContinuation.finish() }
 
     /// Frees the space of a processed change.
-    func take(_ size: Int) { bytes.subtract(size, ordering: .relaxed) }
+    func release(_ size: Int) { bytes.subtract(size, ordering: .relaxed) }
 }

@@ -13,7 +13,7 @@ struct ChangeRelay: Sendable {
 
     private static let channel = "roost.change"
     /// The maximum bytes of queued changes while the database is slow or unavailable.
-    private static let mostBytes = 64 * 1024 * 1024
+    private static let maxBytes = 64 * 1024 * 1024
     /// The maximum bytes per round trip. Larger batches would count as large writes and queue behind clients' writes.
     private static let batchBytes = 512 * 1024
 
@@ -68,7 +68,7 @@ struct ChangeRelay: Sendable {
         /// Records an announcement of this process.
         ///
         /// - Returns: Whether other processes may have forgotten this process since its previous announcement.
-        func note(announcedAt now: ContinuousClock.Instant) -> Bool {
+        func record(announcedAt now: ContinuousClock.Instant) -> Bool {
             last.withLock { last in
                 defer { last = now }
                 return last.map { .now - $0 >= OtherProcesses.memory - OtherProcesses.interval } ?? false
@@ -96,7 +96,7 @@ struct ChangeRelay: Sendable {
                 return true
             }
             let size = change.text.utf8.count
-            guard state.bytes == 0 || state.bytes + size <= Self.mostBytes else {
+            guard state.bytes == 0 || state.bytes + size <= Self.maxBytes else {
                 state.appendLoss()
                 return false
             }
@@ -150,10 +150,10 @@ struct ChangeRelay: Sendable {
     private func announce(_ announcement: OtherProcesses.Announcement) async throws {
         let began = ContinuousClock.now
         try await client.notify(channel: Self.channel, payload: announcement.text(of: sender))
-        guard announcement == .here else { return feed.note { $0.noteQuestion(at: .now) } }
+        guard announcement == .here else { return feed.updateOthers { $0.recordQuestion(at: .now) } }
         // If this process was suspended or the database was unavailable, others may have stopped relaying changes to
         // it.
-        if presence.note(announcedAt: began) { feed.missRelayed() }
+        if presence.record(announcedAt: began) { feed.missRelayed() }
     }
 
     private func announce() async {
@@ -197,7 +197,7 @@ struct ChangeRelay: Sendable {
             switch event {
             case .connected:
                 pieces.reset()
-                feed.note { $0.beginHearing(at: .now) }
+                feed.updateOthers { $0.beginHearing(at: .now) }
                 presence.signal.yield(.who)
                 presence.signal.yield(.here)
                 // Announcements made while disconnected are lost.
@@ -205,28 +205,28 @@ struct ChangeRelay: Sendable {
                 presence.hasListened.store(true, ordering: .relaxed)
             case .disconnected:
                 pieces.reset()
-                feed.note { $0.endHearing() }
+                feed.updateOthers { $0.endHearing() }
             case .notification(_, let payload):
                 switch OtherProcesses.Announcement(payload, ownProcess: sender) {
                 case .here:
-                    feed.note { $0.noteAnnouncement(at: .now) }
-                    feed.noteOthers()
+                    feed.updateOthers { $0.recordAnnouncement(at: .now) }
+                    feed.recordOthers()
                 case .who:
                     presence.signal.yield(.here)
-                    feed.noteOthers()
+                    feed.recordOthers()
                 case nil: break
                 }
                 let change = pieces.add(payload, isWanted: feed.hasFollowers)
-                if pieces.takeLoss() {
+                if pieces.consumeLoss() {
                     logger.warning("lost changes of another process, closing live queries so that clients reconnect")
                     feed.missRelayed()
                 }
-                if let change { await take(change) }
+                if let change { await deliver(change) }
             }
         }
     }
 
-    private func take(_ received: RelayedChange.Received) async {
+    private func deliver(_ received: RelayedChange.Received) async {
         guard received.isLarge else { return feed.observe(relayed: received.change()) }
         let className = Name(received.className)
         guard feed.hasFollowers(of: className) else { return }

@@ -32,14 +32,14 @@ package struct ChangeSequence {
     package static let timeForUnknown = Duration.milliseconds(100)
 
     /// The maximum bytes of remembered objects.
-    private static let mostBytes = 4 * 1024 * 1024
-    private static let leastWeight = 256
+    private static let maxBytes = 4 * 1024 * 1024
+    private static let minWeight = 256
     /// The number and bytes of waiting changes from which further changes don't wait.
-    private static let (mostHeld, mostHeldBytes) = (10_000, 16 * 1024 * 1024)
+    private static let (maxHeld, maxHeldBytes) = (10_000, 16 * 1024 * 1024)
     /// The minimum interval between two checks for overdue changes.
     private static let pause = Duration.milliseconds(10)
 
-    private var table = BoundedTable<Key, Version>(capacity: mostBytes)
+    private var table = BoundedTable<Key, Version>(capacity: maxBytes)
     private var held: [Key: [Held]] = [:]
     private var heldCount = 0
     private var heldBytes = 0
@@ -64,7 +64,7 @@ package struct ChangeSequence {
             change.known = .later(last.object)
             return [change]
         }
-        let isFull = heldCount >= Self.mostHeld || heldBytes >= Self.mostHeldBytes
+        let isFull = heldCount >= Self.maxHeld || heldBytes >= Self.maxHeldBytes
         let time = isFull ? .zero : Self.time(change, last, mayBeLate: mayBeLate)
         var waiting = held.removeValue(forKey: key) ?? []
         let place = waiting.firstIndex { $0.number > number } ?? waiting.endIndex
@@ -81,7 +81,7 @@ package struct ChangeSequence {
     }
 
     /// Returns the waiting changes that are overdue, and later ones of the same objects that can follow them.
-    package mutating func takeOverdue(at now: ContinuousClock.Instant) -> [Change] {
+    package mutating func removeOverdue(at now: ContinuousClock.Instant) -> [Change] {
         let keys = held.filter { $0.value.contains { $0.deadline <= now } }.keys
         let changes = keys.flatMap { key in drain(key, held.removeValue(forKey: key) ?? [], now) }
         let next = held.values.lazy.flatMap { $0 }.map(\.deadline).min()
@@ -128,18 +128,18 @@ package struct ChangeSequence {
             waiting.removeFirst()
             heldCount -= 1
             heldBytes -= change.size
-            note(change, next.number, key)
+            remember(change, next.number, key)
             changes.append(change)
         }
         if !waiting.isEmpty { held[key] = Array(waiting) }
         return changes
     }
 
-    private mutating func note(_ change: Change, _ number: Int64, _ key: Key) {
+    private mutating func remember(_ change: Change, _ number: Int64, _ key: Key) {
         let isKnown = change.size < ValuePlace.largeSize
         let version = Version(
             number: number, first: table.peek(key)?.first ?? number, object: isKnown ? change.after : nil,
             isKnown: isKnown)
-        table.set(version, for: key, weight: max(isKnown ? change.size : 0, Self.leastWeight))
+        table.set(version, for: key, weight: max(isKnown ? change.size : 0, Self.minWeight))
     }
 }

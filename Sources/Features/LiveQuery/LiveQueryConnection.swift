@@ -38,7 +38,7 @@ actor LiveQueryConnection {
     private static let stepsAtOnce = 20_000
 
     /// The maximum bytes of included objects per change, for all subscriptions together.
-    private static let mostIncluded = 4 * 1024 * 1024
+    private static let maxIncludedBytes = 4 * 1024 * 1024
 
     static let tooMany = ParseError(ParseError.requestLimitExceeded, "Too many subscriptions.")
 
@@ -107,9 +107,9 @@ actor LiveQueryConnection {
     /// Returns the client and its subscriptions for the console, or nil before the client has connected.
     ///
     /// - Parameter most: The maximum number of listed subscriptions.
-    func overview(most: Int) -> JSONObject? {
+    func overview(limit: Int) -> JSONObject? {
         guard let client else { return nil }
-        let listed = subscriptions.all.values.sorted { $0.serial < $1.serial }.prefix(most)
+        let listed = subscriptions.all.values.sorted { $0.serial < $1.serial }.prefix(limit)
         return [
             "id": .string(client.id), "address": .string(address), "since": .string(since.iso),
             "isMaster": .bool(client.isMaster), "count": .number(Double(subscriptions.all.count)),
@@ -126,7 +126,7 @@ actor LiveQueryConnection {
             case .mark: break
             case .change(let change, let size):
                 try await notify(change)
-                inbox.take(size)
+                inbox.release(size)
             }
         }
     }
@@ -135,7 +135,7 @@ actor LiveQueryConnection {
         let className = Name(change.className)
         var budget = MatchBudget(steps: Self.stepsForChange)
         var short = MatchBudget(steps: Self.stepsAtOnce)
-        var included = Self.mostIncluded
+        var included = Self.maxIncludedBytes
         for (id, subscription) in subscriptions.inOrder(of: className) {
             let context: RequestContext
             do {

@@ -14,8 +14,8 @@ import Rules
 /// Handles the messages of a live-query client.
 extension LiveQueryConnection {
     /// The maximum number of subscriptions that wait for the client to connect.
-    private static let mostEarly = 100
-    private static let mostEarlyBytes = 64 * 1024
+    private static let maxEarlySubscriptions = 100
+    private static let maxEarlyBytes = 64 * 1024
     /// The maximum bytes of an installation id or session token. Both are stored for the whole connection.
     private static let longestName = 1024
 
@@ -23,12 +23,12 @@ extension LiveQueryConnection {
     ///
     /// - Throws: The error that ended the connection, unless the client ended it.
     func read() async throws {
-        for try await text in socket.texts { try await take(text) }
+        for try await text in socket.texts { try await handle(text) }
     }
 
-    private func take(_ text: String) async throws {
+    private func handle(_ text: String) async throws {
         do {
-            try await take(try await Self.message(text), text)
+            try await handle(try await Self.message(text), text)
         } catch let error as LiveQueryError {
             try await send(error.json)
         }
@@ -40,7 +40,7 @@ extension LiveQueryConnection {
         return try await LongWork.medium.run { Result { try LiveQueryMessage(text) } }.get()
     }
 
-    private func take(_ message: LiveQueryMessage, _ text: String) async throws {
+    private func handle(_ message: LiveQueryMessage, _ text: String) async throws {
         switch message {
         case .connect(let message): try await connect(message)
         case .subscribe(let id, let query, let token, let isUpdate):
@@ -65,8 +65,8 @@ extension LiveQueryConnection {
     }
 
     private func keepsEarly(_ text: String) -> Bool {
-        early.count < Self.mostEarly
-            && early.reduce(text.utf8.count) { $0 + $1.message.utf8.count } <= Self.mostEarlyBytes
+        early.count < Self.maxEarlySubscriptions
+            && early.reduce(text.utf8.count) { $0 + $1.message.utf8.count } <= Self.maxEarlyBytes
     }
 
     private func connect(_ message: JSONObject) async throws {
@@ -102,7 +102,7 @@ extension LiveQueryConnection {
         try await answer("connected", nil)
         let waiting = early
         early = []
-        for subscription in waiting { try await take(subscription.message) }
+        for subscription in waiting { try await handle(subscription.message) }
     }
 
     private func connected(_ id: RequestID) throws(LiveQueryError) -> Client {

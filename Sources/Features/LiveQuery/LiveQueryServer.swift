@@ -54,7 +54,7 @@ public final class LiveQueryServer: WebSocketHandler {
             client: backend.store.client, feed: feed,
             read: { try await backend.triggers.currentObject($0, $1) }, logger: logger)
         backend.userChanges.follow(
-            { [feed] in feed.note(userChanged: $0) }, settle: { [feed] in await feed.settle(user: $0) })
+            { [feed] in feed.notify(userChanged: $0) }, settle: { [feed] in await feed.settle(user: $0) })
     }
 
     /// The current number of clients and of their subscriptions.
@@ -62,13 +62,13 @@ public final class LiveQueryServer: WebSocketHandler {
         (clients.load(ordering: .relaxed), subscriptions.load(ordering: .relaxed))
     }
 
-    private static let (mostConnections, mostSubscriptions) = (200, 20)
+    private static let (maxConnections, maxSubscriptions) = (200, 20)
 
     /// Returns up to 200 clients of this process, oldest first, with up to 20 subscriptions each, for the console.
     public func overview() async -> JSONObject {
         var listed: [JSONValue] = []
-        for connection in connections.oldest(Self.mostConnections) {
-            if let overview = await connection.overview(most: Self.mostSubscriptions) {
+        for connection in connections.oldest(Self.maxConnections) {
+            if let overview = await connection.overview(limit: Self.maxSubscriptions) {
                 listed.append(.object(overview))
             }
         }
@@ -142,8 +142,8 @@ final class OpenConnections: Sendable {
     }
 
     /// Returns the connections that have been open the longest.
-    func oldest(_ most: Int) -> [LiveQueryConnection] {
-        state.withLock { state in state.all.values.sorted { $0.order < $1.order }.prefix(most).map { $0.1 } }
+    func oldest(_ limit: Int) -> [LiveQueryConnection] {
+        state.withLock { state in state.all.values.sorted { $0.order < $1.order }.prefix(limit).map { $0.1 } }
     }
 }
 

@@ -10,7 +10,7 @@ import Tasks
 /// comparison fails.
 actor LiveWatch {
     /// The maximum number of waiting events, and their maximum bytes. The oldest are dropped.
-    private static let (mostEvents, mostBytes) = (1_000, 1_000_000)
+    private static let (maxEvents, maxBytes) = (1_000, 1_000_000)
     /// The size in bytes above which an event is sent without its fields.
     private static let longest = 64 * 1024
     private static let steps = 1_000_000
@@ -39,7 +39,7 @@ actor LiveWatch {
     func run() async {
         defer { server.feed.remove(inbox, from: topic) }
         await withTaskGroup(of: Void.self) { group in
-            group.addTask(executorPreference: LongWork.changes) { await self.takeChanges() }
+            group.addTask(executorPreference: LongWork.changes) { await self.receiveChanges() }
             group.addTask { [inbox] in for await _ in inbox.overflow {} }
             group.addTask { await self.waitUntilIdle() }
             await group.next()
@@ -48,7 +48,7 @@ actor LiveWatch {
     }
 
     /// Returns the events since the previous call, and the number of dropped events.
-    func take() -> (events: [JSONValue], skipped: Int) {
+    func dequeueEvents() -> (events: [JSONValue], skipped: Int) {
         asked = .now
         defer { (events, bytes, skipped) = ([], 0, 0) }
         return (events.map { $0.event }, skipped)
@@ -60,36 +60,36 @@ actor LiveWatch {
         }
     }
 
-    private func takeChanges() async {
+    private func receiveChanges() async {
         for await item in inbox.items {
             guard case .change(let change, let size) = item else { continue }
             // The next poll subscribes again and so gets the error.
-            guard (try? note(change)) != nil else { return }
-            inbox.take(size)
+            guard (try? record(change)) != nil else { return }
+            inbox.release(size)
             await Task.yield()
         }
     }
 
-    private func note(_ change: Change) throws(ParseError) {
+    private func record(_ change: Change) throws(ParseError) {
         var budget = MatchBudget(steps: Self.steps)
         var context = context
         context.now = server.backend.clock.now
         let event = try server.backend.liveQueries.event(of: change, for: &query, context, &budget)
         guard let event else { return }
-        var shown: JSONObject = [
+        var entry: JSONObject = [
             "event": .string(event.kind.rawValue), "at": .string(context.now.iso), "object": .object(event.object),
         ]
-        shown["original"] = event.original.map { .object($0) }
-        var size = JSONValue.object(shown).serialized().count
+        entry["original"] = event.original.map { .object($0) }
+        var size = JSONValue.object(entry).serialized().count
         if size > Self.longest {
-            shown["object"] = ["objectId": event.object["objectId"] ?? .null]
-            shown["original"] = nil
-            shown["bytes"] = .number(Double(size))
+            entry["object"] = ["objectId": event.object["objectId"] ?? .null]
+            entry["original"] = nil
+            entry["bytes"] = .number(Double(size))
             size = 256
         }
-        events.append((event: .object(shown), size: size))
+        events.append((event: .object(entry), size: size))
         bytes += size
-        while events.count > Self.mostEvents || bytes > Self.mostBytes {
+        while events.count > Self.maxEvents || bytes > Self.maxBytes {
             bytes -= events.removeFirst().size
             skipped += 1
         }
@@ -98,7 +98,7 @@ actor LiveWatch {
 
 /// The watched queries of this process, by name.
 final class LiveWatches: Sendable {
-    private static let most = 32
+    private static let maxWatches = 32
     private let all = Mutex<[String: LiveWatch]>([:])
 
     var isEmpty: Bool { all.withLock { $0.isEmpty } }
@@ -108,7 +108,7 @@ final class LiveWatches: Sendable {
     /// Adds a watch. Returns false if the limit is reached or the name is in use.
     func add(_ watch: LiveWatch, as name: String) -> Bool {
         all.withLock { all in
-            guard all.count < Self.most, all[name] == nil else { return false }
+            guard all.count < Self.maxWatches, all[name] == nil else { return false }
             all[name] = watch
             return true
         }
@@ -147,7 +147,7 @@ extension LiveQueryServer {
         }
         let end = ContinuousClock.now + wait
         while true {
-            let (events, skipped) = await watch.take()
+            let (events, skipped) = await watch.dequeueEvents()
             guard events.isEmpty, skipped == 0, !isNew, ContinuousClock.now < end else {
                 return [
                     "events": .array(events), "skipped": .number(Double(skipped)), "isNew": .bool(isNew),

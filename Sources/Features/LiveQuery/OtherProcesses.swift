@@ -65,7 +65,7 @@ package struct OtherProcesses: Sendable {
     }
 
     /// Records that this process has asked the others whether they have clients.
-    package mutating func noteQuestion(at now: ContinuousClock.Instant) {
+    package mutating func recordQuestion(at now: ContinuousClock.Instant) {
         if hears { learnsUntil = now + Self.timeToAnswer }
     }
 
@@ -73,7 +73,7 @@ package struct OtherProcesses: Sendable {
     package mutating func endHearing() { hears = false }
 
     /// Records the announcement of another process.
-    package mutating func noteAnnouncement(at now: ContinuousClock.Instant) {
+    package mutating func recordAnnouncement(at now: ContinuousClock.Instant) {
         if !mayListen(at: now) || listeningSince == nil { listeningSince = now }
         rememberedUntil = now + Self.memory
     }

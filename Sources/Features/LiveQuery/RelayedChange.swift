@@ -98,7 +98,7 @@ package struct RelayedChange: Sendable {
 /// Reassembles changes from received pieces. The pieces of one process arrive in order.
 package struct RelayedPieces {
     /// The maximum bytes of incomplete changes.
-    private static let mostBytes = 64 * 1024 * 1024
+    private static let maxBytes = 64 * 1024 * 1024
 
     private struct Partial {
         var number: Int
@@ -118,7 +118,7 @@ package struct RelayedPieces {
     package init(ownSender: String) { self.ownSender = ownSender }
 
     /// Returns whether changes were lost since the previous call. Each process numbers its changes without gaps.
-    package mutating func takeLoss() -> Bool {
+    package mutating func consumeLoss() -> Bool {
         defer { hasLost = false }
         return hasLost
     }
@@ -151,7 +151,7 @@ package struct RelayedPieces {
         if partial.isWanted { partial.text += parts[4] }
         partial.next += 1
         if partial.next == count { return partial.isWanted ? RelayedChange.change(partial.text) : nil }
-        guard bytes + partial.text.utf8.count <= Self.mostBytes else {
+        guard bytes + partial.text.utf8.count <= Self.maxBytes else {
             hasLost = true
             return nil
         }

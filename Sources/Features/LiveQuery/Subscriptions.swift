@@ -17,10 +17,10 @@ package struct Subscriptions {
         var query: LiveQuery
     }
 
-    private static let most = 1000
+    private static let maxSubscriptions = 1000
     /// The maximum number of different sessions. Each change may require a look-up of each.
-    private static let mostSessions = 100
-    private static let mostBytes = 1024 * 1024
+    private static let maxSessions = 100
+    private static let maxBytes = 1024 * 1024
 
     private let server: LiveQueryServer
     private let sender: Sender
@@ -55,18 +55,18 @@ package struct Subscriptions {
     func hasRoom(forSession token: String?) -> Bool {
         guard let token = token.map({ Name($0) }) else { return true }
         let known = Set(all.values.compactMap { $0.sessionToken.map { Name($0) } })
-        return known.contains(token) || known.count < Self.mostSessions
+        return known.contains(token) || known.count < Self.maxSessions
     }
 
     /// Reserves memory for a message. Returns false if there is none left.
-    mutating func take(_ size: Int) -> Bool {
-        guard bytes + size <= Self.mostBytes, server.memory.tryEnter(weight: size, of: sender) else { return false }
+    mutating func reserve(_ size: Int) -> Bool {
+        guard bytes + size <= Self.maxBytes, server.memory.tryEnter(weight: size, of: sender) else { return false }
         bytes += size
         return true
     }
 
     /// Releases reserved memory.
-    mutating func give(_ size: Int) {
+    mutating func release(_ size: Int) {
         bytes -= size
         server.memory.leave(weight: size, of: sender)
     }
@@ -78,7 +78,7 @@ package struct Subscriptions {
     mutating func add(_ id: RequestID, _ query: LiveQuery, sessionToken: String?, size: Int) -> Bool {
         remove(id)
         let size = size + query.weight
-        guard all.count < Self.most, take(size) else { return false }
+        guard all.count < Self.maxSubscriptions, reserve(size) else { return false }
         lastSerial += 1
         all[id] = Subscription(serial: lastSerial, sessionToken: sessionToken, size: size, query: query)
         server.subscriptions.add(1, ordering: .relaxed)
@@ -90,8 +90,8 @@ package struct Subscriptions {
     mutating func update(_ id: RequestID, _ query: LiveQuery) -> Bool {
         guard let known = all[id] else { return true }
         let more = query.weight - known.query.weight
-        if more > 0, !take(more) { return false }
-        if more < 0 { give(-more) }
+        if more > 0, !reserve(more) { return false }
+        if more < 0 { release(-more) }
         all[id]?.size += more
         all[id]?.query = query
         return true
@@ -101,7 +101,7 @@ package struct Subscriptions {
     mutating func remove(_ id: RequestID) {
         guard let subscription = all.removeValue(forKey: id) else { return }
         server.subscriptions.subtract(1, ordering: .relaxed)
-        give(subscription.size)
+        release(subscription.size)
         leave(.objects(subscription.query.className))
     }
 
@@ -139,6 +139,6 @@ package struct Subscriptions {
         topics = [:]
         server.subscriptions.subtract(all.count, ordering: .relaxed)
         all = [:]
-        give(bytes)
+        release(bytes)
     }
 }

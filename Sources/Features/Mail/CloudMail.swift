@@ -11,7 +11,7 @@ public struct CloudMail: Sendable {
     private let writer: MailWriter
     /// The maximum bytes of a text.
     private static let longest = 1024 * 1024
-    private static let mostRecipients = 100
+    private static let maxRecipients = 100
 
     /// - Parameter caller: The HTTP client, or nil to create one if the transport needs it.
     /// - Throws: `ConfigurationError` for invalid request bodies or templates, or if the app's own adapter sends the
@@ -62,9 +62,9 @@ public struct CloudMail: Sendable {
                 try (text("to") ?? templateName.flatMap { _ in try text("recipient") ?? userAddress(mail) })
                     .map { [$0] } ?? []
             }
-        guard !recipients.isEmpty, recipients.count <= Self.mostRecipients,
+        guard !recipients.isEmpty, recipients.count <= Self.maxRecipients,
             recipients.allSatisfy({ MailAddress($0) != nil })
-        else { throw Refused(description: "A mail needs recipients, \(Self.mostRecipients) at most.") }
+        else { throw Refused(description: "A mail needs recipients, \(Self.maxRecipients) at most.") }
         let sender = try text("from") ?? templateName.flatMap { _ in try text("sender") } ?? delivery.sender
         guard MailAddress(sender) != nil else { throw Refused(description: "The sender of a mail must be an address.") }
         let written = templateName.flatMap { writer.parts(Name($0), mail) }

@@ -100,7 +100,7 @@ public final class MailQueue: Mailer {
             group.addTask { await self.measure(store) }
             for await _ in wakes {
                 do {
-                    while let mail = try await takeMail(store) {
+                    while let mail = try await dequeue(store) {
                         group.addTask {
                             let delivery = Task { await self.deliver(mail, store) }
                             await withTaskCancellationHandler {
@@ -130,13 +130,13 @@ public final class MailQueue: Mailer {
                 meters.waiting.set(count)
                 meters.oldest.set(Int(oldest))
             }
-            try? await Task.sleep(for: Self.lookInterval)
+            try? await Task.sleep(for: Self.pollInterval)
         }
     }
 
-    private static let lookInterval = Duration.seconds(15)
+    private static let pollInterval = Duration.seconds(15)
 
-    private func takeMail(_ store: ObjectStore) async throws -> QueuedMail? {
+    private func dequeue(_ store: ObjectStore) async throws -> QueuedMail? {
         guard let full = domainsWithoutPlace, let mail = try await store.mails.dequeue(for: Self.lease, except: full)
         else {
             return nil
@@ -171,7 +171,7 @@ public final class MailQueue: Mailer {
         // Not cancelled when the server stops, so that a sent mail is recorded and not sent again.
         await Task {
             do {
-                try await note(outcome, of: mail, store)
+                try await record(outcome, of: mail, store)
             } catch {
                 // The mail is taken again when the lease expires, and may then be sent twice.
                 logger.warning("can't store a mail's result", metadata: ["mail": "\(mail.id)", "error": "\(error)"])
@@ -179,7 +179,7 @@ public final class MailQueue: Mailer {
         }.value
     }
 
-    private func note(_ outcome: Result<Void, any Error>, of mail: QueuedMail, _ store: ObjectStore) async throws {
+    private func record(_ outcome: Result<Void, any Error>, of mail: QueuedMail, _ store: ObjectStore) async throws {
         do {
             try outcome.get()
             meters.results.add(.sent)

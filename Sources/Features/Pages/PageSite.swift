@@ -219,7 +219,7 @@ struct PageFiles: Sendable {
     private(set) var contents: [[UInt8]: [UInt8]] = [:]
 
     /// The limit for all files together, in bytes.
-    private static let most = 64 * 1024 * 1024
+    private static let maxBytes = 64 * 1024 * 1024
 
     /// Reads a folder.
     ///
@@ -240,7 +240,7 @@ struct PageFiles: Sendable {
                 let data = FileManager.default.contents(atPath: file)
             else { continue }
             size += data.count
-            guard size <= Self.most else {
+            guard size <= Self.maxBytes else {
                 throw ConfigurationError(
                     "option pages.pagesPath: the files in \(folder) must have at most 64 MB in total")
             }

@@ -26,7 +26,7 @@ package enum PushOutcome: Sendable, Equatable {
     case unclear(String)
 
     /// The maximum number of attempts per device and sender if each has this outcome.
-    var mostTries: Int {
+    var maxTries: Int {
         // APNs returns this for a single device that gets too many notifications.
         if case .busy("TooManyRequests", _) = self { return 2 }
         return 3

@@ -58,7 +58,7 @@ public final class PushServices: Sendable {
     public var types: [Name] { senders.keys.sorted() }
 
     /// The device types with a service that accepts many messages per request.
-    var wholeTypes: [Name] { senders.filter { $0.value.contains(where: \.takesMany) }.keys.sorted() }
+    var wholeTypes: [Name] { senders.filter { $0.value.contains(where: \.acceptsBatches) }.keys.sorted() }
 
     /// Returns the senders for a device in the order they are tried: those of its app, or else those for any app. If
     /// there are none for any app, a device without an app identifier gets all senders, provided they are for the same

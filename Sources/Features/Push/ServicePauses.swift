@@ -7,7 +7,7 @@ struct ServicePauses {
     private(set) var isOn = false
 
     /// The number of consecutive failures that starts a pause.
-    static let mostFailures = 20
+    static let maxFailures = 20
     /// The first pause after failures, in seconds.
     private static let failurePause: Int64 = 5
     /// The first pause after a failed connection, in seconds.
@@ -16,17 +16,17 @@ struct ServicePauses {
     private static let longestPause: Int64 = 60
 
     /// Records a response, which resets the failures and the pause duration.
-    mutating func noteAnswer() { (failures, pauses) = (0, 0) }
+    mutating func recordAnswer() { (failures, pauses) = (0, 0) }
 
     /// Records a failure. Returns the duration of the pause that it starts in seconds, or nil if it starts none.
-    mutating func noteFailure() -> Int64? {
+    mutating func recordFailure() -> Int64? {
         failures += 1
-        return failures >= Self.mostFailures ? begin(Self.failurePause) : nil
+        return failures >= Self.maxFailures ? begin(Self.failurePause) : nil
     }
 
     /// Records a failed connection. Returns the duration of the pause that it starts in seconds, or nil if sending is
     /// already paused.
-    mutating func noteUnreached() -> Int64? { begin(Self.connectionPause) }
+    mutating func recordUnreached() -> Int64? { begin(Self.connectionPause) }
 
     mutating func end() { isOn = false }
 

@@ -21,11 +21,11 @@ actor GameCenterCertificates {
     /// The maximum size of a certificate in bytes.
     private static let largest = 10_000
     private static let keeping = Duration.seconds(3600)
-    private static let mostTrusted = 100
+    private static let maxTrusted = 100
     /// The maximum number of log-ins per minute with unverified URLs, of all senders together.
-    private static let mostOthers = 300
+    private static let maxUnverified = 300
     /// The maximum number of log-ins per minute with unverified URLs, per sender.
-    private static let mostOfSender = 10
+    private static let maxPerSender = 10
 
     private let certificates: SharedFetches<RSACertificate>
     private let others = RecentCounts(within: .seconds(60))
@@ -51,8 +51,8 @@ actor GameCenterCertificates {
         let sender = Name("\(Sender.current.hashValue)")
         guard
             trusted.contains(url)
-                || others.countOneMore(sender, limit: Self.mostOfSender)
-                    && others.countOneMore("all", limit: Self.mostOthers)
+                || others.countOneMore(sender, limit: Self.maxPerSender)
+                    && others.countOneMore("all", limit: Self.maxUnverified)
         else { throw NotTrusted() }
         async let leaf = certificates.value(at: url)
         async let issuer = certificates.value(at: root ?? Self.authority)
@@ -61,7 +61,7 @@ actor GameCenterCertificates {
         guard certificate.isSigned(by: authority), certificate.isValid(at: now), authority.isValid(at: now) else {
             throw NotTrusted()
         }
-        if trusted.count >= Self.mostTrusted { trusted = [] }
+        if trusted.count >= Self.maxTrusted { trusted = [] }
         trusted.insert(url)
         return certificate.key
     }

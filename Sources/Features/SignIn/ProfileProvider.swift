@@ -15,7 +15,7 @@ struct ProfileProvider: AuthProvider {
     let hasOldTexts: Bool
     let caller: HTTPCaller
 
-    private func takesTokens(_ options: JSONObject) -> Bool {
+    private func acceptsTokens(_ options: JSONObject) -> Bool {
         service.codes == nil || options["enableInsecureAuth"]?.boolValue ?? isInsecureByDefault
     }
 
@@ -24,7 +24,7 @@ struct ProfileProvider: AuthProvider {
     }
 
     func warnings(_ name: Name, _ options: JSONObject) -> [String] {
-        guard takesTokens(options) else { return [] }
+        guard acceptsTokens(options) else { return [] }
         return [
             "option auth.\(name) takes access tokens from clients, which may be those of other apps: set clientId, "
                 + "clientSecret and \"enableInsecureAuth\": false, to take codes"
@@ -32,7 +32,7 @@ struct ProfileProvider: AuthProvider {
     }
 
     func check(_ name: Name, _ options: JSONObject) throws(ConfigurationError) {
-        guard options["enabled"] != false, !takesTokens(options) else { return }
+        guard options["enabled"] != false, !acceptsTokens(options) else { return }
         for key: Name in ["clientId", "clientSecret"] where ProviderOptions.text(options[key]) == nil {
             throw ConfigurationError(
                 "\(service.title) \(key) is required. Or set auth.\(name).enableInsecureAuth to accept access tokens "
@@ -49,7 +49,7 @@ struct ProfileProvider: AuthProvider {
     func exchange(_ data: JSONObject, _ options: JSONObject) async throws -> JSONObject {
         guard let codes = service.codes else { return data }
         guard let code = ProviderOptions.text(data["code"]) else {
-            guard takesTokens(options) else { throw failed("\(service.title) code is required.") }
+            guard acceptsTokens(options) else { throw failed("\(service.title) code is required.") }
             return data
         }
         let token = try await token(codes, code, data, options)
@@ -62,7 +62,7 @@ struct ProfileProvider: AuthProvider {
 
     func validate(_ data: JSONObject, _ options: JSONObject) async throws {
         // A code was already verified when it was exchanged.
-        guard takesTokens(options) else { return }
+        guard acceptsTokens(options) else { return }
         guard let token = ProviderOptions.text(data["access_token"]), let id = ProviderOptions.text(data["id"]) else {
             throw invalid
         }
@@ -70,7 +70,7 @@ struct ProfileProvider: AuthProvider {
     }
 
     func visibleData(_ stored: JSONObject, _ options: JSONObject) -> JSONObject {
-        takesTokens(options) ? stored : stored.filter { $0.key == "id" }
+        acceptsTokens(options) ? stored : stored.filter { $0.key == "id" }
     }
 
     /// Returns the user id for an access token.

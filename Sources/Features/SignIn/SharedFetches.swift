@@ -8,13 +8,13 @@ actor SharedFetches<Value: Sendable> {
         var age: Duration
     }
 
-    private struct Kept {
+    private struct Cached {
         var value: Value
         var expiresAt: ContinuousClock.Instant
     }
 
     private let fetch: @Sendable (String) async throws -> Fetched
-    private var kept: [String: Kept] = [:]
+    private var cached: [String: Cached] = [:]
     private var underWay: [String: Task<Fetched, any Error>] = [:]
     /// The times of failed fetches. A failing URL is not fetched again for two seconds.
     private var failures: [String: ContinuousClock.Instant] = [:]
@@ -35,7 +35,7 @@ actor SharedFetches<Value: Sendable> {
     /// - Throws: The error of the fetch, or `HTTPCallFailure` if it failed a moment ago.
     func value(at url: String, suffices: @Sendable (Value) -> Bool = { _ in true }) async throws -> Value {
         let now = ContinuousClock.now
-        if let known = kept[url], known.expiresAt > now {
+        if let known = cached[url], known.expiresAt > now {
             if suffices(known.value) { return known.value }
             if underWay[url] == nil {
                 if let renewal = renewals[url], renewal + Self.renewalPause > now { return known.value }
@@ -56,7 +56,7 @@ actor SharedFetches<Value: Sendable> {
         defer { underWay[url] = nil }
         do {
             let fetched = try await task.value
-            kept[url] = Kept(value: fetched.value, expiresAt: .now + fetched.age)
+            cached[url] = Cached(value: fetched.value, expiresAt: .now + fetched.age)
             failures[url] = nil
             return fetched.value
         } catch {
@@ -70,9 +70,9 @@ actor SharedFetches<Value: Sendable> {
         let now = ContinuousClock.now
         if failures.count >= Self.capacity { failures = failures.filter { $0.value + Self.failurePause > now } }
         if failures.count >= Self.capacity { failures = [:] }
-        guard kept.count >= Self.capacity else { return }
-        kept = kept.filter { $0.value.expiresAt > now }
-        if kept.count >= Self.capacity { kept = [:] }
-        renewals = renewals.filter { kept[$0.key] != nil }
+        guard cached.count >= Self.capacity else { return }
+        cached = cached.filter { $0.value.expiresAt > now }
+        if cached.count >= Self.capacity { cached = [:] }
+        renewals = renewals.filter { cached[$0.key] != nil }
     }
 }

@@ -12,7 +12,7 @@ struct CallLog: Sendable {
     /// Logs the end of a function or trigger. Does nothing for jobs and failed afterSave triggers.
     ///
     /// - Parameter error: The error, or nil if the call succeeded.
-    func note(_ call: CloudCall, _ duration: Duration, _ error: (any Error)?) {
+    func record(_ call: CloudCall, _ duration: Duration, _ error: (any Error)?) {
         guard let (level, message) = event(call.target, isFailed: error != nil) else { return }
         logger.event(level.rawValue, message, metadata: fields(call, duration, error))
     }

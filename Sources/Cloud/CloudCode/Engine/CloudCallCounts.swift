@@ -13,28 +13,28 @@ final class CloudCallCounts: Sendable {
     }
 
     /// The maximum number of counted targets. Bounded because requests can register webhooks.
-    private static let mostTargets = 2_000
+    private static let maxTargets = 2_000
     /// The number of recent durations per target, from which p50 and p99 are computed.
-    private static let mostTimes = 200
+    private static let maxDurations = 200
 
     private let counts = Mutex<[CloudTarget: Count]>([:])
 
     func add(_ target: CloudTarget, _ duration: Duration, isFailed: Bool) {
         counts.withLock { counts in
-            guard counts[target] != nil || counts.count < Self.mostTargets else { return }
+            guard counts[target] != nil || counts.count < Self.maxTargets else { return }
             let time = Float(duration / .milliseconds(1))
             let now = ParseDate.now
-            func note(_ count: inout Count) {
-                if count.times.count < Self.mostTimes {
+            func record(_ count: inout Count) {
+                if count.times.count < Self.maxDurations {
                     count.times.append(time)
                 } else {
-                    count.times[count.calls % Self.mostTimes] = time
+                    count.times[count.calls % Self.maxDurations] = time
                 }
                 count.calls += 1
                 count.last = now
                 if isFailed { count.errors += 1 }
             }
-            note(&counts[target, default: Count()])
+            record(&counts[target, default: Count()])
         }
     }
 

@@ -178,19 +178,19 @@ public final class CloudEngine: Sendable {
         do {
             let result = try await body()
             let duration = ContinuousClock.now - start
-            note(.ok, call, host, duration)
-            callLog.note(call, duration, nil)
+            record(.ok, call, host, duration)
+            callLog.record(call, duration, nil)
             return result
         } catch {
             let isOverdue = (error as? ParseError).map { $0.message == TimeLimit.exceeded.message } ?? false
             let duration = ContinuousClock.now - start
-            note(isOverdue ? .timeout : .error, call, host, duration)
-            callLog.note(call, duration, error)
+            record(isOverdue ? .timeout : .error, call, host, duration)
+            callLog.record(call, duration, error)
             throw error
         }
     }
 
-    private func note(
+    private func record(
         _ result: CloudMeters.Result, _ call: CloudCall, _ host: CloudHostKind, _ duration: Duration
     ) {
         let (kind, name): (CloudMeters.Kind, String) =

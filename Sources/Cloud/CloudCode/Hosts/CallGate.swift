@@ -16,12 +16,12 @@ package struct CallGate: Sendable {
     ///
     /// - Parameters:
     ///   - capacity: Maximum number, or total weight, of concurrent calls per depth.
-    ///   - mostWaiting: Maximum number of waiting calls per depth.
-    package init(capacity: Int, mostWaiting: Int = .max) {
+    ///   - maxWaiting: Maximum number of waiting calls per depth.
+    package init(capacity: Int, maxWaiting: Int = .max) {
         gates = (0..<CloudEngine.deepest).map { _ in
             Gate(
-                capacity: capacity, leavesRoom: true, maxWaiting: mostWaiting,
-                waitingShare: mostWaiting - mostWaiting / 4)
+                capacity: capacity, leavesRoom: true, maxWaiting: maxWaiting,
+                waitingShare: maxWaiting - maxWaiting / 4)
         }
     }
 

@@ -2,7 +2,7 @@
 package struct AppNote: Sendable {
     package enum Outcome: String, Sendable {
         /// Takes effect as usual.
-        case taken
+        case applied = "taken"
         /// Takes effect in a different way.
         case changed
         /// Has no effect.

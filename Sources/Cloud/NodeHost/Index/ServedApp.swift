@@ -33,7 +33,7 @@ package struct ServedApp: Sendable {
     /// - Returns: The app, or nil if the argument names no JavaScript file.
     /// - Throws: `ConfigurationError` if Node isn't found or the app can't be read, or another error if Node can't run
     ///   it.
-    package static func taken(
+    package static func extract(
         from arguments: inout [String], environment: [String: String]
     ) async throws -> ServedApp? {
         let current = FileManager.default.currentDirectoryPath
@@ -81,13 +81,13 @@ package struct ServedApp: Sendable {
         let listens = record["listens"]?.arrayValue ?? []
         self.listens = !listens.isEmpty
         cloudFile = options.removeValue(forKey: "cloud")?.stringValue
-        if let cloudFile { add("cloud", .taken, cloudFile) }
+        if let cloudFile { add("cloud", .applied, cloudFile) }
         for (option, failure) in made["asked"]?.objectValue ?? [:] {
             if let reason = failure.stringValue {
                 add(option.text, .decide, "its function failed while the file was read: \(reason)")
             } else {
                 if option == "masterKey" { functions.insert(.masterKey) }
-                add(option.text, .taken, "a function, called once at start")
+                add(option.text, .applied, "a function, called once at start")
             }
         }
         for mark in made["marks"]?.arrayValue ?? [] { add(mark) }
@@ -97,7 +97,7 @@ package struct ServedApp: Sendable {
         for note in record["notes"]?.arrayValue ?? [] { add(note: note) }
         if options["preset"] == nil, let line = Self.line(record["version"]?.stringValue) {
             options["preset"] = .number(Double(line))
-            add("preset", .taken, "\(line), by the version of parse-server in package.json")
+            add("preset", .applied, "\(line), by the version of parse-server in package.json")
         }
     }
 
@@ -108,7 +108,7 @@ package struct ServedApp: Sendable {
     package var warnings: [String] { notes.filter { [.changed, .left].contains($0.outcome) }.map(\.text) }
 
     /// Creates a note about an option, at the line that creates the server.
-    package func note(_ subject: String, _ outcome: AppNote.Outcome, _ details: String) -> AppNote {
+    package func makeNote(_ subject: String, _ outcome: AppNote.Outcome, _ details: String) -> AppNote {
         AppNote(subject: subject, outcome: outcome, details: details, place: place)
     }
 
@@ -152,7 +152,7 @@ package struct ServedApp: Sendable {
     private mutating func add(_ mark: JSONValue) {
         let path = mark["path"]?.arrayValue?.compactMap(\.stringValue) ?? []
         guard let option = path.first else { return }
-        if path == ["cloud"] { return add("cloud", .taken, "a function of the app, which Node.js runs at start") }
+        if path == ["cloud"] { return add("cloud", .applied, "a function of the app, which Node.js runs at start") }
         let isIgnored =
             if case .ignored? = OptionTable.find(option)?.support { true } else { false }
         if isIgnored || ["pubSubAdapter", "wssAdapter"].contains(path.last) {
@@ -169,7 +169,7 @@ package struct ServedApp: Sendable {
             // This also replaces an adapter module whose options contain functions.
             options["emailAdapter"] = ["module": .string(Configuration.MailDelivery.ofApp)]
             guard !notes.contains(where: { $0.subject == "emailAdapter" }) else { return }
-            return add("emailAdapter", .taken, "an adapter of the app, which Node.js runs")
+            return add("emailAdapter", .applied, "an adapter of the app, which Node.js runs")
         }
         let subject = path.joined(separator: ".")
         if mark["kind"] == "function", let function = Configuration.OptionFunction(rawValue: subject),
@@ -177,7 +177,7 @@ package struct ServedApp: Sendable {
         {
             functions.insert(function)
             if path.count == 1 { options[Name(option)] = true }
-            return add(subject, .taken, "a function of the app, which Node.js runs at each use")
+            return add(subject, .applied, "a function of the app, which Node.js runs at each use")
         }
         guard !notes.contains(where: { $0.subject == subject }) else { return }
         let what =
@@ -194,7 +194,7 @@ package struct ServedApp: Sendable {
         var auth = options["auth"]?.objectValue ?? [:]
         auth[name] = auth[name] ?? [:]
         options["auth"] = .object(auth)
-        add("auth.\(name)", .taken, "an adapter of the app, which Node.js runs")
+        add("auth.\(name)", .applied, "an adapter of the app, which Node.js runs")
     }
 
     // MARK: Adapters
@@ -208,13 +208,13 @@ package struct ServedApp: Sendable {
             let own = push["adapter"]?["options"]?.objectValue ?? [:]
             push["adapter"] = nil
             options["push"] = .object(push.merging(own) { $1 })
-            add("push.adapter", .taken, "@parse/push-adapter, as options of push")
+            add("push.adapter", .applied, "@parse/push-adapter, as options of push")
         }
         for name in ["emailAdapter", "filesAdapter"] as [Name] {
             guard let module = options[name]?["module"]?.stringValue, module != Configuration.MailDelivery.ofApp else {
                 continue
             }
-            add(name.text, .taken, module)
+            add(name.text, .applied, module)
         }
     }
 
@@ -225,13 +225,13 @@ package struct ServedApp: Sendable {
         if let port = made["port"]?.orNil ?? listen?["port"]?.orNil {
             options["port"] = port
             let place = listen?["at"]?.stringValue
-            add("port", .taken, "\(Int(port.numberValue ?? 0)), for Roost; the app listens on a socket", at: place)
+            add("port", .applied, "\(Int(port.numberValue ?? 0)), for Roost; the app listens on a socket", at: place)
         }
         if let files = listen?["https"]?.objectValue {
             let place = listen?["at"]?.stringValue
             if files["certificate"] != nil, files["key"] != nil {
                 options["https"] = .object(files)
-                add("https", .taken, "the certificate and key of the app's HTTPS server", at: place)
+                add("https", .applied, "the certificate and key of the app's HTTPS server", at: place)
             } else {
                 add(
                     "https", .changed,
@@ -246,14 +246,14 @@ package struct ServedApp: Sendable {
         }
         if let path = made["mountPath"]?.stringValue {
             options["mountPath"] = .string(path)
-            add("mountPath", .taken, path)
+            add("mountPath", .applied, path)
             if path == "/", !listens.isEmpty {
                 add("routes", .left, "with the mount path / no request reaches the app's own routes")
             }
         } else if options["mountPath"] == nil, let url = options["serverURL"]?.stringValue {
             let path = URL(string: url)?.path ?? ""
             options["mountPath"] = path.isEmpty ? nil : .string(path)
-            if !path.isEmpty { add("mountPath", .taken, "\(path), the path of serverURL") }
+            if !path.isEmpty { add("mountPath", .applied, "\(path), the path of serverURL") }
         }
     }
 
@@ -276,7 +276,7 @@ package struct ServedApp: Sendable {
             if options["liveQueryServerOptions"] == nil, let own = note["options"]?.objectValue {
                 options["liveQueryServerOptions"] = .object(own)
             }
-            add("createLiveQueryServer", .taken, "live queries are served on Roost's port", at: place)
+            add("createLiveQueryServer", .applied, "live queries are served on Roost's port", at: place)
         case "graphQL":
             add("ParseGraphQLServer", .decide, "Roost has no GraphQL. Remove it", at: place)
         case "ownApplication":

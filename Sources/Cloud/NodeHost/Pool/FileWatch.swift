@@ -9,7 +9,7 @@ import Encoding
 /// Watches an app's source files for changes.
 struct FileWatch {
     private static let endings: Set<String> = ["js", "mjs", "cjs", "json"]
-    private static let most = 10_000
+    private static let maxFiles = 10_000
 
     private let folder: String
 
@@ -43,7 +43,7 @@ struct FileWatch {
         while let parent = folders.popLast() {
             let names = (try? manager.contentsOfDirectory(atPath: "\(folder)/\(parent)")) ?? []
             for last in names where last != "node_modules" && !last.hasPrefix(".") {
-                guard files.count < Self.most else { return files }
+                guard files.count < Self.maxFiles else { return files }
                 let name = parent + last
                 guard let attributes = try? manager.attributesOfItem(atPath: "\(folder)/\(name)") else { continue }
                 if Self.endings.contains(FilePaths.fileExtension(of: last)) {

@@ -11,8 +11,8 @@ final class WorkerPool: Sendable {
 
     /// The result of adding a process.
     enum Placement: Sendable {
-        /// The process was added. `from` is the process that it replaces, or nil if a slot was free.
-        case taken(from: NodeWorker?)
+        /// The process was added. `replacing` is the process that it replaces, or nil if a slot was free.
+        case placed(replacing: NodeWorker?)
         case full
     }
 
@@ -38,7 +38,7 @@ final class WorkerPool: Sendable {
             let old = index.map { state.workers.remove(at: $0) }
             state.workers.append(worker)
             state.hasGivenUp = false
-            return .taken(from: old)
+            return .placed(replacing: old)
         }
     }
 
@@ -96,7 +96,7 @@ package struct CrashHistory {
     ///   - lifetime: The time for which the process accepted calls.
     ///   - backOff: The delays by number of consecutive crashes. The last one applies to all further crashes.
     /// - Returns: The delay before the next start.
-    package mutating func note(after lifetime: Duration, backOff: [Duration]) -> Duration {
+    package mutating func recordCrash(after lifetime: Duration, backOff: [Duration]) -> Duration {
         if lifetime > Self.span { inRow = 0 }
         inRow = min(inRow + 1, max(backOff.count, 1))
         return backOff.isEmpty ? .zero : backOff[inRow - 1]

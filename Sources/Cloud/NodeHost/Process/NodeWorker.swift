@@ -114,7 +114,7 @@ final class NodeWorker: Sendable {
         let secret = Identifiers.hexadecimal(64)
         let listener = try await WorkerListener(
             folder.socket, secret: secret, limit: settings.messageLimit + 1024 * 1024, on: group,
-            connected: { [weak self] in self?.connect($0) }, message: { [weak self] in self?.take($0) },
+            connected: { [weak self] in self?.connect($0) }, message: { [weak self] in self?.handle($0) },
             closed: { [weak self] in self?.end($0) })
         do {
             try folder.protectSocket()

@@ -63,7 +63,7 @@ extension NodeWorker {
         }
     }
 
-    func take(_ message: HostMessage) {
+    func handle(_ message: HostMessage) {
         switch message {
         case .connect: break
         case .hello(let offer):

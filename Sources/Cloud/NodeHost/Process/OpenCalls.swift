@@ -51,19 +51,19 @@ final class OpenCalls: Sendable {
                     return nil
                 }
                 if let failure { return continuation.resume(throwing: failure) }
-                do { try send(number) } catch { take(number)?.continuation?.resume(throwing: error) }
+                do { try send(number) } catch { remove(number)?.continuation?.resume(throwing: error) }
             }
         } onCancel: {
-            guard let entry = take(number) else { return }
+            guard let entry = remove(number) else { return }
             giveUp(number)
             entry.continuation?.resume(throwing: CancellationError())
         }
     }
 
-    private func take(_ number: Int) -> Entry? { state.withLock { $0.entries.removeValue(forKey: number) } }
+    private func remove(_ number: Int) -> Entry? { state.withLock { $0.entries.removeValue(forKey: number) } }
 
     /// Returns a result to the caller. Ignored if the caller has stopped waiting.
-    func answer(_ number: Int, _ message: JSONObject) { take(number)?.continuation?.resume(returning: message) }
+    func answer(_ number: Int, _ message: JSONObject) { remove(number)?.continuation?.resume(returning: message) }
 
     /// Forwards a job's progress message.
     func progress(_ number: Int, _ text: String) { call(number)?.message?(text) }

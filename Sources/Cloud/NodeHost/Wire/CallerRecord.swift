@@ -7,9 +7,9 @@ struct CallerRecord: Sendable {
     /// The approximate minimum size in bytes of records that are sent separately.
     private static let smallest = 32 * 1024
     /// The approximate maximum size in bytes. A larger record would take too much of the process's cache.
-    private static let largest = mostKept / 2
+    private static let largest = maxCachedBytes / 2
     /// The cache size of a process for records, in bytes.
-    fileprivate static let mostKept = 16 * 1024 * 1024
+    fileprivate static let maxCachedBytes = 16 * 1024 * 1024
 
     /// The name under which calls refer to the record: a randomly seeded hash of its content, and the user's id.
     let name: Name
@@ -33,7 +33,7 @@ struct CallerRecord: Sendable {
 
 /// The records that a process has cached. The server decides which ones are evicted.
 struct KeptRecords {
-    private var names = BoundedTable<Name, Name>(capacity: CallerRecord.mostKept)
+    private var names = BoundedTable<Name, Name>(capacity: CallerRecord.maxCachedBytes)
 
     /// Returns the messages to send before a call that refers to a record, or an empty list if the process has the
     /// record.
@@ -43,7 +43,7 @@ struct KeptRecords {
     mutating func missing(_ name: Name, _ message: [UInt8]?) -> [OutgoingMessage]? {
         if names.value(of: name) != nil { return [] }
         guard let message else { return nil }
-        let dropped = names.set(name, for: name, weight: min(message.count, CallerRecord.mostKept))
+        let dropped = names.set(name, for: name, weight: min(message.count, CallerRecord.maxCachedBytes))
         guard !dropped.isEmpty else { return [.ordered(message)] }
         let forget: JSONObject = ["type": "forget", "records": .array(dropped.map { .string($0.text) })]
         return [.ordered(JSONValue.object(forget).serialized()), .ordered(message)]

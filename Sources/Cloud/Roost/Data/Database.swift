@@ -99,7 +99,7 @@ public struct Database: Sendable {
         saved.stored = object.fields
         saved.changedInside = [:]
         saved.operations = [:]
-        saved.take(answer)
+        saved.merge(answer)
         if saved.updatedAt == nil { saved.updatedAt = saved.createdAt }
         return saved
     }
@@ -113,8 +113,8 @@ public struct Database: Sendable {
         let fields = try record.fields()
         let answer = try await write(Record.className, record.objectId, fields)
         var object = ParseObject(Record.className, objectId: record.objectId)
-        object.take(fields)
-        object.take(answer)
+        object.merge(fields)
+        object.merge(answer)
         return try Record(object)
     }
 

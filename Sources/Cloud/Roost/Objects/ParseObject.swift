@@ -34,7 +34,7 @@ public struct ParseObject: Sendable {
 
     package init(_ className: String, json: JSONObject) {
         self.init(className)
-        take(json)
+        merge(json)
     }
 
     /// Parses an object within another value. Returns nil without a `className`.
@@ -44,7 +44,7 @@ public struct ParseObject: Sendable {
     }
 
     /// Merges the fields of a server response.
-    mutating func take(_ json: JSONObject) {
+    mutating func merge(_ json: JSONObject) {
         for (key, value) in json {
             switch key {
             case "objectId": objectId = value.stringValue

@@ -154,10 +154,10 @@ extension ParseObject {
         self.init(className)
         let object = call.object ?? [:]
         guard case .trigger(.beforeSave, _) = call.target else {
-            take(object)
+            merge(object)
             return
         }
-        take(call.original ?? [:])
+        merge(call.original ?? [:])
         // New objects have an id already if clients can choose ids.
         if let id = object["objectId"]?.stringValue { objectId = id }
         for (key, value) in call.changes where !["objectId", "createdAt", "updatedAt", "className"].contains(key) {

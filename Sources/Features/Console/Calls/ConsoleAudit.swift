@@ -14,7 +14,7 @@ struct ConsoleAudit: Sendable {
     let logger: Logger
 
     /// The maximum size of the recorded values in bytes, separately for those before and after the change.
-    private static let mostBytes = 16 * 1024
+    private static let maxBytes = 16 * 1024
 
     /// An audit entry that is not complete yet.
     struct Open: Sendable {
@@ -110,7 +110,7 @@ struct ConsoleAudit: Sendable {
     }
 
     /// Stores an entry for an action outside the REST API, such as a sign-in.
-    func note(_ entry: AuditEntry, status: Int) async throws {
+    func record(_ entry: AuditEntry, status: Int) async throws {
         let id = try await backend.store.audit.begin(entry)
         await backend.store.audit.complete(id, status: status, ids: nil, after: nil)
     }
@@ -141,7 +141,7 @@ struct ConsoleAudit: Sendable {
             request.keys = wanted.wantsAll ? known : wanted.fields.intersection(known)
             request.limit = AuditEntry.maxIds
             // Larger values wouldn't be stored anyway, and one large value must not displace the others.
-            request.shorten = max(256, Self.mostBytes / 2 / wanted.ids.count)
+            request.shorten = max(256, Self.maxBytes / 2 / wanted.ids.count)
             request.keys?.insert("objectId")
             let rows: [JSONObject]
             do {
@@ -173,6 +173,6 @@ struct ConsoleAudit: Sendable {
     private func bounded(_ value: JSONValue) -> JSONValue {
         let value = SecretValues.removed(from: value)
         let size = value.serialized().count
-        return size <= Self.mostBytes ? value : ["__type": "Shortened", "bytes": .number(Double(size))]
+        return size <= Self.maxBytes ? value : ["__type": "Shortened", "bytes": .number(Double(size))]
     }
 }

@@ -82,8 +82,8 @@ struct ConsoleInterface: Sendable {
         }
         // The size of a compressed response could reveal a secret in it.
         guard !visit.isLocal, !Self.secretPaths.contains(path) else { return reply }
-        let takesGzip = visit.fields.takesGzip
-        return await HeavyWork.run(if: reply.body.bytesInMemory > HeavyWork.size) { reply.packed(takesGzip) }
+        let acceptsGzip = visit.fields.acceptsGzip
+        return await HeavyWork.run(if: reply.body.bytesInMemory > HeavyWork.size) { reply.packed(acceptsGzip) }
     }
 
     private static let secretPaths: Set<Substring> = ["session", "totp"]
@@ -137,13 +137,13 @@ struct ConsoleInterface: Sendable {
     }
 
     /// The maximum number of cookies read per request. Browsers store fewer per host.
-    private static let mostCookies = 256
+    private static let maxCookies = 256
 
     /// Returns all possible session cookies of a request. Servers on other ports of the host can set cookies of the
     /// same name.
     func cookies(of visit: ConsoleVisit) -> [String] {
         let cookies = visit.fields.cookies(named: visit.cookieName)
-        return Array(cookies.lazy.filter { $0.utf8.count == ConsoleSecrets.length }.prefix(Self.mostCookies))
+        return Array(cookies.lazy.filter { $0.utf8.count == ConsoleSecrets.length }.prefix(Self.maxCookies))
     }
 
     /// Returns the session with the given token hash and one of the cookies, or nil if there is none.
@@ -169,7 +169,7 @@ struct ConsoleInterface: Sendable {
             reply.headers = [cookieField(visit, nil)]
             guard let session, let token = visit.fields.token else { return reply }
             try await backend.store.operatorSessions.end(token: ConsoleSecrets.hash(token))
-            try await audit.note(entry(visit, session, "session"), status: 200)
+            try await audit.record(entry(visit, session, "session"), status: 200)
             return reply
         case .put: throw HTTPError(status: 405, message: "Method not allowed.")
         }
@@ -181,10 +181,10 @@ struct ConsoleInterface: Sendable {
         switch try await signIn.signIn(body, from: visit.client) {
         case .tooMany(let seconds): return tooMany(visit, seconds)
         case .wrong:
-            try await audit.note(entry(visit, Self.unknown(body), "session"), status: 401)
+            try await audit.record(entry(visit, Self.unknown(body), "session"), status: 401)
             return try await signInNeeded(visit, "Wrong credentials.")
         case .needsCode:
-            if body["code"] != nil { try await audit.note(entry(visit, Self.unknown(body), "session"), status: 401) }
+            if body["code"] != nil { try await audit.record(entry(visit, Self.unknown(body), "session"), status: 401) }
             return try await signInNeeded(visit, "A second-factor code is required.", needsCode: true)
         case .session(let session):
             let (token, cookie) = (ConsoleSecrets.make(), ConsoleSecrets.make())
@@ -193,7 +193,7 @@ struct ConsoleInterface: Sendable {
                 cookie: ConsoleSecrets.hash(cookie: cookie, configuration),
                 seconds: ConsoleSignIn.longest, address: visit.address, agent: visit.fields.userAgent)
             guard isOpen else { return try await signInNeeded(visit, "Wrong credentials.") }
-            try await audit.note(entry(visit, session, "session"), status: 200)
+            try await audit.record(entry(visit, session, "session"), status: 200)
             var answer = description(of: session)
             answer["token"] = .string(token)
             var reply = Reply.object(answer)
@@ -220,13 +220,13 @@ struct ConsoleInterface: Sendable {
         switch outcome {
         case .tooMany(let seconds): return tooMany(visit, seconds)
         case .wrong, .needsCode:
-            try await audit.note(entry(visit, session, "confirm"), status: 401)
+            try await audit.record(entry(visit, session, "confirm"), status: 401)
             guard case .needsCode = outcome else { return named(["error": "Wrong credentials."], status: 401, visit) }
             return named(
                 ["error": "A second-factor code is required.", "needs": "code"], status: 401, visit)
         case .session:
             try await backend.store.operatorSessions.confirm(token: ConsoleSecrets.hash(visit.fields.token ?? ""))
-            try await audit.note(entry(visit, session, "confirm"), status: 200)
+            try await audit.record(entry(visit, session, "confirm"), status: 200)
             let minutes = OperatorSessionRows.confirmation
             let until = ParseDate(milliseconds: backend.clock.now.milliseconds + Int64(minutes * 60_000))
             return .object(["until": .string(until.iso)])

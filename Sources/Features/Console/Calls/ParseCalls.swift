@@ -112,7 +112,7 @@ struct ParseCalls {
     }
 
     /// The number of objects that a session may delete without a recent confirmation, counted since the last one.
-    private static let mostDeletions = 100
+    private static let maxDeletions = 100
 
     /// Requires a recent confirmation to drop or empty a class, or to delete many objects.
     private func askForConfirmation(_ calls: [Envelope]) async throws {
@@ -122,7 +122,7 @@ struct ParseCalls {
         let drops = deletions.contains { ["schemas", "purge"].contains(ConsoleDispatcher.canonical($0.path).first) }
         guard !drops,
             try await interface.backend.store.operatorSessions.mayDelete(
-                deletions.count, limit: Self.mostDeletions,
+                deletions.count, limit: Self.maxDeletions,
                 token: ConsoleSecrets.hash(visit.fields.token ?? ""))
         else { throw ConfirmationNeeded() }
     }

@@ -105,7 +105,7 @@ extension ConsoleInterface {
     ///   if the role no longer allows the export; 429 if too many exports of the session wait; or the database's error.
     func download(_ visit: ConsoleVisit, _ secret: Substring) async throws -> Reply {
         let gone = HTTPError(status: 404, message: "This download link is no longer valid. Start the export again.")
-        guard visit.request.method == "GET", let item = exports.take(String(secret)) else { throw gone }
+        guard visit.request.method == "GET", let item = exports.beginDownload(String(secret)) else { throw gone }
         let sending = ConsoleExportSending(item.id, of: exports)
         let cookies = cookies(of: visit)
         let role: ConsoleRole
@@ -190,7 +190,7 @@ extension ConsoleInterface {
                 }
                 let piece = text[start..<min(start + pieceSize, text.count)]
                 try await sink(ByteBuffer(bytes: piece))
-                guard !exports.isInTheWay(item.id, sent: piece.count) else {
+                guard !exports.blocksOthers(item.id, sent: piece.count) else {
                     throw HTTPError(status: 503, message: "The download was too slow while other exports waited.")
                 }
             }

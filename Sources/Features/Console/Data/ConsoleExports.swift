@@ -47,7 +47,7 @@ package final class ConsoleExports: Sendable {
         }
     }
 
-    private static let (most, mostOfSession) = (100, 8)
+    private static let (maxExports, maxPerSession) = (100, 8)
     /// The time in which a download must start, and the time for which an export's status is available.
     private static let (patience, memory) = (Duration.seconds(120), Duration.seconds(3_600))
 
@@ -62,7 +62,7 @@ package final class ConsoleExports: Sendable {
     private static let (pace, beginning) = (64.0 * 1024, 60.0)
 
     /// Records sent bytes. Returns true if others are waiting and this download is too slow.
-    func isInTheWay(_ id: String, sent bytes: Int) -> Bool {
+    func blocksOthers(_ id: String, sent bytes: Int) -> Bool {
         let now = ContinuousClock.now
         let sending = items.withLock { items -> (since: ContinuousClock.Instant, bytes: Int) in
             guard let place = items.firstIndex(where: { $0.id == id }) else { return (now, bytes) }
@@ -82,13 +82,13 @@ package final class ConsoleExports: Sendable {
                 return age > Self.memory * 2 || age > Self.memory && item.state != .running
                     || item.state == .waiting && age > Self.patience
             }
-            if items.count >= Self.most,
+            if items.count >= Self.maxExports,
                 let place = items.firstIndex(where: { ![.waiting, .running].contains($0.state) })
             {
                 items.remove(at: place)
             }
             let ofSession = items.count { $0.token == item.token && [.waiting, .running].contains($0.state) }
-            guard items.count < Self.most, ofSession < Self.mostOfSession else { return false }
+            guard items.count < Self.maxExports, ofSession < Self.maxPerSession else { return false }
             items.append(item)
             return true
         }
@@ -96,7 +96,7 @@ package final class ConsoleExports: Sendable {
     }
 
     /// Starts the download with the given secret, which can be used only once. Returns nil if no export waits for it.
-    package func take(_ secret: String) -> Item? {
+    package func beginDownload(_ secret: String) -> Item? {
         items.withLock { items in
             guard
                 let place = items.firstIndex(where: {

@@ -15,7 +15,7 @@ private struct ImportCalls: ConsoleCalls {
     let call: ConsoleCall
 
     /// The maximum number of rows per request, and the maximum request size in bytes.
-    private static let (mostRows, largestRows) = (2_000, 20 * 1024 * 1024)
+    private static let (maxRows, largestRows) = (2_000, 20 * 1024 * 1024)
 
     func importRows() async throws -> Reply {
         let place = try await interface.place(in: interface.importing, of: visit.sender, "Other imports")
@@ -30,8 +30,8 @@ private struct ImportCalls: ConsoleCalls {
             throw HTTPError(
                 status: 400, message: "className, rows and existing (skip, replace or stop) are required.")
         }
-        guard rows.count <= Self.mostRows else {
-            throw HTTPError(status: 400, message: "A request can import at most \(Self.mostRows) rows.")
+        guard rows.count <= Self.maxRows else {
+            throw HTTPError(status: 400, message: "A request can import at most \(Self.maxRows) rows.")
         }
         let backend = interface.backend
         func judge(_ fields: [Name]) throws {

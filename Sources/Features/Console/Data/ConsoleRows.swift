@@ -140,14 +140,14 @@ private struct RowCalls: ConsoleCalls {
                 let names = misfit.fields.joined(separator: ", ")
                 let words = "Some values no longer fit the types of their fields: \(names)."
                 return .object(["error": .string(words), "fields": .array(fields)], status: 409)
-            } catch let error as ParseError where Self.taken.contains(error.code) {
+            } catch let error as ParseError where Self.duplicates.contains(error.code) {
                 throw HTTPError(status: 409, message: error.message)
             }
         }
     }
 
     /// The errors for an id or a unique value that another object already has.
-    private static let taken: Set<Int> = [
+    private static let duplicates: Set<Int> = [
         ParseError.duplicateValue, ParseError.usernameTaken, ParseError.emailTaken, 208,
     ]
 

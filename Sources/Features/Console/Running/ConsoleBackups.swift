@@ -38,7 +38,7 @@ final class ConsoleBackups: Sendable {
     }
 
     /// The maximum number of pending URLs, and their lifetime.
-    private static let (most, patience) = (100, Duration.seconds(120))
+    private static let (maxDownloads, patience) = (100, Duration.seconds(120))
 
     /// The backup maker, or nil if no backup folder is configured or the database is external.
     let maker: BackupMaker?
@@ -58,14 +58,14 @@ final class ConsoleBackups: Sendable {
         let secret = ConsoleSecrets.make()
         addresses.withLock { addresses in
             addresses.removeAll { ContinuousClock.now - $0.began > Self.patience }
-            if addresses.count >= Self.most { addresses.removeFirst() }
+            if addresses.count >= Self.maxDownloads { addresses.removeFirst() }
             addresses.append(Address(secret: ConsoleSecrets.hash(secret), token: token, name: name))
         }
         return secret
     }
 
     /// Consumes a download URL. Returns nil if it is unknown, used or expired.
-    func take(_ secret: Substring) -> (name: String, token: [UInt8])? {
+    func consume(_ secret: Substring) -> (name: String, token: [UInt8])? {
         let secret = ConsoleSecrets.hash(String(secret))
         return addresses.withLock { addresses in
             guard let place = addresses.firstIndex(where: { $0.secret == secret }) else { return nil }
@@ -116,7 +116,7 @@ private struct BackupCalls: ConsoleCalls {
         entry.fields = [name]
         return try await begin(item, entry, done: "The backup is complete.", busy: "A backup is already running.") {
             do {
-                try await maker.make(name) { tasks.note(item.id, $0, $1) }
+                try await maker.make(name) { tasks.update(item.id, $0, $1) }
             } catch {
                 guard !Task.isCancelled else { throw error }
                 throw HTTPError(status: 500, message: "\(error)")
@@ -149,7 +149,7 @@ extension ConsoleInterface {
     func backup(_ visit: ConsoleVisit, _ secret: Substring) async throws -> Reply {
         let gone = HTTPError(status: 404, message: "This download link is no longer valid. Request a new one.")
         let cookies = cookies(of: visit)
-        guard visit.request.method == "GET", let (name, token) = backups.take(secret),
+        guard visit.request.method == "GET", let (name, token) = backups.consume(secret),
             try await role(cookies, token) == .owner,
             let file = try await backups.made().folder.open(name: name)
         else { throw gone }

@@ -89,7 +89,7 @@ private struct HealthCalls: ConsoleCalls {
     func examine() throws -> Reply {
         let item = item("doctor", "Checking the database.")
         let reply = begin(item, done: "The database was checked.") { [interface] in
-            try await interface.look()
+            try await interface.examine()
         } ended: { _ in
         }
         guard let reply else { throw HTTPError(status: 409, message: Self.busy) }
@@ -110,7 +110,7 @@ private struct HealthCalls: ConsoleCalls {
         entry.fields = [finding.kind.rawValue, finding.subject]
         return try await begin(item("fix", remedy.words), entry, done: "Done.", busy: Self.busy) { [interface] in
             try await Doctor(client: interface.backend.store.client).apply(remedy)
-            return try await interface.look()
+            return try await interface.examine()
         }
     }
 
@@ -141,7 +141,7 @@ private struct HealthCalls: ConsoleCalls {
 }
 
 extension ConsoleInterface {
-    fileprivate func look() async throws -> JSONValue {
+    fileprivate func examine() async throws -> JSONValue {
         let report = try await Doctor(client: backend.store.client).examine()
         lastReport.set(report, at: backend.clock.now)
         return [:]

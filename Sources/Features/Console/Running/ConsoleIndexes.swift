@@ -114,7 +114,7 @@ private struct IndexCalls: ConsoleCalls {
             if first.kind == "index", try known(arguments[0]).state == .running,
                 let progress = try await IndexProgress.now(of: first.className, in: interface.backend.store)
             {
-                interface.tasks.note(first.id, progress.percent, progress.words)
+                interface.tasks.update(first.id, progress.percent, progress.words)
             }
             let item = try known(arguments[0])
             guard item.state == .running, item.done == first.done, ContinuousClock.now < end else {

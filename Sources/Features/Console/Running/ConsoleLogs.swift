@@ -23,12 +23,12 @@ extension ConsoleRouteTable {
             guard options.isServed, let live = await call.interface.live.read() else {
                 return .object(["isOn": false, "missing": missing])
             }
-            let shown = SecretTexts(call.interface.configuration).removed(from: live)
+            let redacted = SecretTexts(call.interface.configuration).removed(from: live)
             let classes = call.interface.backend.catalog.snapshot.classes.keys.filter { options.publishes($0) }.sorted()
             let known: JSONObject = [
                 "isOn": true, "missing": missing, "classes": .array(classes.map { .string($0.text) }),
             ]
-            return .object(shown.merging(known) { $1 })
+            return .object(redacted.merging(known) { $1 })
         },
         ConsoleRoute(.get, "live/events", .developer) { try await LiveCalls(call: $0).events() },
     ]
@@ -114,7 +114,7 @@ private struct LogFilter: Sendable {
 
     /// Returns a line as shown, or nil if it doesn't match the filter. Secrets are removed before the text search,
     /// which could otherwise reveal them letter by letter.
-    func shown(_ line: JSONObject) -> JSONObject? {
+    func redacted(_ line: JSONObject) -> JSONObject? {
         let level = line["level"]?.stringValue ?? ""
         guard Self.levels[level] ?? 1 >= least else { return nil }
         if let request, line["id"]?.stringValue != request { return nil }
@@ -135,30 +135,30 @@ private struct LogFilter: Sendable {
     }
 
     /// The maximum number of lines per response, and their approximate maximum size in bytes.
-    static let (mostLines, mostBytes) = (500, 1_000_000)
+    static let (maxLines, maxBytes) = (500, 1_000_000)
 
     /// Log lines, the number dropped before them, and the number to continue from.
     struct Lines: Sendable {
-        var shown: [JSONValue] = []
+        var entries: [JSONValue] = []
         var dropped = 0
         var next: Int
         private var bytes = 0
 
-        init(shown: [JSONValue] = [], dropped: Int = 0, next: Int) {
-            (self.shown, self.dropped, self.next) = (shown, dropped, next)
+        init(entries: [JSONValue] = [], dropped: Int = 0, next: Int) {
+            (self.entries, self.dropped, self.next) = (entries, dropped, next)
         }
 
         /// Appends a line. Returns false if the response is full.
-        mutating func take(_ fields: JSONObject, _ number: Int, of process: String) -> Bool {
+        mutating func append(_ fields: JSONObject, _ number: Int, of process: String) -> Bool {
             var fields = fields
             fields["n"] = .string("\(process).\(number)")
             let value = JSONValue.object(fields)
             let size = value.serialized().count
-            guard shown.count < LogFilter.mostLines, shown.isEmpty || bytes + size <= LogFilter.mostBytes else {
+            guard entries.count < LogFilter.maxLines, entries.isEmpty || bytes + size <= LogFilter.maxBytes else {
                 return false
             }
             bytes += size
-            shown.append(value)
+            entries.append(value)
             return true
         }
     }
@@ -168,10 +168,10 @@ private struct LogFilter: Sendable {
         let lines = log.lines(from: 0, onlyErrors: onlyErrors)
         var found = Lines(next: max(count, (lines.last?.number ?? -1) + 1))
         for line in lines.reversed() {
-            guard let fields = shown(line.json) else { continue }
-            guard found.take(fields, line.number, of: log.process) else { break }
+            guard let fields = redacted(line.json) else { continue }
+            guard found.append(fields, line.number, of: log.process) else { break }
         }
-        found.shown.reverse()
+        found.entries.reverse()
         return found
     }
 
@@ -181,8 +181,8 @@ private struct LogFilter: Sendable {
         var found = Lines(next: max(count, (lines.last?.number ?? -1) + 1))
         if !onlyErrors { found.dropped = max(0, (lines.first?.number ?? number) - number) }
         for line in lines {
-            guard let fields = shown(line.json) else { continue }
-            guard found.take(fields, line.number, of: log.process) else {
+            guard let fields = redacted(line.json) else { continue }
+            guard found.append(fields, line.number, of: log.process) else {
                 found.next = line.number
                 break
             }
@@ -219,8 +219,8 @@ private struct LogCalls: ConsoleCalls {
                 let lines = await HeavyWork.run { [next] in filter.following(log, from: next) }
                 dropped += lines.dropped
                 next = max(next, lines.next)
-                guard lines.shown.isEmpty else {
-                    return Self.answer(LogFilter.Lines(shown: lines.shown, dropped: dropped, next: next), log)
+                guard lines.entries.isEmpty else {
+                    return Self.answer(LogFilter.Lines(entries: lines.entries, dropped: dropped, next: next), log)
                 }
             }
             guard ContinuousClock.now < end else {
@@ -246,7 +246,7 @@ private struct LogCalls: ConsoleCalls {
 
     private static func answer(_ lines: LogFilter.Lines, _ log: LogRing) -> Reply {
         .object([
-            "lines": .array(lines.shown), "next": .string("\(log.process).\(lines.next)"),
+            "lines": .array(lines.entries), "next": .string("\(log.process).\(lines.next)"),
             "dropped": .number(Double(lines.dropped)),
         ])
     }

@@ -8,7 +8,7 @@ import Synchronization
 /// available for up to an hour.
 final class ConsoleTasks: Sendable {
     /// The maximum number of tasks. The oldest ended task is removed first.
-    private static let most = 100
+    private static let maxTasks = 100
     private static let memory = Duration.seconds(3_600)
 
     struct Item: Sendable {
@@ -68,13 +68,13 @@ final class ConsoleTasks: Sendable {
         items.withLock { items in
             let now = ContinuousClock.now
             items.removeAll { $0.ended.map { now - $0 > Self.memory } ?? false }
-            if items.count >= Self.most, let first = items.firstIndex(where: { $0.ended != nil }) {
+            if items.count >= Self.maxTasks, let first = items.firstIndex(where: { $0.ended != nil }) {
                 items.remove(at: first)
             }
             let isBusy = items.contains {
                 $0.state == .running && $0.kind == item.kind && $0.className.hasSameBytes(as: item.className)
             }
-            guard !isBusy, items.count < Self.most else { return false }
+            guard !isBusy, items.count < Self.maxTasks else { return false }
             let id = item.id
             var item = item
             item.work = Task {
@@ -105,7 +105,7 @@ final class ConsoleTasks: Sendable {
     func item(_ id: String) -> Item? { items.withLock { items in items.first { $0.id == id } } }
 
     /// Updates the progress of a running task.
-    func note(_ id: String, _ done: Int, _ message: String) {
+    func update(_ id: String, _ done: Int, _ message: String) {
         change(id) { if $0.state == .running { ($0.done, $0.message) = (max($0.done, done), message) } }
     }
 

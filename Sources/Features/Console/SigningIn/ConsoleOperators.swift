@@ -50,7 +50,7 @@ private struct OperatorCalls: ConsoleCalls {
     }
 
     /// The maximum number of invitations per operator and hour.
-    private static let mostInvitations = 20
+    private static let maxInvitations = 20
 
     func invite() async throws -> Reply {
         let address = try await body()["email"]?.stringValue ?? ""
@@ -66,7 +66,7 @@ private struct OperatorCalls: ConsoleCalls {
             }
             guard
                 interface.invitations.countOneMore(
-                    Name(session.operatorId ?? session.name), limit: Self.mostInvitations)
+                    Name(session.operatorId ?? session.name), limit: Self.maxInvitations)
             else {
                 throw HTTPError(status: 429, message: "You have sent too many invitations. Try again in an hour.")
             }

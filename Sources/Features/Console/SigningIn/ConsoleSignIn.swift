@@ -75,7 +75,7 @@ package struct ConsoleSignIn: Sendable {
         }
         guard let ticket = body["ticket"]?.stringValue, ticket.utf8.count == ConsoleSecrets.length else { return nil }
         let hash = ConsoleSecrets.hash(ticket)
-        if !ownTicket.isRight(hash), try await storedTickets.take(hash) == nil { return nil }
+        if !ownTicket.isRight(hash), try await storedTickets.consume(hash) == nil { return nil }
         return StoredOperatorSession(
             name: isOfThisMachine ? Self.thisMachine : Self.ticketName, role: ConsoleRole.owner.rawValue)
     }
@@ -105,8 +105,8 @@ package struct ConsoleSignIn: Sendable {
             proof["code"] = body["code"]
         }
         let outcome = try await signIn(proof, from: client)
-        guard case .session(let shown) = outcome else { return outcome }
-        return shown.operatorId == session.operatorId && shown.role == session.role ? outcome : .wrong
+        guard case .session(let confirmed) = outcome else { return outcome }
+        return confirmed.operatorId == session.operatorId && confirmed.role == session.role ? outcome : .wrong
     }
 
     /// Whether tickets create sessions of the local development console.
@@ -134,14 +134,14 @@ package struct ConsoleSignIn: Sendable {
 }
 
 private final class OwnTicket: Sendable {
-    private let kept = Mutex<[UInt8]>([])
+    private let stored = Mutex<[UInt8]>([])
 
-    func set(_ hash: [UInt8]) { kept.withLock { $0 = hash } }
+    func set(_ hash: [UInt8]) { stored.withLock { $0 = hash } }
 
     /// Returns whether a hash is that of the ticket. Compares in constant time.
     @inline(never) func isRight(_ hash: [UInt8]) -> Bool {
-        let kept = kept.withLock { $0 }
-        guard kept.count == hash.count else { return false }
-        return zip(kept, hash).reduce(0) { $0 | $1.0 ^ $1.1 } == 0
+        let stored = stored.withLock { $0 }
+        guard stored.count == hash.count else { return false }
+        return zip(stored, hash).reduce(0) { $0 | $1.0 ^ $1.1 } == 0
     }
 }

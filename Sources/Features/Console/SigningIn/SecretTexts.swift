@@ -24,9 +24,9 @@ package struct SecretTexts: Sendable {
         guard let known = SecretValues.removed(from: .object(line), by: .string(Self.hidden)).objectValue else {
             return [:]
         }
-        var shown: JSONObject = [:]
-        for (name, value) in known { shown[name] = name == "timestamp" ? value : removed(from: value) }
-        return shown
+        var redacted: JSONObject = [:]
+        for (name, value) in known { redacted[name] = name == "timestamp" ? value : removed(from: value) }
+        return redacted
     }
 
     private func removed(from value: JSONValue) -> JSONValue {
@@ -42,27 +42,27 @@ package struct SecretTexts: Sendable {
     /// character.
     private static func removing(_ key: String, from text: String) -> String {
         guard text.utf8.firstRange(of: key.utf8) != nil else { return text }
-        var (shown, rest): ([UInt8], ArraySlice<UInt8>) = ([], Array(text.utf8)[...])
+        var (redacted, rest): ([UInt8], ArraySlice<UInt8>) = ([], Array(text.utf8)[...])
         while let place = rest.firstRange(of: key.utf8) {
-            shown += rest[..<place.lowerBound] + Array(hidden.utf8)
+            redacted += rest[..<place.lowerBound] + Array(hidden.utf8)
             rest = rest[place.upperBound...]
         }
-        return String(decoding: shown + rest, as: UTF8.self)
+        return String(decoding: redacted + rest, as: UTF8.self)
     }
 
     /// The size in bytes above which texts are shortened.
-    private static let mostBytes = 4_000
+    private static let maxBytes = 4_000
 
     /// Returns a text without secrets. The patterns read each character only a few times, because much of the log is
     /// written by clients.
     package func removed(from whole: String) -> String {
         // Keys are removed before the text is cut, because a cut key would not be recognized.
-        let isLong = whole.utf8.count > Self.mostBytes
+        let isLong = whole.utf8.count > Self.maxBytes
         let spare = keys.first?.utf8.count ?? 0
-        var text = isLong ? String(decoding: whole.utf8.prefix(Self.mostBytes / 4 + spare), as: UTF8.self) : whole
+        var text = isLong ? String(decoding: whole.utf8.prefix(Self.maxBytes / 4 + spare), as: UTF8.self) : whole
         for key in keys { text = Self.removing(key, from: text) }
         if isLong {
-            let size = min(Self.mostBytes / 4, max(0, text.utf8.count - spare))
+            let size = min(Self.maxBytes / 4, max(0, text.utf8.count - spare))
             text = String(decoding: text.utf8.prefix(size), as: UTF8.self) + "\u{2026}"
         }
         if text.contains("PRIVATE KEY-----") {

@@ -20,7 +20,7 @@ final class StoredTickets: Sendable {
 
     /// Consumes the ticket with the given hash. Returns nil if it doesn't exist. May wait up to a second for the next
     /// list.
-    func take(_ hash: [UInt8]) async throws -> StoredOperatorSession? {
+    func consume(_ hash: [UInt8]) async throws -> StoredOperatorSession? {
         let name = hash.hexadecimal
         if !contains(name) {
             let now = ContinuousClock.now

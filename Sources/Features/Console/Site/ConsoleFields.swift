@@ -46,7 +46,7 @@ struct ConsoleFields {
     func cookies(named name: String) -> [String] { cookieFields.flatMap { Cookies.values(of: name, in: $0) } }
 
     /// Whether the client accepts HTML, as browsers do when they open a page.
-    var takesPages: Bool { accept.contains("text/html") }
+    var acceptsPages: Bool { accept.contains("text/html") }
 
-    var takesGzip: Bool { acceptEncoding.contains("gzip") }
+    var acceptsGzip: Bool { acceptEncoding.contains("gzip") }
 }

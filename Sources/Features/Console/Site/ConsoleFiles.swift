@@ -97,7 +97,7 @@ package struct ConsoleFiles: Sendable {
     /// Returns a response with a file, or nil if the file doesn't exist.
     ///
     /// - Parameter path: The path below ``address``.
-    package func reply(_ path: Substring, takesGzip: Bool) -> Reply? {
+    package func reply(_ path: Substring, acceptsGzip: Bool) -> Reply? {
         if let folder {
             let components = path.split(separator: "/", omittingEmptySubsequences: false)
             guard components.allSatisfy({ !$0.isEmpty && !$0.hasPrefix(".") && !$0.contains("%") }),
@@ -111,7 +111,7 @@ package struct ConsoleFiles: Sendable {
                 ("Content-Type", file.type), ("Cache-Control", "public, max-age=31536000, immutable"),
                 ("ETag", "\"\(address.suffix(16))\""), ("Vary", "Accept-Encoding"),
             ], body: .json(file.bytes))
-        if takesGzip, let packed = file.packed {
+        if acceptsGzip, let packed = file.packed {
             reply.headers.append(("Content-Encoding", "gzip"))
             reply.body = .json(packed)
         }
@@ -140,8 +140,8 @@ extension Reply {
     private static let packedSizes = 1_025...2_097_152
 
     /// Returns the response, compressed if that is allowed and worthwhile.
-    func packed(_ takesGzip: Bool) -> Reply {
-        guard takesGzip, case .json(let bytes) = body, Self.packedSizes.contains(bytes.count),
+    func packed(_ acceptsGzip: Bool) -> Reply {
+        guard acceptsGzip, case .json(let bytes) = body, Self.packedSizes.contains(bytes.count),
             !headers.contains(where: { $0.0 == "Content-Encoding" }), let packed = Gzip.packed(bytes, level: 1)
         else { return self }
         var reply = self

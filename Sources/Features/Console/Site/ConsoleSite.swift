@@ -91,7 +91,7 @@ package final class ConsoleSite: ConsoleHandler {
         guard reach.admits(way) else { return refusal(request, target, fields, way) }
         if target == "/" {
             // Other origins get the same response as without a console, so that they can't detect it.
-            guard fields.takesPages, request.isConditional, request.headers[.origin] == nil,
+            guard fields.acceptsPages, request.isConditional, request.headers[.origin] == nil,
                 ["none", "same-origin"].contains(fields.fetchSite ?? "none")
             else { return nil }
             var reply = Reply(status: 302, headers: [("Location", path + "/")], body: .empty)
@@ -113,7 +113,7 @@ package final class ConsoleSite: ConsoleHandler {
         _ request: IncomingRequest, _ target: Substring, _ fields: ConsoleFields, _ way: ConsoleReach.Way
     ) -> Reply? {
         let rest = target.dropFirst(path.count)
-        guard target.hasPrefix(path), rest.isEmpty || rest.hasPrefix("/"), fields.takesPages, request.isConditional
+        guard target.hasPrefix(path), rest.isEmpty || rest.hasPrefix("/"), fields.acceptsPages, request.isConditional
         else { return nil }
         if !hasLoggedRefusal.exchange(true, ordering: .relaxed) {
             let why = way.isForwarded ? "it came through a proxy" : "it came from another address"
@@ -173,7 +173,7 @@ package final class ConsoleSite: ConsoleHandler {
             request.record.lowerLogLevel()
             let start = files.address.dropFirst(path.count) + "/"
             guard rest.hasPrefix(start),
-                let reply = files.reply(rest.dropFirst(start.count), takesGzip: fields.takesGzip)
+                let reply = files.reply(rest.dropFirst(start.count), acceptsGzip: fields.acceptsGzip)
             else { return Self.text("File not found.\n", status: 404) }
             return reply
         }

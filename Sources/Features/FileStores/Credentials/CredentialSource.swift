@@ -64,7 +64,7 @@ package final class CredentialSource<Credentials: StoreCredentials>: Sendable {
 
     /// Returns valid credentials, fetched if necessary. Throws `CredentialFailure` if that fails.
     package func current() async throws -> Credentials {
-        let (known, pending) = look()
+        let (known, pending) = current()
         if let known { return known }
         do {
             guard let pending else { throw CredentialFailure(description: "\(provider.name) returned no credentials") }
@@ -78,10 +78,10 @@ package final class CredentialSource<Credentials: StoreCredentials>: Sendable {
 
     /// The current credentials without waiting, or nil if there are none or they have expired. Starts a renewal if it
     /// is due.
-    var known: Credentials? { look().known }
+    var known: Credentials? { current().known }
 
     /// Returns the known credentials, and starts a renewal if it is due.
-    private func look() -> (known: Credentials?, pending: Task<Credentials, any Error>?) {
+    private func current() -> (known: Credentials?, pending: Task<Credentials, any Error>?) {
         let now = now()
         return state.withLock { state -> (known: Credentials?, pending: Task<Credentials, any Error>?) in
             let isGood = state.latest.map { $0.expiration.map { $0 > now } ?? true } ?? false
@@ -110,7 +110,7 @@ package final class CredentialSource<Credentials: StoreCredentials>: Sendable {
         let task = Task { [self] in
             do {
                 let fetched = try await provider.credentials()
-                keep(fetched)
+                store(fetched)
                 return fetched
             } catch {
                 self.state.withLock { state in
@@ -127,7 +127,7 @@ package final class CredentialSource<Credentials: StoreCredentials>: Sendable {
         return task
     }
 
-    private func keep(_ fetched: Credentials) {
+    private func store(_ fetched: Credentials) {
         let isFirst = state.withLock { state in
             defer {
                 state.latest = fetched

@@ -123,7 +123,7 @@ public struct PostgresStorage: FileStorage {
     }
 
     private func checkRoom(_ bytes: Int64) throws {
-        guard let most = options.maximumTotal, bytes > Int64(most) else { return }
+        guard let limit = options.maximumTotal, bytes > Int64(limit) else { return }
         throw FileStorageError.detailsNotKept("The file store is full.")
     }
 

@@ -10,5 +10,5 @@ package struct DownloadSlots: Sendable {
     package init() {}
 
     /// Acquires a slot until the returned value is released, or returns nil if no slot is free for the sender.
-    package func take(of sender: Sender = .current) -> GatePlace? { GatePlace.acquire(in: gate, of: sender) }
+    package func acquire(of sender: Sender = .current) -> GatePlace? { GatePlace.acquire(in: gate, of: sender) }
 }

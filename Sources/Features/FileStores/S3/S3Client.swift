@@ -153,7 +153,7 @@ package final class S3Client: Sendable {
                 breaker.abandoned()
                 throw error
             }
-            guard attempt < bucket.attempts, !breaker.isClosed, budget.take() else {
+            guard attempt < bucket.attempts, !breaker.isClosed, budget.spend() else {
                 log(reason, request)
                 throw FileStorageError.unavailable(retryAfter: max(1, Int(wait ?? 1)))
             }
@@ -234,7 +234,7 @@ private final class RetryBudget: Sendable {
 
     func gain() { tenths.withLock { $0 = min(200, $0 + 1) } }
 
-    func take() -> Bool {
+    func spend() -> Bool {
         tenths.withLock { tenths in
             guard tenths >= 10 else { return false }
             tenths -= 10

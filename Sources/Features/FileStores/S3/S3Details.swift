@@ -19,8 +19,8 @@ enum S3Details {
     private static let googlePrefix = "x-goog-meta-"
     /// The field for details that fit nowhere else.
     private static let rest = "roost-details"
-    private static let mostBytes = 2048
-    private static let mostTags = 10
+    private static let maxBytes = 2048
+    private static let maxTags = 10
 
     /// Returns the header fields of an upload: content type, disposition, metadata and tags.
     ///
@@ -52,9 +52,9 @@ enum S3Details {
         if !others.isEmpty {
             add(rest, AWSSignature.encode(String(decoding: others.serialized(), as: UTF8.self), keepingSlashes: false))
         }
-        guard size <= mostBytes else {
+        guard size <= maxBytes else {
             throw FileStorageError.detailsNotKept(
-                "The file metadata has \(size) bytes; the store allows \(mostBytes).")
+                "The file metadata has \(size) bytes; the store allows \(maxBytes).")
         }
         return headers
     }
@@ -121,9 +121,9 @@ enum S3Details {
                 "\(AWSSignature.encode(name.text, keepingSlashes: false))=\(AWSSignature.encode($0, keepingSlashes: false))"
             }
         }
-        guard pairs.count == tags.count, pairs.count <= mostTags else {
+        guard pairs.count == tags.count, pairs.count <= maxTags else {
             throw FileStorageError.detailsNotKept(
-                "The file store allows at most \(mostTags) tags, whose values are strings.")
+                "The file store allows at most \(maxTags) tags, whose values are strings.")
         }
         return pairs.joined(separator: "&")
     }

@@ -29,8 +29,8 @@ package struct S3Failure: Error, CustomStringConvertible {
         date: String? = nil, retryAfter: Double? = nil
     ) {
         // Shortened for the log, because the response may come from any server and have any length.
-        func short(_ text: String, _ most: Int = 100) -> String {
-            text.utf8.count <= most ? text : String(decoding: text.utf8.prefix(most), as: UTF8.self)
+        func short(_ text: String, _ limit: Int = 100) -> String {
+            text.utf8.count <= limit ? text : String(decoding: text.utf8.prefix(limit), as: UTF8.self)
         }
         let error = XMLText(body)
         self.status = status

@@ -48,9 +48,9 @@ package final class S3Object: StoredFile {
 
     package func give(_ range: Range<Int64>, to sink: (ByteBuffer) async throws -> Void) async throws {
         guard !range.isEmpty else { return }
-        guard let place = place ?? client.downloads.take() else { throw FileStorageError.unavailable(retryAfter: 1) }
+        guard let place = place ?? client.downloads.acquire() else { throw FileStorageError.unavailable(retryAfter: 1) }
         defer { withExtendedLifetime(place) {} }
-        var answer = if let ready = take(range) { ready } else { try await second(range) }
+        var answer = if let ready = consumePending(range) { ready } else { try await second(range) }
         var left = range.count
         do {
             while left > 0 {
@@ -68,7 +68,7 @@ package final class S3Object: StoredFile {
             throw Cut(reason: failure.description)
         }
         guard left == 0 else { throw Cut(reason: "\(left) bytes are missing") }
-        keep(answer)
+        store(answer)
     }
 
     /// The error for a file that ended early or was replaced while it was read.
@@ -77,7 +77,7 @@ package final class S3Object: StoredFile {
         package var description: String { "the file store returned a truncated file: \(reason)" }
     }
 
-    private func take(_ range: Range<Int64>) -> Answer? {
+    private func consumePending(_ range: Range<Int64>) -> Answer? {
         pending.withLock { pending in
             defer { pending = nil }
             guard let known = pending, known.range.lowerBound == range.lowerBound,
@@ -87,7 +87,7 @@ package final class S3Object: StoredFile {
         }
     }
 
-    private func keep(_ answer: Answer) {
+    private func store(_ answer: Answer) {
         if !answer.range.isEmpty { pending.withLock { $0 = answer } }
     }
 

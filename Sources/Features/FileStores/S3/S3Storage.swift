@@ -18,7 +18,7 @@ public struct S3Storage: FileStorage {
     private let links: S3Links?
 
     /// The maximum length of a key, in bytes.
-    private static let mostBytes = 1024
+    private static let maxBytes = 1024
     /// The age in seconds from which an incomplete upload counts as abandoned.
     private static let grace: TimeInterval = 24 * 3600
 
@@ -61,7 +61,7 @@ public struct S3Storage: FileStorage {
         }
         while !Task.isCancelled {
             let limit = Int(Date().addingTimeInterval(-Self.grace).timeIntervalSince1970)
-            try? await giveUpUploads(before: limit)
+            try? await abortUploads(before: limit)
             try? await Task.sleep(for: .seconds(24 * 3600))
         }
     }
@@ -92,7 +92,7 @@ public struct S3Storage: FileStorage {
     public func open(name: String, for wish: FileWish) async throws -> (any StoredFile)? {
         guard let key = key(of: name) else { return nil }
         if wish.isHeadOnly { return try await head(key) }
-        guard let place = client.downloads.take() else { throw FileStorageError.unavailable(retryAfter: 1) }
+        guard let place = client.downloads.acquire() else { throw FileStorageError.unavailable(retryAfter: 1) }
         var request = S3Request("GET", key)
         request.isDownload = true
         // Requests for several ranges get the whole file.
@@ -218,7 +218,7 @@ public struct S3Storage: FileStorage {
             name.utf8.allSatisfy({ $0 >= 0x20 && $0 != 0x7F })
         else { return nil }
         let key = prefix + name
-        return key.utf8.count <= mostBytes ? key : nil
+        return key.utf8.count <= maxBytes ? key : nil
     }
 
     /// Returns the byte range of a response and the size of the whole object, judging by the header fields instead of

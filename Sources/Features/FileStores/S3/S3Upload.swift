@@ -12,7 +12,7 @@ import Outgoing
 package struct S3Upload {
     /// The size of each part but the last, in bytes. A file up to this size is sent with a single request.
     package static let partSize = 8 * 1024 * 1024
-    private static let mostParts = 10_000
+    private static let maxParts = 10_000
     /// The number of bytes of a part that are filled only after the previous part is stored. They leave room for the
     /// buffers of both connections, so that an upload never takes more memory than two parts.
     private static let reserve = 2 * 1024 * 1024
@@ -41,8 +41,8 @@ package struct S3Upload {
                             guard let id = started else { return }
                             if let (number, tag) = try await group.next() { tags[number] = tag }
                             count += 1
-                            guard count < Self.mostParts else { throw FileStorageError.refused }
-                            let (full, number) = (part.take(), count)
+                            guard count < Self.maxParts else { throw FileStorageError.refused }
+                            let (full, number) = (part.extract(), count)
                             group.addTask { try await send(full, number, id) }
                         }
                         part.fill(&chunk)
@@ -54,12 +54,12 @@ package struct S3Upload {
                 if let (number, tag) = try await group.next() { tags[number] = tag }
                 size = Int64(count) * Int64(Self.partSize) + Int64(part.size)
                 count += 1
-                tags[count] = try await send(part.take(), count, id).1
+                tags[count] = try await send(part.extract(), count, id).1
             }
             if let id = started {
                 try await complete(id, (1...count).map { tags[$0] ?? "" }, size: size, begun: begun)
             } else {
-                try await sendWhole(part.take())
+                try await sendWhole(part.extract())
             }
         } catch {
             if let started { await abort(started) }
@@ -171,7 +171,7 @@ private struct Part {
     }
 
     /// Returns the contents and resets the part.
-    mutating func take() -> Full {
+    mutating func extract() -> Full {
         defer { self = Part() }
         return Full(bytes: bytes, digest: hash.finalize().hexadecimal)
     }
@@ -182,7 +182,7 @@ extension S3Storage {
     /// was unreachable. Until they are aborted, their parts cost money.
     ///
     /// Several servers may do this at the same time.
-    package func giveUpUploads(before seconds: Int) async throws {
+    package func abortUploads(before seconds: Int) async throws {
         var marker: [String] = []
         var former: [String] = []
         repeat {
@@ -199,7 +199,7 @@ extension S3Storage {
                     key.utf8.starts(with: client.bucket.prefix.utf8),
                     let begun = upload["Initiated"].flatMap({ StoreDate.seconds(ofISODate: $0) }), begun < seconds
                 else { continue }
-                try await giveUp(key, id)
+                try await abort(key, id)
             }
             marker = [("key-marker", "NextKeyMarker"), ("upload-id-marker", "NextUploadIdMarker")].compactMap {
                 name, element in
@@ -214,7 +214,7 @@ extension S3Storage {
         } while !marker.isEmpty
     }
 
-    private func giveUp(_ key: String, _ id: String) async throws {
+    private func abort(_ key: String, _ id: String) async throws {
         let query = ["uploadId=\(AWSSignature.encode(id, keepingSlashes: false))"]
         do {
             _ = try await client.exchange(S3Request("DELETE", key, query: query))

@@ -14,7 +14,7 @@ actor MailAccessTokens {
 
     private let refresh: Configuration.TokenRefresh
     private let caller: HTTPCaller
-    private var kept: Token?
+    private var cached: Token?
     private var underWay: Task<Token, any Error>?
 
     init(_ refresh: Configuration.TokenRefresh, caller: HTTPCaller) {
@@ -26,12 +26,12 @@ actor MailAccessTokens {
     ///
     /// - Throws: `MailFailure` if none can be fetched.
     func token() async throws -> String {
-        if let kept, kept.expiresAt > .now { return kept.text }
+        if let cached, cached.expiresAt > .now { return cached.text }
         let task = underWay ?? Task { [refresh, caller] in try await Self.fetch(refresh, caller) }
         underWay = task
         do {
             let token = try await task.value
-            if underWay == task { (kept, underWay) = (token, nil) }
+            if underWay == task { (cached, underWay) = (token, nil) }
             return token.text
         } catch {
             if underWay == task { underWay = nil }
@@ -41,7 +41,7 @@ actor MailAccessTokens {
 
     /// Drops a token that the mail server rejected, because it may have been revoked.
     func forget(_ token: String) {
-        if kept?.text.hasSameBytes(as: token) == true { kept = nil }
+        if cached?.text.hasSameBytes(as: token) == true { cached = nil }
     }
 
     private static func fetch(_ refresh: Configuration.TokenRefresh, _ caller: HTTPCaller) async throws -> Token {

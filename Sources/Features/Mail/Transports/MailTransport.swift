@@ -93,7 +93,7 @@ enum MailRequest {
 struct TerminalTransport: MailTransport {
     func send(_ message: MailMessage) async throws -> MailReceipt {
         do {
-            try OpenFile.standardOutput.write(Self.shown(message).utf8)
+            try OpenFile.standardOutput.write(Self.terminalText(message).utf8)
         } catch {
             throw MailFailure(reason: "the mail can't be shown on the terminal", isFinal: false)
         }
@@ -101,7 +101,7 @@ struct TerminalTransport: MailTransport {
     }
 
     /// Returns a mail as text without control characters, which could manipulate the terminal.
-    static func shown(_ message: MailMessage) -> String {
+    static func terminalText(_ message: MailMessage) -> String {
         func line(_ text: String) -> String { MIMEMessage.line(text) }
         let body = message.text.split(separator: "\n", omittingEmptySubsequences: false).map {
             "  | " + line(String($0))

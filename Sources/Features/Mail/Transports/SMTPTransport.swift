@@ -185,7 +185,7 @@ struct SMTPTransport: MailTransport {
             { bytes, size, count, exchange in
                 guard let bytes, let exchange else { return 0 }
                 let line = UnsafeRawBufferPointer(start: bytes, count: size * count)
-                Unmanaged<Exchange>.fromOpaque(exchange).takeUnretainedValue().note {
+                Unmanaged<Exchange>.fromOpaque(exchange).takeUnretainedValue().recordProgress {
                     // The response to QUIT must not replace the rejection before it.
                     if !$0.isLeaving { $0.line = String(decoding: line.prefix(1000), as: UTF8.self) }
                 }
@@ -202,30 +202,31 @@ struct SMTPTransport: MailTransport {
                 let isLeaving = word.elementsEqual("QUIT".utf8)
                 var status = 0
                 if isLeaving { _ = curl_easy_get_number(handle, CURLINFO_RESPONSE_CODE, &status) }
-                Unmanaged<Exchange>.fromOpaque(exchange).takeUnretainedValue().note {
+                Unmanaged<Exchange>.fromOpaque(exchange).takeUnretainedValue().recordProgress {
                     if isLeaving { ($0.isLeaving, $0.status) = (true, status) } else { $0.command = command }
                 }
                 return 0
             }, Unmanaged.passUnretained(exchange).toOpaque())
-        exchange.note { _ in }
+        exchange.recordProgress { _ in }
         return message.withUnsafeBytes { bytes in
             var source = Source(rest: bytes, exchange: exchange)
             return withUnsafeMutablePointer(to: &source) { source in
                 _ = curl_easy_set_pointer(handle, CURLOPT_READDATA, source)
                 _ = curl_easy_set_reader(handle) { target, size, count, source in
                     guard let target, let source = source?.assumingMemoryBound(to: Source.self) else { return 0 }
-                    return source.pointee.read(into: target, most: size * count)
+                    return source.pointee.read(into: target, limit: size * count)
                 }
                 var code = curl_easy_perform(handle)
                 if code == CURLE_ABORTED_BY_CALLBACK, !exchange.isBrokenOff {
                     code = CURLE_OPERATION_TIMEDOUT
                 }
-                let said = exchange.said
-                var status = said.status
-                if !said.isLeaving { _ = curl_easy_get_number(handle, CURLINFO_RESPONSE_CODE, &status) }
+                let progress = exchange.progress
+                var status = progress.status
+                if !progress.isLeaving { _ = curl_easy_get_number(handle, CURLINFO_RESPONSE_CODE, &status) }
                 return Outcome(
                     code: code, status: status, error: String(cString: curl_easy_strerror(code)),
-                    answer: MIMEMessage.line(Self.readable(said.line)), command: said.command, isWhole: said.isWhole)
+                    answer: MIMEMessage.line(Self.readable(progress.line)), command: progress.command,
+                    isWhole: progress.isWhole)
             }
         }
     }
@@ -241,7 +242,7 @@ struct SMTPTransport: MailTransport {
 
     /// The state of the SMTP dialog, shared by libcurl's callbacks and the caller.
     private final class Exchange: Sendable {
-        struct Said {
+        struct Progress {
             /// The last line received from the server.
             var line = ""
             /// The last command sent to the server, except QUIT.
@@ -255,30 +256,30 @@ struct SMTPTransport: MailTransport {
 
         /// Whether the caller has stopped waiting.
         let isGivenUp = Atomic(false)
-        private let state = Mutex(Said())
+        private let state = Mutex(Progress())
 
-        var said: Said { state.withLock { $0 } }
+        var progress: Progress { state.withLock { $0 } }
 
         /// Records a line or some sent bytes as progress.
-        func note(_ change: (inout Said) -> Void) {
-            state.withLock { said in
-                change(&said)
-                said.latest = .now
+        func recordProgress(_ change: (inout Progress) -> Void) {
+            state.withLock { progress in
+                change(&progress)
+                progress.latest = .now
             }
         }
 
         /// Whether to abort because the caller has stopped waiting. False if the server has the whole mail, which would
         /// otherwise be sent twice.
-        var isBrokenOff: Bool { isGivenUp.load(ordering: .relaxed) && !said.isWhole }
+        var isBrokenOff: Bool { isGivenUp.load(ordering: .relaxed) && !progress.isWhole }
 
         /// Whether the server has been silent for too long. A server that has the whole mail may use the remaining
         /// time, for example to scan for viruses, because the mail must not be sent twice.
         var isSilent: Bool {
-            let said = said
-            let silence = ContinuousClock.now - said.latest
-            if said.isLeaving { return silence > SMTPTransport.farewellPatience }
-            if said.isWhole, isGivenUp.load(ordering: .relaxed) { return silence > SMTPTransport.lastPatience }
-            return !said.isWhole && silence > SMTPTransport.patience
+            let progress = progress
+            let silence = ContinuousClock.now - progress.latest
+            if progress.isLeaving { return silence > SMTPTransport.farewellPatience }
+            if progress.isWhole, isGivenUp.load(ordering: .relaxed) { return silence > SMTPTransport.lastPatience }
+            return !progress.isWhole && silence > SMTPTransport.patience
         }
     }
 
@@ -286,11 +287,11 @@ struct SMTPTransport: MailTransport {
         var rest: UnsafeRawBufferPointer
         let exchange: Exchange
 
-        mutating func read(into target: UnsafeMutablePointer<CChar>, most: Int) -> Int {
-            let count = min(most, rest.count)
+        mutating func read(into target: UnsafeMutablePointer<CChar>, limit: Int) -> Int {
+            let count = min(limit, rest.count)
             UnsafeMutableRawBufferPointer(start: target, count: count).copyBytes(from: rest.prefix(count))
             rest = UnsafeRawBufferPointer(rebasing: rest.dropFirst(count))
-            exchange.note { $0.isWhole = rest.isEmpty }
+            exchange.recordProgress { $0.isWhole = rest.isEmpty }
             return count
         }
     }

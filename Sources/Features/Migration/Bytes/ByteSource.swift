@@ -4,7 +4,7 @@ protocol ByteSource: AnyObject {
     var bytesRead: Int64 { get }
 
     /// Returns up to `most` further bytes, or an empty array at the end. Throws ``SourceDamage`` if they can't be read.
-    func read(_ most: Int) throws -> [UInt8]
+    func read(_ limit: Int) throws -> [UInt8]
 }
 
 /// The error for a source that can't be read.
@@ -24,8 +24,8 @@ final class BytesInMemory: ByteSource {
 
     var bytesRead: Int64 { Int64(position) }
 
-    func read(_ most: Int) -> [UInt8] {
-        let end = min(position + most, bytes.count)
+    func read(_ limit: Int) -> [UInt8] {
+        let end = min(position + limit, bytes.count)
         defer { position = end }
         return Array(bytes[position..<end])
     }

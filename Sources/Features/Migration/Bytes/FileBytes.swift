@@ -57,10 +57,10 @@ final class FileBytes: ByteSource {
         SourceDamage(place: path, reason: "the file changed while being read. Import again when nothing writes to it")
     }
 
-    func read(_ most: Int) throws -> [UInt8] {
+    func read(_ limit: Int) throws -> [UInt8] {
         while let part = parts.first, part.isEmpty { parts.removeFirst() }
         guard let part = parts.first else { return [] }
-        let wanted = Int(min(Int64(most), part.upperBound - part.lowerBound))
+        let wanted = Int(min(Int64(limit), part.upperBound - part.lowerBound))
         var failure: Int32 = 0
         // `pread` writes directly into the new array.
         let bytes = [UInt8](unsafeUninitializedCapacity: wanted) { buffer, count in

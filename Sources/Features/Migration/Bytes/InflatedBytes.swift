@@ -23,8 +23,8 @@ final class InflatedBytes: ByteSource {
     private let stream = UnsafeMutablePointer<z_stream>.allocate(capacity: 1)
     private var input: [UInt8] = []
     private var consumed = 0
-    private var taken: Int64 = 0
-    private var made: Int64 = 0
+    private var inputBytes: Int64 = 0
+    private var outputBytes: Int64 = 0
     private var checksum: UInt = 0
     private var isAtEnd = false
     private var isBetweenMembers = false
@@ -46,12 +46,12 @@ final class InflatedBytes: ByteSource {
 
     var bytesRead: Int64 { source.bytesRead }
 
-    func read(_ most: Int) throws -> [UInt8] {
+    func read(_ limit: Int) throws -> [UInt8] {
         while !isAtEnd {
             if consumed == input.count {
                 input = try source.read(65_536)
                 consumed = 0
-                taken += Int64(input.count)
+                inputBytes += Int64(input.count)
                 if input.isEmpty {
                     guard isBetweenMembers else { throw SourceDamage(place: place, reason: "unexpected end of file") }
                     isAtEnd = true
@@ -62,25 +62,25 @@ final class InflatedBytes: ByteSource {
                 guard inflateReset(stream) == Z_OK else { throw SourceDamage(place: place, reason: "out of memory") }
                 isBetweenMembers = false
             }
-            let output = try inflateSome(most)
+            let output = try inflateSome(limit)
             try check(output)
             if !output.isEmpty { return output }
         }
         return []
     }
 
-    private func inflateSome(_ most: Int) throws -> [UInt8] {
+    private func inflateSome(_ limit: Int) throws -> [UInt8] {
         var status = Z_OK
         // zlib reads and writes the two arrays directly during the call.
-        let output = [UInt8](unsafeUninitializedCapacity: most) { output, count in
+        let output = [UInt8](unsafeUninitializedCapacity: limit) { output, count in
             input.withUnsafeMutableBufferPointer { input in
                 stream.pointee.next_in = input.baseAddress.map { $0 + consumed }
                 stream.pointee.avail_in = UInt32(input.count - consumed)
                 stream.pointee.next_out = output.baseAddress
-                stream.pointee.avail_out = UInt32(most)
+                stream.pointee.avail_out = UInt32(limit)
                 status = inflate(stream, Z_NO_FLUSH)
                 consumed = input.count - Int(stream.pointee.avail_in)
-                count = most - Int(stream.pointee.avail_out)
+                count = limit - Int(stream.pointee.avail_out)
             }
         }
         switch status {
@@ -93,15 +93,15 @@ final class InflatedBytes: ByteSource {
     }
 
     private func check(_ output: [UInt8]) throws {
-        made += Int64(output.count)
-        guard made <= Self.uncounted || made / Self.greatestRatio <= taken else {
+        outputBytes += Int64(output.count)
+        guard outputBytes <= Self.uncounted || outputBytes / Self.greatestRatio <= inputBytes else {
             throw SourceDamage(
                 place: place, reason: "it unpacks to more than \(Self.greatestRatio) times its size")
         }
         guard case .raw(let size, let expected) = form else { return }
         checksum = output.withUnsafeBufferPointer { crc32(checksum, $0.baseAddress, UInt32($0.count)) }
-        guard made <= size else { throw SourceDamage(place: place, reason: "it is larger than its header says") }
-        if isAtEnd, made != size || UInt32(checksum) != expected {
+        guard outputBytes <= size else { throw SourceDamage(place: place, reason: "it is larger than its header says") }
+        if isAtEnd, outputBytes != size || UInt32(checksum) != expected {
             throw SourceDamage(place: place, reason: "it is damaged: its checksum doesn't match")
         }
     }

@@ -127,7 +127,7 @@ package struct LiveDownload: Sendable {
         progress.begin("fetching \(name)", totalBytes: 0)
         let path = "\(folder)/\(name).json"
         if FileManager.default.fileExists(atPath: path) {
-            return try files.note(objectsIn: path, fileFields: fileFields)
+            return try files.collect(objectsIn: path, fileFields: fileFields)
         }
         var file = try LiveFile(path)
         var last: (date: JSONValue, id: JSONValue)?
@@ -136,7 +136,7 @@ package struct LiveDownload: Sendable {
             try progress.check()
             let page = try await page(name, filter, order: "createdAt,objectId")
             for object in page {
-                files.note(object, fileFields: fileFields)
+                files.collect(object, fileFields: fileFields)
                 try file.add(Self.exported(object, of: name))
             }
             progress.add(bytes: 0, documents: Int64(page.count))
@@ -154,7 +154,7 @@ package struct LiveDownload: Sendable {
         while true {
             let page = try await page(name, .object(undated), order: "objectId")
             for object in page {
-                files.note(object, fileFields: fileFields)
+                files.collect(object, fileFields: fileFields)
                 try file.add(Self.exported(object, of: name))
             }
             guard let id = page.last?["objectId"], undated["objectId"] != ["$gt": id] else { break }

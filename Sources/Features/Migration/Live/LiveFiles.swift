@@ -30,11 +30,11 @@ struct LiveFiles {
     private static let longestName = 255
     /// The maximum number of recorded addresses that are not the old server's. Bounded so that hostile objects can't fill
     /// the memory.
-    private static let mostStrays = 10_000
-    private static let mostBases = 100
+    private static let maxStrays = 10_000
+    private static let maxBases = 100
     private static let longestAddress = 2048
     /// The maximum number of files without a usable address that are reported one by one.
-    private static let mostNotes = 100
+    private static let maxNotes = 100
 
     init(server: LiveServer, folder: String) {
         self.server = server
@@ -44,40 +44,40 @@ struct LiveFiles {
     /// Records the files that an object names. The first address of a file wins.
     ///
     /// - Parameter fileFields: The File fields of the object's class.
-    mutating func note(_ object: JSONObject, fileFields: Set<Name>) {
+    mutating func collect(_ object: JSONObject, fileFields: Set<Name>) {
         for (field, value) in object {
             if fileFields.contains(field), let (name, url) = Self.file(value) {
                 if addressesOfFields[name] == nil { addressesOfFields[name] = url }
-                if bases.count < Self.mostBases, let base = Self.base(of: url, name) { bases.insert(base) }
+                if bases.count < Self.maxBases, let base = Self.base(of: url, name) { bases.insert(base) }
             } else {
-                note(value)
+                collect(value)
             }
         }
     }
 
-    mutating func note(objectsIn path: String, fileFields: Set<Name>) throws {
+    mutating func collect(objectsIn path: String, fileFields: Set<Name>) throws {
         let reader = try LiveFile.reader(path)
         while let record = try reader.next() {
-            if case .rest(let object) = record { note(object, fileFields: fileFields) }
+            if case .rest(let object) = record { collect(object, fileFields: fileFields) }
         }
     }
 
-    private mutating func note(_ value: JSONValue) {
-        if let (name, url) = Self.file(value) { return note(name, savedWith: url) }
+    private mutating func collect(_ value: JSONValue) {
+        if let (name, url) = Self.file(value) { return collect(name, savedWith: url) }
         switch value {
-        case .array(let list): for element in list { note(element) }
-        case .object(let object): for member in object.values { note(member) }
+        case .array(let list): for element in list { collect(element) }
+        case .object(let object): for member in object.values { collect(member) }
         default: break
         }
     }
 
-    private mutating func note(_ name: Name, savedWith url: String) {
+    private mutating func collect(_ name: Name, savedWith url: String) {
         guard !isOwn(url, of: name) else {
             if otherAddresses[name] == nil { otherAddresses[name] = url }
             return
         }
         if strays[name]?.contains(Name(url)) == true { return }
-        guard strayCount < Self.mostStrays, name.utf8.count <= Self.longestName, url.utf8.count <= Self.longestAddress
+        guard strayCount < Self.maxStrays, name.utf8.count <= Self.longestName, url.utf8.count <= Self.longestAddress
         else {
             hasMoreStrays = true
             return
@@ -149,12 +149,12 @@ struct LiveFiles {
                 notes.append("the file \(name) is skipped: \(url): \(error)")
             }
         }
-        return notes + notesOfStrays(addresses)
+        return notes + strayNotes(addresses)
     }
 
-    private func notesOfStrays(_ addresses: [Name: String]) -> [String] {
+    private func strayNotes(_ addresses: [Name: String]) -> [String] {
         let left = strays.keys.filter { addresses[$0] == nil }.sorted()
-        var notes = left.prefix(Self.mostNotes).map { name in
+        var notes = left.prefix(Self.maxNotes).map { name in
             "the file \(name.text.debugDescription) is skipped: no File field references it, and its address in other "
                 + "values is not the old server's"
         }

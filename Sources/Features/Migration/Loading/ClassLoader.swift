@@ -13,7 +13,7 @@ struct ClassLoader {
 
     /// The number of objects loaded at a time. After an interruption, loaded objects aren't loaded again.
     private static let chunk: Int64 = 5000
-    private static let mostRejects = 1000
+    private static let maxRejects = 1000
     private static let legacySessions =
         "the session tokens in _User are skipped: users whose session is not in _Session must log in again"
 
@@ -46,7 +46,7 @@ struct ClassLoader {
     /// Reads all objects and reports how they would be imported.
     ///
     /// - Parameter report: Receives each line for the rejects file.
-    func look(_ report: (String) throws -> Void) throws -> ImportReport.Class {
+    func inspect(_ report: (String) throws -> Void) throws -> ImportReport.Class {
         let reader = try collection.open()
         var meter = Meter(progress, 0)
         let mapper = RowMapper(plan: plan)
@@ -55,7 +55,7 @@ struct ClassLoader {
             let mapped = mapper.map(record)
             figures.documents += 1
             if case .row = mapped { figures.rows += 1 }
-            if mapped.losses.hasLegacySession { progress.note(Self.legacySessions) }
+            if mapped.losses.hasLegacySession { progress.addNote(Self.legacySessions) }
             for loss in mapped.losses.list {
                 let line = RejectLine.text(plan.name, id: mapped.id, loss)
                 if isStrict { throw InexactObject(line: line) }
@@ -72,14 +72,14 @@ struct ClassLoader {
         -> Bool
     {
         let mapper = RowMapper(plan: plan)
-        while batch.documents < Self.chunk, batch.rejects.count < Self.mostRejects {
+        while batch.documents < Self.chunk, batch.rejects.count < Self.maxRejects {
             guard let record = try reader.next() else {
                 try meter.flush(reader.bytesRead)
                 return true
             }
             batch.documents += 1
             let mapped = mapper.map(record)
-            if mapped.losses.hasLegacySession { progress.note(Self.legacySessions) }
+            if mapped.losses.hasLegacySession { progress.addNote(Self.legacySessions) }
             for loss in mapped.losses.list { batch.rejects.append(RejectLine.text(plan.name, id: mapped.id, loss)) }
             if isStrict, let line = batch.rejects.first { throw InexactObject(line: line) }
             if case .row(_, let values, _) = mapped { try batch.append(values) }

@@ -97,7 +97,7 @@ package final class ImportProgress: Sendable {
     }
 
     /// Adds a note to the report unless the report already has it.
-    func note(_ text: String) {
+    func addNote(_ text: String) {
         state.withLock { if !$0.notes.contains(text) { $0.notes.append(text) } }
     }
 

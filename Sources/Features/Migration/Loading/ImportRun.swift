@@ -37,7 +37,7 @@ package struct ImportRun: Sendable {
     ///
     /// - Throws: ``Refusal`` if the options name unknown classes, `CancellationError`, or the error of reading the
     ///   source or writing a file.
-    package func look() async throws -> ImportReport {
+    package func inspect() async throws -> ImportReport {
         try await withPool { pool in
             let (catalog, opened) = try await open(pool)
             defer { opened.removeUnpacked() }
@@ -51,7 +51,7 @@ package struct ImportRun: Sendable {
                 let loader = ClassLoader(
                     collection: job.collection, plan: job.plan, isStrict: options.isStrict, progress: progress)
                 do {
-                    return try loader.look { line in try file.withLock { try $0.add(line) } }
+                    return try loader.inspect { line in try file.withLock { try $0.add(line) } }
                 } catch {
                     return .failed(job.name.text, error)
                 }

@@ -79,7 +79,7 @@ struct Losses: Sendable {
     var hasLegacySession = false
 
     /// The maximum number of losses per object, because an array may contain a million invalid values.
-    private static let most = 1000
+    private static let maxLosses = 1000
     /// The maximum length of a path in bytes.
     private static let longestPath = 1024
 
@@ -87,8 +87,8 @@ struct Losses: Sendable {
     ///
     /// - Parameter field: The field with the path inside it.
     mutating func add(_ field: @autoclosure () -> String?, _ reason: String, _ value: JSONValue) {
-        guard list.count < Self.most else {
-            if list.count == Self.most {
+        guard list.count < Self.maxLosses else {
+            if list.count == Self.maxLosses {
                 list.append(Loss(field: nil, reason: "more values that can't be imported exactly", value: .null))
             }
             return

@@ -44,7 +44,7 @@ enum MongoFields {
         case (.boolean, .bool(let flag)): return .bool(flag)
         case (.date, .date(let milliseconds)):
             if MongoValues.isDate(milliseconds) { return .timestamp(milliseconds: milliseconds) }
-            losses.add(field, "a date that is out of range", MongoValues.shown(value))
+            losses.add(field, "a date that is out of range", MongoValues.reported(value))
             return nil
         case (.object, .document), (.array, .array):
             return .jsonb(MongoValues.json(value, field, &losses).serialized())
@@ -58,16 +58,16 @@ enum MongoFields {
         case (.geoPoint, .array(let pair)):
             if pair.count == 2, let x = pair[0].numberValue, let y = pair[1].numberValue {
                 let place = GeoPoint(latitude: y, longitude: x)
-                return PlaceFields.point(place, field, &losses, MongoValues.shown(value))
+                return PlaceFields.point(place, field, &losses, MongoValues.reported(value))
             }
         case (.geoPoint, .document(let document)):
             if let x = document["longitude"]?.numberValue, let y = document["latitude"]?.numberValue {
                 let place = GeoPoint(latitude: y, longitude: x)
-                return PlaceFields.point(place, field, &losses, MongoValues.shown(value))
+                return PlaceFields.point(place, field, &losses, MongoValues.reported(value))
             }
         case (.polygon, .document(let document)):
             if let corners = corners(document) {
-                return PlaceFields.polygon(corners, field, &losses, MongoValues.shown(value))
+                return PlaceFields.polygon(corners, field, &losses, MongoValues.reported(value))
             }
         case (.bytes, .binary(_, let bytes)): return self.bytes(Base64.encode(bytes))
         // Early servers stored bytes as base64 strings.
@@ -76,7 +76,7 @@ enum MongoFields {
         case (.relation, _), (.acl, _): return nil
         default: break
         }
-        losses.add(field, "expected \(type), found \(value.typeName)", MongoValues.shown(value))
+        losses.add(field, "expected \(type), found \(value.typeName)", MongoValues.reported(value))
         return nil
     }
 

@@ -35,7 +35,7 @@ enum MongoValues {
         case .document(let document): return .object(object(document, field(), &losses))
         case .symbol(let text): return .string(self.text(text, field(), &losses))
         case .regularExpression, .dbPointer, .code, .codeWithScope, .timestamp, .minKey, .maxKey, .malformedText:
-            losses.add(field(), "a \(value.typeName), which Parse doesn't define", shown(value))
+            losses.add(field(), "a \(value.typeName), which Parse doesn't define", reported(value))
             return .null
         }
     }
@@ -108,7 +108,7 @@ enum MongoValues {
     }
 
     /// Converts a value for the rejects file, as completely as possible.
-    static func shown(_ value: BSONValue) -> JSONValue {
+    static func reported(_ value: BSONValue) -> JSONValue {
         switch value {
         case .int64(let number) where Double(exactly: number) == nil: ["$numberLong": .string("\(number)")]
         case .decimal128(let number): ["$numberDecimal": .string(number.text)]
@@ -116,7 +116,7 @@ enum MongoValues {
         case .date(let milliseconds): ["$date": ["$numberLong": .string("\(milliseconds)")]]
         case .regularExpression(let pattern, let options): ["$regex": .string(pattern), "$options": .string(options)]
         case .code(let code): ["$code": .string(code)]
-        case .codeWithScope(let code, let scope): ["$code": .string(code), "$scope": shown(.document(scope))]
+        case .codeWithScope(let code, let scope): ["$code": .string(code), "$scope": reported(.document(scope))]
         case .timestamp(let time):
             ["$timestamp": ["t": .number(Double(time >> 32)), "i": .number(Double(time & 0xFFFF_FFFF))]]
         case .dbPointer(let collection, let id): ["$ref": .string(collection), "$id": .string(id.hexadecimal)]
@@ -125,8 +125,8 @@ enum MongoValues {
         case .malformedText(let bytes): ["base64": .string(Base64.encode(bytes))]
         case .document(let document):
             .object(
-                JSONObject(document.members.map { ($0.key, shown($0.value)) }) { _, last in last })
-        case .array(let elements): .array(elements.map { shown($0) })
+                JSONObject(document.members.map { ($0.key, reported($0.value)) }) { _, last in last })
+        case .array(let elements): .array(elements.map { reported($0) })
         default: plain(value)
         }
     }

@@ -83,12 +83,12 @@ enum RESTFields {
 enum PlaceFields {
     /// Returns a point, or nil if it isn't on earth, in which case it is added to `losses`.
     ///
-    /// - Parameter shown: The value for the rejects file.
-    static func point(_ place: GeoPoint, _ field: String, _ losses: inout Losses, _ shown: @autoclosure () -> JSONValue)
+    /// - Parameter value: The value for the rejects file.
+    static func point(_ place: GeoPoint, _ field: String, _ losses: inout Losses, _ value: @autoclosure () -> JSONValue)
         -> PostgresParameter?
     {
         guard place.isOnEarth else {
-            losses.add(field, "a GeoPoint that is out of range", shown())
+            losses.add(field, "a GeoPoint that is out of range", value())
             return nil
         }
         return .point(x: place.longitude, y: place.latitude)
@@ -96,12 +96,12 @@ enum PlaceFields {
 
     /// Returns a polygon, or nil if a corner isn't on earth, in which case it is added to `losses`.
     ///
-    /// - Parameter shown: The value for the rejects file.
+    /// - Parameter value: The value for the rejects file.
     static func polygon(
-        _ corners: [GeoPoint], _ field: String, _ losses: inout Losses, _ shown: @autoclosure () -> JSONValue
+        _ corners: [GeoPoint], _ field: String, _ losses: inout Losses, _ value: @autoclosure () -> JSONValue
     ) -> PostgresParameter? {
         guard corners.allSatisfy(\.isOnEarth) else {
-            losses.add(field, "a polygon with a corner that is out of range", shown())
+            losses.add(field, "a polygon with a corner that is out of range", value())
             return nil
         }
         return .polygon(corners.map { (x: $0.longitude, y: $0.latitude) })

@@ -10,7 +10,7 @@ struct RelationTargets: Sendable {
     private(set) var notes: [String] = []
 
     /// The maximum number of objects to look for, per relation.
-    private static let mostIds = 10_000
+    private static let maxIds = 10_000
 
     private struct Search {
         let relation: ImportPlan.Relation
@@ -33,7 +33,7 @@ struct RelationTargets: Sendable {
             guard let relation = ImportPlan.Relation(join.name) else { return }
             var ids: Set<Name> = []
             let reader = try join.open()
-            while ids.count < RelationTargets.mostIds, let record = try reader.next() {
+            while ids.count < RelationTargets.maxIds, let record = try reader.next() {
                 if let id = RelationTargets.id("relatedId", "relatedId", of: record) { ids.insert(id) }
             }
             for id in ids { byId[id, default: []].append(all.count) }

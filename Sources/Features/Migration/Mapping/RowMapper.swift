@@ -39,7 +39,7 @@ struct RowMapper: Sendable {
                     // Unreadable permissions grant no access.
                     row.losses.add(
                         member.key.text, "permissions that aren't a list: only the master key has access",
-                        MongoValues.shown(member.value))
+                        MongoValues.reported(member.value))
                     texts = []
                 }
                 row.setPrincipals(place, member.key, texts)
@@ -50,10 +50,10 @@ struct RowMapper: Sendable {
                 row.setAuthData(Name(provider), MongoValues.json(member.value, member.key.text, &row.losses))
             case .legacySession: if member.value != .null { row.losses.hasLegacySession = true }
             case .nothing: break
-            case nil: row.miss(member.key, MongoValues.shown(member.value))
+            case nil: row.miss(member.key, MongoValues.reported(member.value))
             }
         }
-        return row.finish { MongoValues.shown(.document(document)) }
+        return row.finish { MongoValues.reported(.document(document)) }
     }
 
     // MARK: The REST form

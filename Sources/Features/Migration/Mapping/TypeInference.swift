@@ -9,14 +9,14 @@ struct TypeInference: Sendable {
     private(set) var types: OrderedDictionary<Name, [FieldType: Int]> = [:]
 
     /// The maximum number of fields, more than any real class has. Later fields are reported as unknown.
-    private static let mostFields = 5000
+    private static let maxFields = 5000
 
     mutating func add(_ record: SourceRecord, of className: Name) {
         switch record {
         case .mongo(let document):
             for member in document.members { add(member.value, member.key, className) }
         case .rest(let object):
-            for (key, value) in object { if let type = Self.type(of: value) { note(key, type) } }
+            for (key, value) in object { if let type = Self.type(of: value) { count(key, type) } }
         case .unreadable: break
         }
     }
@@ -25,13 +25,13 @@ struct TypeInference: Sendable {
         guard key != "_id" else { return }
         if key.hasPrefix("_p_") {
             guard let pointer = MongoFields.pointer(value) else { return }
-            return note(MongoNames.field(key, of: className), .pointer(Name(pointer.className)))
+            return count(MongoNames.field(key, of: className), .pointer(Name(pointer.className)))
         }
-        if let type = Self.type(of: value) { note(MongoNames.field(key, of: className), type) }
+        if let type = Self.type(of: value) { count(MongoNames.field(key, of: className), type) }
     }
 
-    private mutating func note(_ field: Name, _ type: FieldType) {
-        guard types[field] != nil || types.count < Self.mostFields else { return }
+    private mutating func count(_ field: Name, _ type: FieldType) {
+        guard types[field] != nil || types.count < Self.maxFields else { return }
         types[field, default: [:]][type, default: 0] += 1
     }
 

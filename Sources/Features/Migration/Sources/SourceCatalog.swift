@@ -100,13 +100,13 @@ struct SourceCatalog: Sendable {
     /// Skips files that mongodump adds to the collections: the server versions and the oplog. Files of these names are
     /// kept if they are a collection with metadata, a class of a Roost export or an uploaded file.
     private static func collectionsAndFiles(_ entries: [SourceEntry]) -> [SourceEntry] {
-        func mayBeNone(_ name: String) -> Bool {
+        func mayBeDumpFile(_ name: String) -> Bool {
             ["prelude.json", "oplog.bson"].contains { name == $0 || name == $0 + ".gz" }
         }
-        guard entries.contains(where: { mayBeNone($0.name) }), manifest(of: entries) == nil else { return entries }
+        guard entries.contains(where: { mayBeDumpFile($0.name) }), manifest(of: entries) == nil else { return entries }
         let described = Set(entries.lazy.filter { $0.name.hasPrefix("oplog.metadata.json") }.map(\.folder))
         return entries.filter { entry in
-            !mayBeNone(entry.name) || entry.folder.split(separator: "/").contains("files")
+            !mayBeDumpFile(entry.name) || entry.folder.split(separator: "/").contains("files")
                 || entry.name.hasPrefix("oplog.") && described.contains(entry.folder)
         }
     }

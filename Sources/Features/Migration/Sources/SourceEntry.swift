@@ -32,7 +32,7 @@ struct SourceEntry: Sendable {
 enum FolderEntries {
     /// The maximum depth of folders searched for files.
     private static let greatestDepth = 4
-    private static let mostEntries = 5_000_000
+    private static let maxEntries = 5_000_000
 
     struct Listing {
         /// The files, sorted by path.
@@ -65,8 +65,8 @@ enum FolderEntries {
             switch type {
             case .typeDirectory where depth < greatestDepth: try list(root, inner, depth + 1, &listing)
             case .typeRegular:
-                guard listing.entries.count < mostEntries else {
-                    throw SourceDamage(place: root, reason: "it contains more than \(mostEntries) files")
+                guard listing.entries.count < maxEntries else {
+                    throw SourceDamage(place: root, reason: "it contains more than \(maxEntries) files")
                 }
                 let version = try FileVersion(of: full)
                 listing.entries.append(

@@ -9,7 +9,7 @@ enum ZipEntries {
     static let magic: [UInt8] = [0x50, 0x4B, 0x03, 0x04]
 
     private static let endSize = 22
-    private static let mostEntries = 1_000_000
+    private static let maxEntries = 1_000_000
 
     private struct Entry {
         var name: String
@@ -25,7 +25,7 @@ enum ZipEntries {
     static func list(_ path: String) throws -> [SourceEntry] {
         let version = try FileVersion(of: path)
         let (count, directory) = try findDirectory(path, version.size)
-        guard count <= mostEntries, directory.count <= 1 << 30 else {
+        guard count <= maxEntries, directory.count <= 1 << 30 else {
             throw SourceDamage(place: path, reason: "its directory is too large")
         }
         let bytes = try read(path, directory)
@@ -196,8 +196,8 @@ final class CheckedBytes: ByteSource {
 
     var bytesRead: Int64 { source.bytesRead }
 
-    func read(_ most: Int) throws -> [UInt8] {
-        let bytes = try source.read(most)
+    func read(_ limit: Int) throws -> [UInt8] {
+        let bytes = try source.read(limit)
         checksum = bytes.withUnsafeBufferPointer { crc32(checksum, $0.baseAddress, UInt32($0.count)) }
         left -= Int64(bytes.count)
         // Thrown before the last bytes are returned, not after.

@@ -6,9 +6,9 @@ import NIOHPACK
 /// Builds requests in the format of Apple's push service.
 package enum APNsForm {
     /// The maximum payload size of notifications, in bytes.
-    static let mostBytes = 4096
+    static let maxBytes = 4096
     /// The maximum payload size of VoIP calls, in bytes.
-    static let mostBytesOfCalls = 5120
+    static let maxCallBytes = 5120
 
     private static let settings: Set<Name> = [
         "collapseId", "collapse_id", "pushType", "push_type", "topic", "expiry", "expiration_time", "priority", "id",

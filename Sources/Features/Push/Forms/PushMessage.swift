@@ -104,7 +104,7 @@ enum PushBadge: Sendable, Equatable {
     /// - Parameters:
     ///   - badge: The badge stored in the installation.
     ///   - isChanged: Whether the stored badge already includes this change.
-    func shown(over badge: Double?, isChanged: Bool) -> Double {
+    func displayed(over badge: Double?, isChanged: Bool) -> Double {
         if isChanged { return badge ?? 0 }
         switch self {
         case .set(let number): return number

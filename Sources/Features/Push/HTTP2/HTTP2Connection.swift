@@ -32,20 +32,20 @@ final class HTTP2Connection: ChannelInboundHandler {
     private var ticksSincePing = 0
 
     /// The maximum number of open streams, even if the service allows more.
-    private static let mostStreams = 1000
+    private static let maxStreams = 1000
     /// The number of streams if the service sets no limit.
     private static let usualStreams = 100
-    private static let mostBodyBytes = 8192
-    private static let mostHandedOut = 1 << 29
+    private static let maxBodyBytes = 8192
+    private static let maxStreamId = 1 << 29
     /// The number of 250 ms ticks after which a connection without settings from the service is closed: ten seconds.
-    private static let mostSilentTicks = 40
+    private static let maxSilentTicks = 40
 
     static var configuration: NIOHTTP2Handler.ConnectionConfiguration {
         var configuration = NIOHTTP2Handler.ConnectionConfiguration()
         configuration.initialSettings = [HTTP2Setting(parameter: .enablePush, value: 0)]
         // The service may still respond to every cancelled request. A response on a stream that NIO has forgotten would
         // close the connection.
-        configuration.maximumRecentlyResetStreams = 2 * mostStreams
+        configuration.maximumRecentlyResetStreams = 2 * maxStreams
         return configuration
     }
 
@@ -78,7 +78,7 @@ final class HTTP2Connection: ChannelInboundHandler {
         guard let context else { return }
         let id = HTTP2StreamID(nextStream)
         nextStream += 2
-        if nextStream > Self.mostHandedOut { isLeaving = true }
+        if nextStream > Self.maxStreamId { isLeaving = true }
         let call = entry.call
         var headers = HPACKHeaders()
         headers.reserveCapacity(call.headers.count + 5)
@@ -114,7 +114,7 @@ final class HTTP2Connection: ChannelInboundHandler {
         case .settings(.settings(let settings)):
             let limit = settings.last { $0.parameter == .maxConcurrentStreams }?.value
             if let limit {
-                streamLimit = min(limit, Self.mostStreams)
+                streamLimit = min(limit, Self.maxStreams)
             } else if streamLimit == 0 {
                 streamLimit = Self.usualStreams
             }
@@ -134,7 +134,7 @@ final class HTTP2Connection: ChannelInboundHandler {
             }
         case .goAway(let lastStream, let code, let data):
             isLeaving = true
-            pool.noteFailure()
+            pool.recordFailure()
             if code != .noError {
                 let words = data.map { String(buffer: $0).prefix(200) } ?? ""
                 pool.failed(HTTP2Failure(description: "the service ended a connection: \(code) \(words)"))
@@ -189,7 +189,7 @@ final class HTTP2Connection: ChannelInboundHandler {
     }
 
     private func read(_ bytes: ByteBuffer, of id: HTTP2StreamID) {
-        let room = Self.mostBodyBytes - (streams[id]?.body.count ?? Self.mostBodyBytes)
+        let room = Self.maxBodyBytes - (streams[id]?.body.count ?? Self.maxBodyBytes)
         if room > 0 { streams[id]?.body.append(contentsOf: bytes.readableBytesView.prefix(room)) }
     }
 
@@ -210,7 +210,7 @@ final class HTTP2Connection: ChannelInboundHandler {
         }
         if isLeaving, streams.isEmpty { return context.close(promise: nil) }
         ticksSincePing += 1
-        if !isReady, streams.isEmpty, ticksSincePing == Self.mostSilentTicks {
+        if !isReady, streams.isEmpty, ticksSincePing == Self.maxSilentTicks {
             pool.failed(HTTP2Failure(description: "the service accepted the connection but didn't respond"))
             return context.close(promise: nil)
         }

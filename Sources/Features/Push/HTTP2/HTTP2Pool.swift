@@ -21,7 +21,7 @@ struct HTTP2Origin: Sendable {
 final class HTTP2Pool {
     private let origin: HTTP2Origin
     private let tls: NIOSSLContext?
-    private let mostConnections: Int
+    private let maxConnections: Int
     private let timeLimit: TimeAmount
     private let loop: any EventLoop
     private let report: @Sendable (String) -> Void
@@ -46,7 +46,7 @@ final class HTTP2Pool {
     ) {
         self.origin = origin
         self.tls = tls
-        mostConnections = connections
+        maxConnections = connections
         self.timeLimit = timeLimit
         self.loop = loop
         self.report = report
@@ -87,7 +87,7 @@ final class HTTP2Pool {
     func close() {
         isClosed = true
         failProbes(Self.stopping)
-        handBack(Self.stopping)
+        failQueued(Self.stopping)
         for connection in connections { connection.close() }
         flush()
     }
@@ -95,9 +95,9 @@ final class HTTP2Pool {
     /// Reports the outcome of a request. Anything but a response below 500 counts as a failure.
     func finish(_ entry: HTTP2Submission.Entry, _ outcome: HTTP2Outcome) {
         if case .answer(let status, _, _) = outcome, status < 500 {
-            pauses.noteAnswer()
+            pauses.recordAnswer()
         } else {
-            noteFailure()
+            recordFailure()
         }
         touched[ObjectIdentifier(entry.submission)] = entry.submission
         entry.submission.finish(entry.index, outcome)
@@ -111,7 +111,7 @@ final class HTTP2Pool {
 
     /// Requeues a request whose stream the service refused, and counts a failure.
     func wasRefused(_ entry: HTTP2Submission.Entry) {
-        noteFailure()
+        recordFailure()
         requeue(entry)
     }
 
@@ -123,13 +123,13 @@ final class HTTP2Pool {
 
     func closed(_ connection: HTTP2Connection, wasReady: Bool) {
         connections.removeAll { $0 === connection }
-        if !wasReady { pause(pauses.noteUnreached(), lastError) }
+        if !wasReady { pause(pauses.recordUnreached(), lastError) }
         continueSending()
     }
 
-    /// Counts a failure. ``ServicePauses/mostFailures`` consecutive failures start a pause.
-    func noteFailure() {
-        if let seconds = pauses.noteFailure() { pause(seconds, "\(ServicePauses.mostFailures) failures in a row") }
+    /// Counts a failure. ``ServicePauses/maxFailures`` consecutive failures start a pause.
+    func recordFailure() {
+        if let seconds = pauses.recordFailure() { pause(seconds, "\(ServicePauses.maxFailures) failures in a row") }
     }
 
     /// Fails the waiting probes and starts a pause, or keeps the current one if `seconds` is nil.
@@ -138,7 +138,7 @@ final class HTTP2Pool {
         guard let seconds, !isClosed else { return }
         report("\(reason); sending is paused for \(seconds) s")
         pauseReason = reason
-        handBack(reason)
+        failQueued(reason)
         let bound = NIOLoopBound(self, eventLoop: loop)
         loop.scheduleTask(in: .seconds(seconds)) {
             bound.value.pauses.end()
@@ -148,7 +148,7 @@ final class HTTP2Pool {
 
     private var reason: String? { isClosed ? Self.stopping : pauses.isOn ? pauseReason : nil }
 
-    private func handBack(_ reason: String) {
+    private func failQueued(_ reason: String) {
         let waiting = queue
         queue = []
         for entry in waiting { giveUp(entry, .unsent(reason)) }
@@ -184,7 +184,7 @@ final class HTTP2Pool {
             connection.flush()
             if queue.isEmpty, probes.isEmpty { return }
         }
-        if !isConnecting, connections.count < mostConnections, connections.allSatisfy(\.isReady) { connect() }
+        if !isConnecting, connections.count < maxConnections, connections.allSatisfy(\.isReady) { connect() }
     }
 
     private func flush() {
@@ -225,7 +225,7 @@ final class HTTP2Pool {
                     return
                 }
                 pool.connections.removeAll { $0 === connection }
-                pool.pause(pool.pauses.noteUnreached(), "no connection: \(error)")
+                pool.pause(pool.pauses.recordUnreached(), "no connection: \(error)")
             }
     }
 }

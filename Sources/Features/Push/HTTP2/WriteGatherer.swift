@@ -9,7 +9,7 @@ final class WriteGatherer: ChannelOutboundHandler {
     private var promises: [EventLoopPromise<Void>] = []
 
     /// The number of gathered bytes at which they are passed on without waiting for a flush.
-    private static let most = 65_536
+    private static let maxGatheredBytes = 65_536
 
     func write(context: ChannelHandlerContext, data: NIOAny, promise: EventLoopPromise<Void>?) {
         guard case .byteBuffer(var bytes) = unwrapOutboundIn(data) else {
@@ -18,7 +18,7 @@ final class WriteGatherer: ChannelOutboundHandler {
         }
         gathered.writeBuffer(&bytes)
         if let promise { promises.append(promise) }
-        if gathered.readableBytes >= Self.most { pass(context) }
+        if gathered.readableBytes >= Self.maxGatheredBytes { pass(context) }
     }
 
     func flush(context: ChannelHandlerContext) {
@@ -41,6 +41,6 @@ final class WriteGatherer: ChannelOutboundHandler {
             promise = made
         }
         context.write(wrapOutboundOut(.byteBuffer(gathered)), promise: promise)
-        gathered = context.channel.allocator.buffer(capacity: Self.most)
+        gathered = context.channel.allocator.buffer(capacity: Self.maxGatheredBytes)
     }
 }

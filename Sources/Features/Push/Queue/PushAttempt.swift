@@ -30,14 +30,14 @@ package struct PushAttempt: Sendable {
         return next
     }
 
-    /// Returns the next attempt after a pause, or nil after `most` attempts.
+    /// Returns the next attempt after a pause, or nil after `maxTries` attempts.
     ///
     /// - Parameter seconds: The delay requested by the service, or nil if it requested none.
-    package func later(_ outcome: PushOutcome, most: Int, after seconds: Double?) -> Self? {
+    package func later(_ outcome: PushOutcome, maxTries: Int, after seconds: Double?) -> Self? {
         var next = self
         next.tries += 1
         next.last = outcome
-        guard next.tries < most else { return nil }
+        guard next.tries < maxTries else { return nil }
         // The service may send any number here.
         let wanted = seconds.flatMap { (0...86_400).contains($0) ? $0 : nil }
         next.due = .now + .seconds(wanted ?? Self.pause(next.tries))

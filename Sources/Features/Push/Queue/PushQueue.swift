@@ -62,24 +62,24 @@ public final class PushQueue: Pusher {
         guard let data = body.parameters["data"]?.objectValue else { return nil }
         let isAskedForApple = services.types.contains { ["ios", "osx", "tvos", "watchos"].contains($0) }
         let isCall = data["pushType"]?.stringValue == "voip" || body.parameters["push_type"]?.stringValue == "voip"
-        let most = isCall ? APNsForm.mostBytesOfCalls : APNsForm.mostBytes
+        let limit = isCall ? APNsForm.maxCallBytes : APNsForm.maxBytes
         let texts = LocalizedTexts(data)
         let size = JSONValue.object(APNsForm.body(texts.data(for: nil))).serialized().count
-        return isAskedForApple && size > most
-            ? "The payload is \(size) bytes; the limit is \(most)." : nil
+        return isAskedForApple && size > limit
+            ? "The payload is \(size) bytes; the limit is \(limit)." : nil
     }
 
     /// Sends queued pushes until the task is cancelled. Returns immediately if this process only enqueues pushes.
     ///
     /// - Parameters:
     ///   - filter: Parses the condition of a push.
-    ///   - noteChange: Receives the id of each push whose row changed.
+    ///   - reportChange: Receives the id of each push whose row changed.
     public func run(
         _ store: ObjectStore, filter: @escaping @Sendable (JSONObject) throws -> Filter,
-        noteChange: @escaping @Sendable (String) async -> Void
+        reportChange: @escaping @Sendable (String) async -> Void
     ) async {
         guard settings.isSent else { return }
-        changes.withLock { $0 = noteChange }
+        changes.withLock { $0 = reportChange }
         await withDiscardingTaskGroup { group in
             for (index, route) in (services.types + [""]).enumerated() {
                 group.addTask { await self.followRanges(index + 1, route, store) }
@@ -121,7 +121,7 @@ public final class PushQueue: Pusher {
         }
     }
 
-    private func noteChange(_ pushId: String) async { await changes.withLock { $0 }(pushId) }
+    private func reportChange(_ pushId: String) async { await changes.withLock { $0 }(pushId) }
 
     private func attempt(_ what: String, _ body: () async throws -> Void) async {
         do {
@@ -150,22 +150,22 @@ public final class PushQueue: Pusher {
     {
         let types = services.types.map(\.text)
         let size = settings.batchSize
-        let taken = Mutex<PushPart?>(nil)
+        let begun = Mutex<PushPart?>(nil)
         do {
-            try await begin(store, filter, types: types, size: size) { part in taken.withLock { $0 = part } }
+            try await begin(store, filter, types: types, size: size) { part in begun.withLock { $0 = part } }
         } catch {
             // A failing push must not block the others.
-            guard let part = taken.withLock({ $0 }) else { throw error }
+            guard let part = begun.withLock({ $0 }) else { throw error }
             if let error = error as? ParseError, Self.isFinal(error, for: part) {
                 try await store.pushes.fail(part.pushId, code: error.code, message: error.message)
-                await noteChange(part.pushId)
+                await reportChange(part.pushId)
             } else {
                 try await store.pushes.postponePart(part, by: Self.partPause)
                 throw error
             }
         }
-        guard let part = taken.withLock({ $0 }) else { return false }
-        await noteChange(part.pushId)
+        guard let part = begun.withLock({ $0 }) else { return false }
+        await reportChange(part.pushId)
         for waker in wakers.dropFirst() { waker.yield() }
         return true
     }
@@ -216,15 +216,15 @@ public final class PushQueue: Pusher {
     private func followRanges(_ index: Int, _ route: Name, _ store: ObjectStore) async {
         let slots = RangeSlots(atOnce: services.wholeTypes.contains(route) ? 1 : Self.atOnce)
         for await _ in wakes[index] {
-            await attempt("take push batches") {
-                while !Task.isCancelled, slots.hasRoom, let range = try await take(route, store) {
+            await attempt("dequeue push batches") {
+                while !Task.isCancelled, slots.hasRoom, let range = try await dequeue(route, store) {
                     start(range, store, slots, wakers[index])
                 }
             }
         }
     }
 
-    private func take(_ route: Name, _ store: ObjectStore) async throws -> PushRange? {
+    private func dequeue(_ route: Name, _ store: ObjectStore) async throws -> PushRange? {
         try await store.pushes.acquireRange(route.text, owner: owner) { body in
             let content = PushContent(body: body, expiry: nil)
             return switch content.isTrial ? nil : content.badge {
@@ -239,20 +239,20 @@ public final class PushQueue: Pusher {
     private func start(
         _ range: PushRange, _ store: ObjectStore, _ slots: RangeSlots, _ waker: AsyncStream<Void>.Continuation
     ) {
-        slots.noteOpened()
+        slots.recordOpened()
         let number = lastRun.wrappingAdd(1, ordering: .relaxed).newValue
         // Under the lock, so that the task can't end before it is recorded.
         running.withLock { running in
             let task = Task.detached {
                 let isSettled = await self.worker.work(
-                    on: range, store, noteChange: { await self.noteChange(range.pushId) },
-                    noteWaiting: { isWaiting in
-                        slots.note(isWaiting: isWaiting, devices: range.devices.count)
+                    on: range, store, reportChange: { await self.reportChange(range.pushId) },
+                    reportWaiting: { isWaiting in
+                        slots.record(isWaiting: isWaiting, devices: range.devices.count)
                         waker.yield()
                     })
                 if !isSettled { self.unsettled.withLock { $0.append(range.id) } }
                 self.end(number)
-                slots.noteDone()
+                slots.recordDone()
                 waker.yield()
             }
             running[number] = Work(range: range.id, task: task)

@@ -31,9 +31,9 @@ final class PushVerdicts: Sendable {
     private let state = Mutex(State())
 
     /// The number of identical rejections that stop a part, and so about the number of devices tried first.
-    static let mostRefusals = 10
+    static let maxRefusals = 10
     private static let pause = Duration.seconds(60)
-    private static let mostParts = 10_000
+    private static let maxParts = 10_000
 
     func verdict(_ part: Part) -> Verdict {
         state.withLock { state in
@@ -48,7 +48,7 @@ final class PushVerdicts: Sendable {
     }
 
     /// Records an outcome. Returns true if it made the sender unusable.
-    func note(_ part: Part, _ outcome: PushOutcome) -> Bool {
+    func record(_ part: Part, _ outcome: PushOutcome) -> Bool {
         state.withLock { state in
             switch outcome {
             case .unusable:
@@ -56,10 +56,10 @@ final class PushVerdicts: Sendable {
                 return state.unusable[part.entry] == nil
             case .refused(let reason):
                 guard !state.good.contains(part) else { return false }
-                if state.refusals.count >= Self.mostParts { state.refusals = [:] }
+                if state.refusals.count >= Self.maxParts { state.refusals = [:] }
                 state.refusals[part, default: [:]][reason, default: 0] += 1
-                if state.refusals[part]?[reason] ?? 0 >= Self.mostRefusals {
-                    if state.stopped.count >= Self.mostParts { state.stopped = [:] }
+                if state.refusals[part]?[reason] ?? 0 >= Self.maxRefusals {
+                    if state.stopped.count >= Self.maxParts { state.stopped = [:] }
                     state.stopped[part] = outcome
                 }
             case .sent, .dead, .unknownToken, .otherApp: Self.allow(part, &state)
@@ -70,14 +70,14 @@ final class PushVerdicts: Sendable {
     }
 
     /// Allows a part if none of the devices tried first was rejected.
-    func noteTried(_ part: Part) {
+    func recordTried(_ part: Part) {
         state.withLock { state in
             if state.refusals[part] == nil, state.stopped[part] == nil { Self.allow(part, &state) }
         }
     }
 
     private static func allow(_ part: Part, _ state: inout State) {
-        if state.good.count >= mostParts { state.good = [] }
+        if state.good.count >= maxParts { state.good = [] }
         state.good.insert(part)
         state.refusals[part] = nil
         // The devices tried first were exceptions.

@@ -37,9 +37,9 @@ struct RangeSender {
 
     /// Sends to all devices of a range.
     ///
-    /// - Parameter noteWaiting: Called when all remaining devices start or stop waiting for a later attempt.
+    /// - Parameter reportWaiting: Called when all remaining devices start or stop waiting for a later attempt.
     func send(
-        _ range: PushRange, _ tally: RangeTally, noteWaiting: @escaping @Sendable (_ isWaiting: Bool) -> Void
+        _ range: PushRange, _ tally: RangeTally, reportWaiting: @escaping @Sendable (_ isWaiting: Bool) -> Void
     ) async {
         let content = PushContent(body: range.body, expiry: range.expiry)
         let texts = content.data.map(LocalizedTexts.init)
@@ -47,11 +47,11 @@ struct RangeSender {
         for row in range.devices {
             let device = PushDevice(
                 objectId: row.objectId, token: row.token, type: row.type, app: row.app, locale: row.locale,
-                badge: content.badge.map { $0.shown(over: row.badge, isChanged: !content.isTrial) })
+                badge: content.badge.map { $0.displayed(over: row.badge, isChanged: !content.isTrial) })
             let entries = services.candidates(Name(range.route), app: row.app)
             if entries.isEmpty {
                 let reason = range.route.isEmpty ? "UnsupportedDevice" : "No Provider found"
-                tally.note(device, .failed(reason), isDead: false)
+                tally.record(device, .failed(reason), isDead: false)
                 continue
             }
             let variant = Variant(locale: texts?.locale(for: row.locale), badge: device.badge)
@@ -61,7 +61,7 @@ struct RangeSender {
         let timeToExpiry = content.expiry.map { Duration.seconds(Double($0) / 1000 - Date.now.timeIntervalSince1970) }
         let expires = timeToExpiry.map { $0 < Self.longest } ?? false
         let end = ContinuousClock.now + min(timeToExpiry ?? Self.longest, Self.longest)
-        let activity = RangeActivity(parts: variants.count, left: { tally.left }, report: noteWaiting)
+        let activity = RangeActivity(parts: variants.count, left: { tally.left }, report: reportWaiting)
         await withDiscardingTaskGroup { group in
             for (variant, attempts) in variants {
                 var data = texts?.data(for: variant.locale)
@@ -73,7 +73,7 @@ struct RangeSender {
                     time: ParseDate(milliseconds: Int64(Date.now.timeIntervalSince1970 * 1000)).iso)
                 let part = Part(
                     message: message, locale: variant.locale, end: end, expires: expires,
-                    firstTried: max(PushVerdicts.mostRefusals / (counts[variant.locale] ?? 1), 1))
+                    firstTried: max(PushVerdicts.maxRefusals / (counts[variant.locale] ?? 1), 1))
                 let pushId = range.pushId
                 group.addTask {
                     let rest = content.isTrial ? render(message, attempts, variant.locale, tally) : attempts
@@ -98,11 +98,11 @@ struct RangeSender {
             let size = sizes[ObjectIdentifier(entry as AnyObject)] ?? nil
             var problem: String?
             if size == nil { problem = "MissingPayload" }
-            if let size, size > entry.mostBytes(of: message) { problem = "PayloadTooLarge" }
-            if !entry.takes(attempt.device.token) { problem = "BadDeviceToken" }
+            if let size, size > entry.maxBytes(of: message) { problem = "PayloadTooLarge" }
+            if !entry.accepts(attempt.device.token) { problem = "BadDeviceToken" }
             tally.render(attempt.device, by: entry.name, locale: locale, bytes: size ?? 0)
             guard problem == nil, entry.asksInTrials else {
-                tally.note(attempt.device, problem.map { .failed($0) } ?? .sent, isDead: false)
+                tally.record(attempt.device, problem.map { .failed($0) } ?? .sent, isDead: false)
                 return false
             }
             return true
@@ -117,7 +117,7 @@ struct RangeSender {
             let now = ContinuousClock.now
             guard now < part.end else {
                 // Not all services support an expiry.
-                for attempt in open { tally.note(attempt.device, Self.lateOutcome(of: attempt, part), isDead: false) }
+                for attempt in open { tally.record(attempt.device, Self.lateOutcome(of: attempt, part), isDead: false) }
                 return
             }
             let due = open.filter { $0.due <= now }
@@ -139,7 +139,7 @@ struct RangeSender {
             // A retry after the deadline counts as failed now.
             open.removeAll { attempt in
                 guard attempt.due > part.end, let last = attempt.last else { return false }
-                tally.note(attempt.device, last, isDead: false)
+                tally.record(attempt.device, last, isDead: false)
                 return true
             }
         }
@@ -161,16 +161,16 @@ struct RangeSender {
             var count = rest.count
             switch verdicts.verdict(key) {
             case .stopped(let outcome):
-                for attempt in rest { tally.note(attempt.device, outcome, isDead: false, by: entry.name) }
+                for attempt in rest { tally.record(attempt.device, outcome, isDead: false, by: entry.name) }
                 return again
-            case .unknown: count = min(count, entry.takesMany ? ExpoSender.atOnce : part.firstTried)
+            case .unknown: count = min(count, entry.acceptsBatches ? ExpoSender.atOnce : part.firstTried)
             case .good: break
             }
             let devices = Array(rest.prefix(count))
             rest = rest.dropFirst(count)
             await entry.send(part.message, to: devices.map(\.device)) { outcomes in
                 for (index, outcome) in outcomes {
-                    if verdicts.note(key, outcome) {
+                    if verdicts.record(key, outcome) {
                         logger.error(
                             "push service rejected the server, pausing this entry for a minute",
                             metadata: ["service": "\(entry.name)", "reason": "\(outcome.reason ?? "")"])
@@ -178,7 +178,7 @@ struct RangeSender {
                     if let next = follow(devices[index], outcome, part, tally) { again.append(next) }
                 }
             }
-            verdicts.noteTried(key)
+            verdicts.recordTried(key)
         }
         return again
     }
@@ -190,25 +190,25 @@ struct RangeSender {
         let entry = attempt.entry
         switch outcome {
         case .unknownToken:
-            guardian.note(entry.name, isRefusal: true)
+            guardian.record(entry.name, isRefusal: true)
             return attempt.byNextEntry()
         case .otherApp:
             let next = attempt.byNextEntry()
             if !next.isExhausted { return next }
         case .busy(_, let after):
-            if let next = attempt.later(outcome, most: outcome.mostTries, after: after) { return next }
+            if let next = attempt.later(outcome, maxTries: outcome.maxTries, after: after) { return next }
         case .unreached: return attempt.notReached(outcome, until: part.end)
         case .unclear:
             // A device that was reached already would show it twice. So it is retried only once, unless devices
             // recognize or replace repeated notifications.
-            let most = part.message.collapseId == nil && entry.repeatsShow ? 2 : outcome.mostTries
-            if !isAtMostOnce, let next = attempt.later(outcome, most: most, after: nil) { return next }
-        case .sent: guardian.note(entry.name, isRefusal: false)
+            let maxTries = part.message.collapseId == nil && entry.repeatsShow ? 2 : outcome.maxTries
+            if !isAtMostOnce, let next = attempt.later(outcome, maxTries: maxTries, after: nil) { return next }
+        case .sent: guardian.record(entry.name, isRefusal: false)
         case .dead, .failed, .refused, .unusable: break
         }
         var isDead = false
         if case .dead = outcome { isDead = true }
-        tally.note(attempt.device, outcome, isDead: isDead, by: entry.name)
+        tally.record(attempt.device, outcome, isDead: isDead, by: entry.name)
         return nil
     }
 
@@ -216,7 +216,7 @@ struct RangeSender {
     private func judge(_ suspects: [PushAttempt], _ tally: RangeTally) {
         for attempt in suspects {
             let wrong = attempt.entries.filter { !guardian.trusts($0.name) }
-            tally.note(attempt.device, .unknownToken("BadDeviceToken"), isDead: wrong.isEmpty)
+            tally.record(attempt.device, .unknownToken("BadDeviceToken"), isDead: wrong.isEmpty)
             for entry in wrong where guardian.warnsNow(entry.name) {
                 logger.warning(
                     "push service rejected most tokens, check the entry's production flag",

@@ -15,26 +15,26 @@ final class RangeSlots: Sendable {
     private let state = Mutex(State())
     private let atOnce: Int
 
-    private static let mostWaiting = 500
-    private static let mostDevices = 20_000
+    private static let maxWaiting = 500
+    private static let maxDevices = 20_000
 
     init(atOnce: Int) { self.atOnce = atOnce }
 
     var hasRoom: Bool {
         state.withLock { state in
-            state.open - state.waiting < atOnce && state.waiting <= Self.mostWaiting
-                && state.devices <= Self.mostDevices
+            state.open - state.waiting < atOnce && state.waiting <= Self.maxWaiting
+                && state.devices <= Self.maxDevices
         }
     }
 
-    func noteOpened() { state.withLock { $0.open += 1 } }
+    func recordOpened() { state.withLock { $0.open += 1 } }
 
-    func noteDone() { state.withLock { $0.open -= 1 } }
+    func recordDone() { state.withLock { $0.open -= 1 } }
 
     /// Records that a range starts or stops waiting for later attempts.
     ///
     /// - Parameter devices: The number of devices that the range started with.
-    func note(isWaiting: Bool, devices: Int) {
+    func record(isWaiting: Bool, devices: Int) {
         state.withLock { state in
             state.waiting += isWaiting ? 1 : -1
             state.devices += isWaiting ? devices : -devices

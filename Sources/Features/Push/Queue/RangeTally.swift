@@ -41,7 +41,7 @@ final class RangeTally: Sendable {
     /// - Parameters:
     ///   - isDead: Whether its token should be removed.
     ///   - entry: The name of the sender for the push's error, or nil to leave it out.
-    func note(_ device: PushDevice, _ outcome: PushOutcome, isDead: Bool, by entry: String? = nil) {
+    func record(_ device: PushDevice, _ outcome: PushOutcome, isDead: Bool, by entry: String? = nil) {
         state.withLock { state in
             guard state.left.remove(Name(device.objectId)) != nil else { return }
             state.isChanged = true
@@ -75,7 +75,7 @@ final class RangeTally: Sendable {
     /// true, always returns the progress.
     ///
     /// - Parameter isEnd: Whether this is the last progress of the range.
-    func take(isEnd: Bool) -> PushProgress? {
+    func consumeProgress(isEnd: Bool) -> PushProgress? {
         state.withLock { state in
             guard state.isChanged || isEnd else { return nil }
             var progress = state.progress

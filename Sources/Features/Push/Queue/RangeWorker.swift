@@ -14,7 +14,7 @@ final class RangeWorker: Sendable {
     private let isStopping = Atomic(false)
 
     /// The maximum number of attempts to settle a range, one per second.
-    private static let mostSettlings = 600
+    private static let maxSettlings = 600
     /// The maximum number of attempts to settle a range while the server stops.
     private static let lastSettlings = 5
 
@@ -32,40 +32,40 @@ final class RangeWorker: Sendable {
     /// Sends to the devices of a range until the task is cancelled.
     ///
     /// - Parameters:
-    ///   - noteChange: Called when the row of the push has changed.
-    ///   - noteWaiting: Called when all remaining devices start or stop waiting for a later attempt.
+    ///   - reportChange: Called when the row of the push has changed.
+    ///   - reportWaiting: Called when all remaining devices start or stop waiting for a later attempt.
     /// - Returns: Whether the outcomes are stored in the database.
     func work(
-        on range: PushRange, _ store: ObjectStore, noteChange: @escaping @Sendable () async -> Void,
-        noteWaiting: @escaping @Sendable (_ isWaiting: Bool) -> Void
+        on range: PushRange, _ store: ObjectStore, reportChange: @escaping @Sendable () async -> Void,
+        reportWaiting: @escaping @Sendable (_ isWaiting: Bool) -> Void
     ) async -> Bool {
         let isTrial = PushContent(body: range.body, expiry: nil).isTrial
         let tally = RangeTally(range.devices, cleansTokens: settings.cleansTokens, isTrial: isTrial)
         let settle = { @Sendable (progress: PushProgress) in
-            await self.settle(range, progress, tally, store, noteChange)
+            await self.settle(range, progress, tally, store, reportChange)
         }
         if settings.isAtMostOnce, range.isInterrupted {
             for row in range.devices {
                 let device = PushDevice(objectId: row.objectId, token: row.token, type: row.type)
-                tally.note(device, .failed("Interrupted"), isDead: false)
+                tally.record(device, .failed("Interrupted"), isDead: false)
             }
         } else {
             let reports = Task {
                 while (try? await Task.sleep(for: .seconds(1))) != nil {
-                    if let progress = tally.take(isEnd: false) { _ = await settle(progress) }
+                    if let progress = tally.consumeProgress(isEnd: false) { _ = await settle(progress) }
                 }
             }
             let sender = RangeSender(
                 services: services, guardian: guardian, verdicts: verdicts, isAtMostOnce: settings.isAtMostOnce,
                 logger: logger)
-            await sender.send(range, tally, noteWaiting: noteWaiting)
+            await sender.send(range, tally, reportWaiting: reportWaiting)
             reports.cancel()
             await reports.value
         }
         // Not cancelled when the server stops, so that sent notifications are recorded and not sent again.
         return await Task {
-            for number in 1...Self.mostSettlings {
-                guard let progress = tally.take(isEnd: true) else { return true }
+            for number in 1...Self.maxSettlings {
+                guard let progress = tally.consumeProgress(isEnd: true) else { return true }
                 if await settle(progress) { return true }
                 if number >= Self.lastSettlings, self.isStopping.load(ordering: .relaxed) { return false }
                 try? await Task.sleep(for: .seconds(1))
@@ -77,7 +77,7 @@ final class RangeWorker: Sendable {
     /// Settles a range's progress. Returns false if the database fails.
     private func settle(
         _ range: PushRange, _ progress: PushProgress, _ tally: RangeTally, _ store: ObjectStore,
-        _ noteChange: @Sendable () async -> Void
+        _ reportChange: @Sendable () async -> Void
     ) async -> Bool {
         do {
             try await store.pushes.settleRange(range, owner: owner, progress)
@@ -86,7 +86,7 @@ final class RangeWorker: Sendable {
             logger.warning("can't store push status", metadata: ["push": "\(range.pushId)", "error": "\(error)"])
             return false
         }
-        await noteChange()
+        await reportChange()
         let (sent, failed) = (progress.sent.values.reduce(0, +), progress.failed.values.reduce(0, +))
         logger.debug(
             "push batch sent",

@@ -13,7 +13,7 @@ final class TokenGuard: Sendable {
     private let windows = Mutex<[String: Window]>([:])
     private static let size = 1000
 
-    func note(_ entry: String, isRefusal: Bool) {
+    func record(_ entry: String, isRefusal: Bool) {
         windows.withLock { windows in
             var window = windows.removeValue(forKey: entry) ?? Window()
             if window.answers.count < Self.size {

@@ -74,11 +74,11 @@ package final class APNsSender: PushSender {
         message.data.map { JSONValue.object(APNsForm.body($0)).serialized().count }
     }
 
-    package func mostBytes(of message: PushMessage) -> Int {
-        message.pushType == "voip" ? APNsForm.mostBytesOfCalls : APNsForm.mostBytes
+    package func maxBytes(of message: PushMessage) -> Int {
+        message.pushType == "voip" ? APNsForm.maxCallBytes : APNsForm.maxBytes
     }
 
-    package func takes(_ token: String) -> Bool { APNsForm.path(token) != nil }
+    package func accepts(_ token: String) -> Bool { APNsForm.path(token) != nil }
 
     package func check() async -> [(step: String, problem: String?)] {
         var steps: [(step: String, problem: String?)] = []

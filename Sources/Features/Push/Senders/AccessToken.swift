@@ -2,12 +2,12 @@ import Outgoing
 
 /// Caches the access token of a service account until shortly before it expires. Concurrent callers share one request.
 actor AccessToken {
-    private typealias Kept = (text: String, until: ContinuousClock.Instant)
+    private typealias Cached = (text: String, until: ContinuousClock.Instant)
 
     private let account: ServiceAccount
     private let caller: HTTPCaller
-    private var kept: Kept?
-    private var underWay: Task<Kept, any Error>?
+    private var cached: Cached?
+    private var underWay: Task<Cached, any Error>?
 
     init(_ account: ServiceAccount, caller: HTTPCaller) {
         self.account = account
@@ -19,7 +19,7 @@ actor AccessToken {
     /// - Parameter refused: A token that the service rejected, which is replaced.
     /// - Throws: `ServiceAccount.Failure`.
     func text(refused: String? = nil) async throws -> String {
-        if let kept, kept.until > .now, kept.text != refused { return kept.text }
+        if let cached, cached.until > .now, cached.text != refused { return cached.text }
         let task =
             underWay
             ?? Task { [account, caller] in
@@ -29,7 +29,7 @@ actor AccessToken {
         underWay = task
         defer { if underWay == task { underWay = nil } }
         let token = try await task.value
-        kept = token
+        cached = token
         return token.text
     }
 }

@@ -5,7 +5,7 @@ import ServerConfiguration
 /// Sends through Expo's service, which forwards notifications to Apple and Google.
 final class ExpoSender: PushSender {
     let name = "Expo"
-    let takesMany = true
+    let acceptsBatches = true
     private let settings: ExpoPush
     private let caller: HTTPCaller
 
@@ -55,7 +55,7 @@ final class ExpoSender: PushSender {
                 await report(outcomes)
                 continue
             }
-            if !isTaken, refusals >= PushVerdicts.mostRefusals {
+            if !isTaken, refusals >= PushVerdicts.maxRefusals {
                 await report(indices.map { ($0, .refused(refusal)) })
             } else if indices.count > 1 {
                 let middle = indices.lowerBound + indices.count / 2

@@ -68,7 +68,7 @@ final class FCMSender: PushSender {
 
     func size(of message: PushMessage) -> Int? { JSONValue.object(form(message)).serialized().count }
 
-    func takes(_ token: String) -> Bool {
+    func accepts(_ token: String) -> Bool {
         (1...Self.longestToken).contains(token.utf8.count) && token.utf8.allSatisfy { (0x21...0x7E).contains($0) }
     }
 
@@ -92,11 +92,11 @@ final class FCMSender: PushSender {
         start += Array((members.isEmpty ? "\"token\":" : ",\"token\":").utf8)
         let end = Array((message.isTrial ? "},\"validate_only\":true}" : "}}").utf8)
         // Firebase must not get invalid tokens: its rejection would look as if the message were at fault.
-        let bad = devices.indices.filter { !takes(devices[$0].token) }
+        let bad = devices.indices.filter { !accepts(devices[$0].token) }
         if !bad.isEmpty { await report(bad.map { ($0, .failed("InvalidRegistration")) }) }
         await send(
             Envelope(start: start, end: end, expiry: message.expiry.map { Double($0) / 1000 }), devices,
-            devices.indices.filter { takes(devices[$0].token) }, refused: nil, report)
+            devices.indices.filter { accepts(devices[$0].token) }, refused: nil, report)
     }
 
     /// The request around a device's token. The expiry is in seconds since 1970.

@@ -7,7 +7,7 @@ import Synchronization
 ///
 /// All requests share one token. Apple rejects tokens older than an hour, and limits new ones to one every 20 minutes.
 package final class ProviderToken: Sendable {
-    private struct Kept {
+    private struct Cached {
         var text: String
         var at: Double
     }
@@ -15,7 +15,7 @@ package final class ProviderToken: Sendable {
     private let key: P256.Signing.PrivateKey
     private let keyId: String
     private let teamId: String
-    private let kept = Mutex<Kept?>(nil)
+    private let cached = Mutex<Cached?>(nil)
 
     /// The age at which a token is replaced, in seconds.
     static let longest = 55.0 * 60
@@ -37,22 +37,22 @@ package final class ProviderToken: Sendable {
     package func text(at now: Double, refused: String? = nil) throws -> String {
         if let token = current(now, refused) { return token }
         let claims: JSONObject = ["iss": .string(teamId), "iat": .number(now.rounded(.towardZero))]
-        return keep(try JSONWebToken.signed(claims, keyId: keyId, by: key), now)
+        return store(try JSONWebToken.signed(claims, keyId: keyId, by: key), now)
     }
 
     private func current(_ now: Double, _ refused: String?) -> String? {
-        kept.withLock { kept in
-            guard let kept, now - kept.at < Self.longest, now >= kept.at - 60 else { return nil }
-            if kept.text == refused, now - kept.at >= Self.shortest { return nil }
-            return kept.text
+        cached.withLock { cached in
+            guard let cached, now - cached.at < Self.longest, now >= cached.at - 60 else { return nil }
+            if cached.text == refused, now - cached.at >= Self.shortest { return nil }
+            return cached.text
         }
     }
 
     /// Stores a new token and returns it. If two are created at the same time, both callers get the first.
-    private func keep(_ text: String, _ now: Double) -> String {
-        kept.withLock { kept in
-            if let kept, now - kept.at < Self.shortest, now >= kept.at { return kept.text }
-            kept = Kept(text: text, at: now)
+    private func store(_ text: String, _ now: Double) -> String {
+        cached.withLock { cached in
+            if let cached, now - cached.at < Self.shortest, now >= cached.at { return cached.text }
+            cached = Cached(text: text, at: now)
             return text
         }
     }

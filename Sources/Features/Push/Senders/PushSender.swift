@@ -45,11 +45,11 @@ package protocol PushSender: Sendable {
     /// Returns the payload size in bytes, or nil if the message has no payload.
     func size(of message: PushMessage) -> Int?
     /// Returns the maximum payload size in bytes.
-    func mostBytes(of message: PushMessage) -> Int
+    func maxBytes(of message: PushMessage) -> Int
     /// Returns whether a token has the format of the service's tokens.
-    func takes(_ token: String) -> Bool
+    func accepts(_ token: String) -> Bool
     /// Whether the service accepts messages to many devices in one request.
-    var takesMany: Bool { get }
+    var acceptsBatches: Bool { get }
     /// Whether dry runs send requests to the service, which validates them.
     var asksInTrials: Bool { get }
 
@@ -63,10 +63,10 @@ extension PushSender {
     package var topic: String? { nil }
     package var comesFirst: Bool { false }
     package var repeatsShow: Bool { true }
-    package var takesMany: Bool { false }
+    package var acceptsBatches: Bool { false }
     package var asksInTrials: Bool { false }
-    package func mostBytes(of message: PushMessage) -> Int { 4096 }
-    package func takes(_ token: String) -> Bool { true }
+    package func maxBytes(of message: PushMessage) -> Int { 4096 }
+    package func accepts(_ token: String) -> Bool { true }
     package func shutdown() async {}
 }
 

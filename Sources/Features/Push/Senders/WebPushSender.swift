@@ -44,7 +44,7 @@ final class WebPushSender: PushSender {
     private static let hostBytes = Set("abcdefghijklmnopqrstuvwxyz0123456789-.".utf8)
     /// Base64URL characters: services reject notifications whose topic has others.
     private static let topicBytes = Set("ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789-_".utf8)
-    private static let mostBytes = 3993
+    private static let maxBytes = 3993
     /// The lifetime of an authorization token, in seconds.
     private static let tokenTime = 12 * 3600
     /// The remaining lifetime at which an authorization token is replaced, in seconds.
@@ -69,9 +69,9 @@ final class WebPushSender: PushSender {
 
     func size(of message: PushMessage) -> Int? { message.data.map { JSONValue.object($0).serialized().count } }
 
-    func mostBytes(of message: PushMessage) -> Int { Self.mostBytes }
+    func maxBytes(of message: PushMessage) -> Int { Self.maxBytes }
 
-    func takes(_ token: String) -> Bool { subscription(token) != nil }
+    func accepts(_ token: String) -> Bool { subscription(token) != nil }
 
     func check() async -> [(step: String, problem: String?)] {
         do {
@@ -83,8 +83,8 @@ final class WebPushSender: PushSender {
     }
 
     private func authorization(for origin: String, at now: Int) throws -> String {
-        let kept = services.withLock { $0.value(of: origin)?.authorization }
-        if let kept, kept.until > now { return kept.text }
+        let cached = services.withLock { $0.value(of: origin)?.authorization }
+        if let cached, cached.until > now { return cached.text }
         let claims: JSONObject = [
             "aud": .string(origin), "exp": .number(Double(now + Self.tokenTime)), "sub": .string(settings.subject),
         ]
@@ -113,7 +113,7 @@ final class WebPushSender: PushSender {
         return rest.map { $0 / .seconds(1) }
     }
 
-    private func note(_ origin: String, _ event: (inout ServicePauses) -> Int64?) {
+    private func record(_ origin: String, _ event: (inout ServicePauses) -> Int64?) {
         change(origin) { service in
             if let seconds = event(&service.pauses) { service.pauseEnd = .now + .seconds(seconds) }
         }
@@ -127,7 +127,7 @@ final class WebPushSender: PushSender {
             return await report(devices.indices.map { ($0, .failed("MissingPayload")) })
         }
         let text = JSONValue.object(data).serialized()
-        guard text.count <= Self.mostBytes else {
+        guard text.count <= Self.maxBytes else {
             return await report(devices.indices.map { ($0, .refused("PayloadTooLarge")) })
         }
         await withTaskGroup(of: (index: Int, outcome: PushOutcome).self) { group in
@@ -188,18 +188,18 @@ final class WebPushSender: PushSender {
         }
         do {
             let reply = try await caller.send(call, timeLimit: .seconds(10))
-            note(origin) { pauses in
-                guard reply.status < 500 else { return pauses.noteFailure() }
-                pauses.noteAnswer()
+            record(origin) { pauses in
+                guard reply.status < 500 else { return pauses.recordFailure() }
+                pauses.recordAnswer()
                 return nil
             }
             return Self.outcome(reply)
         } catch let failure as HTTPCallFailure {
             guard failure.kind == .unreachable else {
-                note(origin) { $0.noteFailure() }
+                record(origin) { $0.recordFailure() }
                 return .unclear(failure.description)
             }
-            note(origin) { $0.noteUnreached() }
+            record(origin) { $0.recordUnreached() }
             return subscription.isNamed
                 ? .unreached(failure.description) : .busy("the service can't be reached", after: nil)
         } catch {

@@ -17,9 +17,9 @@ struct TextMessages {
     /// The minimum interval in milliseconds between two codes, which protects phones from being flooded.
     private static let pause: Int64 = 30_000
     /// The maximum number of a user's pending numbers. A further one discards the others.
-    private static let mostPending = 3
+    private static let maxPending = 3
     /// The maximum number of messages in ten minutes: to a number, for a user, and for all sign-ups together.
-    private static let (mostToNumber, mostForUser, mostForNewUsers) = (10, 10, 100)
+    private static let (maxPerNumber, maxPerUser, maxForSignUps) = (10, 10, 100)
 
     /// Sends a code to a number. The number is pending until the code is confirmed.
     func begin(_ mobile: JSONValue, _ stored: JSONObject = [:], at now: ParseDate) async throws -> AuthOutcome {
@@ -28,10 +28,10 @@ struct TextMessages {
         }
         let number = Self.key(text)
         var pending = stored["pending"]?.objectValue ?? [:]
-        guard pending.values.allSatisfy({ isRested($0.objectValue ?? [:], now) }) else {
+        guard pending.values.allSatisfy({ isPauseOver($0.objectValue ?? [:], now) }) else {
             throw SecondFactor.refused("Please enter the token")
         }
-        if pending[Name(number)] == nil, pending.count >= Self.mostPending { pending = [:] }
+        if pending[Name(number)] == nil, pending.count >= Self.maxPending { pending = [:] }
         pending[Name(number)] = .object(try await send(to: number, at: now))
         var data = stored
         data["pending"] = .object(pending)
@@ -58,7 +58,7 @@ struct TextMessages {
         var spent = stored
         if data["token"] == "request" {
             let refusal = SecondFactor.refused("Please enter the token")
-            guard isRested(stored, now) else { return AuthOutcome(refusal: refusal) }
+            guard isPauseOver(stored, now) else { return AuthOutcome(refusal: refusal) }
             guard let mobile = stored["mobile"]?.stringValue else { throw SecondFactor.invalidData }
             for (name, value) in try await send(to: mobile, at: now) { spent[name] = value }
             return AuthOutcome(stored: spent, refusal: refusal)
@@ -72,11 +72,11 @@ struct TextMessages {
 
     private func send(to mobile: String, at now: ParseDate) async throws -> JSONObject {
         guard let sender = options.sender else { throw SecondFactor.invalidData }
-        guard sent.countOneMore(Self.digits(of: mobile), limit: Self.mostToNumber) else {
+        guard sent.countOneMore(Self.digits(of: mobile), limit: Self.maxPerNumber) else {
             throw SecondFactor.refused("Too many messages were sent to this number.")
         }
-        let most = userId == nil ? Self.mostForNewUsers : Self.mostForUser
-        guard sent.countOneMore(Name("user \(userId ?? "")"), limit: most) else {
+        let limit = userId == nil ? Self.maxForSignUps : Self.maxPerUser
+        guard sent.countOneMore(Name("user \(userId ?? "")"), limit: limit) else {
             throw SecondFactor.refused("Too many messages were sent. Please try again later.")
         }
         var generator = SystemRandomNumberGenerator()
@@ -98,7 +98,7 @@ struct TextMessages {
         Self.expiry(sent).map { $0 < now.milliseconds } ?? true
     }
 
-    private func isRested(_ sent: JSONObject, _ now: ParseDate) -> Bool {
+    private func isPauseOver(_ sent: JSONObject, _ now: ParseDate) -> Bool {
         guard let expiry = Self.expiry(sent) else { return true }
         return now.milliseconds - (expiry - Int64(options.messageValidity) * 1000) >= Self.pause
     }
