@@ -262,6 +262,14 @@ struct TransportConnectionTests {
                 "Transfer-Encoding is not chunked or is combined with Content-Length, or a line does not end in CR LF."
             ),
             (post("x", "Transfer-Encoding: chunked\r\nContent-Length: 2", "0\r\n\r\n"), length),
+            (
+                post("x", "Transfer-Encoding: gzip, chunked", "0\r\n\r\n"),
+                "The only supported Transfer-Encoding is chunked."
+            ),
+            (
+                post("x", "Transfer-Encoding: gzip\r\nTransfer-Encoding: chunked", "0\r\n\r\n"),
+                "The only supported Transfer-Encoding is chunked."
+            ),
             (post("x", "Content-Length: 2\r\nContent-Length: 3", "{}"), length),
             (post("x", "Content-Length: -1"), length),
             ("GET /parse/x HTTP/9.9\r\n\(keys)\r\n", "The HTTP version must be 1.0 or 1.1."),

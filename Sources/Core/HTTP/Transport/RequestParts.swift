@@ -1,4 +1,5 @@
 import DequeModule
+import Encoding
 import JSON
 import NIOCore
 import NIOHTTP1
@@ -206,8 +207,15 @@ struct MalformedRequest: Error, Equatable {
         switch headers.count(of: .host) {
         case 0 where version != .http1_0: self.init("The Host header is missing.")
         case 0, 1:
-            guard version == .http1_0, headers.count(of: .transferEncoding) > 0 else { return nil }
-            self.init("HTTP/1.0 doesn't support Transfer-Encoding.")
+            guard let coding = headers[.transferEncoding] else { return nil }
+            if version == .http1_0 {
+                self.init("HTTP/1.0 doesn't support Transfer-Encoding.")
+            } else if coding.asciiLowercased != "chunked" {
+                // The parser also accepts codings before this one, and doesn't undo them.
+                self.init("The only supported Transfer-Encoding is chunked.")
+            } else {
+                return nil
+            }
         default: self.init("More than one Host header.")
         }
     }
