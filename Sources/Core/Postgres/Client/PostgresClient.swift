@@ -5,9 +5,7 @@ import Tasks
 /// A client of one PostgreSQL database.
 ///
 /// Short statements of all callers share a few pipelined connections. Transactions, and statements that are or turn out
-/// slow, use separate connections.
-///
-/// ``query(_:_:readOnly:)`` and ``group(_:readOnly:conflictKey:)`` return after the commit.
+/// slow, use separate connections. Functions that change rows return after the commit.
 public final class PostgresClient: Sendable {
     private enum Life {
         case new
@@ -43,10 +41,8 @@ public final class PostgresClient: Sendable {
         }
     }
 
-    /// Connects to the server, waiting up to ``PostgresConfiguration/connectTimeout`` if the server is still starting
-    /// up.
-    ///
-    /// If this throws, the client keeps trying to connect.
+    /// Connects, waiting up to ``PostgresConfiguration/connectTimeout`` if the server is still starting up. If this
+    /// throws, the client keeps trying to connect.
     ///
     /// - Throws: `PostgresError`, with the message of the server or of libpq if the first connection fails.
     public func start() async throws {
