@@ -64,7 +64,7 @@ package struct StoreWork: Sendable {
         package let name: String
         package var files = 0
         package var bytes: Int64 = 0
-        /// The reason why the store's files can't be counted, or nil.
+        /// The reason why the store's files can't be counted, or nil if they were counted.
         package var failure: String?
     }
 
@@ -107,7 +107,7 @@ package struct StoreWork: Sendable {
         }
     }
 
-    /// Re-encrypts the files of each store that don't have the configured key and format.
+    /// Re-encrypts the files of each store that don't have the configured key or format.
     ///
     /// - Parameter oldKey: The key of files that the configured key can't decrypt, or nil for `previousEncryptionKey`.
     package func rotate(

@@ -195,8 +195,9 @@ struct MailWriterTests {
         try Self.withFiles(["nunjucks.txt": "{% if link %}{{ link }}{% endif %}"]) { folder in
             let rows: [(JSONObject, String)] = [
                 (["textPath": "none.txt"], "/none.txt. Check its path"),
-                (["text": "{{#open}}"], "is not a valid Mustache template"),
-                (["textPath": "nunjucks.txt"], "contains tags such as {% if %}"),
+                (["text": "{{#open}}"], "passwordResetEmail.text is not a valid Mustache template"),
+                (["html": ["default": "a", "de": "{% if a %}"]], "passwordResetEmail.html.de contains tags"),
+                (["textPath": "nunjucks.txt"], "/nunjucks.txt contains tags such as {% if %}"),
             ]
             for (template, text) in rows {
                 let adapter = Self.smtp(["templates": ["passwordResetEmail": .object(template)]])

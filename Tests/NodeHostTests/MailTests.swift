@@ -29,7 +29,7 @@ struct CodeMailTests {
                 #expect(nobody.code == 141, "\(nobody.text)")
                 #expect(nobody.error == "A mail needs recipients, 100 at most.")
                 let empty = try await server.call("mail", ["to": "ann@m.example"])
-                #expect(empty.error == "A mail needs a text or html.", "\(empty.text)")
+                #expect(empty.error == "A mail needs text or html.", "\(empty.text)")
             }
         }
     }

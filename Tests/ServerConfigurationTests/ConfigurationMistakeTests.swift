@@ -172,7 +172,7 @@ struct ConfigurationMistakeTests {
     func foreignParameters(query: String, advice: String) throws {
         for option in ["databaseURI", "readReplicaURI"] {
             let message = try #require(refusal([Name(option): .string("postgres://h/d?\(query)")]))
-            #expect(message.hasPrefix("\(option) has the node-postgres parameter "), "\(message)")
+            #expect(message.hasPrefix("\(option) contains the unsupported parameter "), "\(message)")
             #expect(message.contains(advice), "\(message)")
         }
     }

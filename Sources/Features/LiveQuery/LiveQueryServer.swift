@@ -57,7 +57,7 @@ public final class LiveQueryServer: WebSocketHandler {
             { [feed] in feed.notify(userChanged: $0) }, settle: { [feed] in await feed.settle(user: $0) })
     }
 
-    /// The current number of clients and of their subscriptions.
+    /// The current numbers of clients and of their subscriptions.
     public var figures: (clients: Int, subscriptions: Int) {
         (clients.load(ordering: .relaxed), subscriptions.load(ordering: .relaxed))
     }

@@ -75,7 +75,7 @@ public struct CloudMail: Sendable {
         }
         let html = try text("html") ?? written?.html
         guard let body = try text("text") ?? written?.text ?? html.map(HTMLText.plain) else {
-            throw Refused(description: "A mail needs a text or html.")
+            throw Refused(description: "A mail needs text or html.")
         }
         return MailMessage(
             sender: sender, replyTo: delivery.replyTo, recipients: recipients,

@@ -32,15 +32,17 @@ public struct MailWriter: Sendable {
         publicServerURL = configuration.linkURL ?? ""
         linksHaveLocale = configuration.pages.enableLocalization && configuration.customPages.parseFrameURL == nil
         let settings = delivery.templates
-        func part(_ text: Configuration.MailText?, isHTML: Bool = false) throws(ConfigurationError) -> MailPart? {
+        func part(_ text: Configuration.MailText?, _ name: String, isHTML: Bool = false) throws(ConfigurationError)
+            -> MailPart?
+        {
             guard let text else { return nil }
-            return try MailPart(text, settings.syntax, isHTML: isHTML)
+            return try MailPart(text, name, settings.syntax, isHTML: isHTML)
         }
         var templates: [Name: Template] = [:]
         for (name, mail) in settings.mails {
             templates[name] = Template(
-                subject: try part(mail.subject), text: try part(mail.text), html: try part(mail.html, isHTML: true),
-                source: mail)
+                subject: try part(mail.subject, "\(name).subject"), text: try part(mail.text, "\(name).text"),
+                html: try part(mail.html, "\(name).html", isHTML: true), source: mail)
         }
         self.templates = templates
     }
@@ -65,9 +67,12 @@ public struct MailWriter: Sendable {
     ///   `locales`.
     /// - Throws: `MailFailure` if the content is invalid.
     package func message(_ content: JSONObject) throws(MailFailure) -> MailMessage {
-        guard let kind = content["kind"]?.stringValue.flatMap(AccountMail.Kind.init(rawValue:)),
-            let recipient = content["to"]?.stringValue
-        else { throw MailFailure(reason: "unsupported kind of mail, or no recipient", isFinal: true) }
+        guard let kind = content["kind"]?.stringValue.flatMap(AccountMail.Kind.init(rawValue:)) else {
+            throw MailFailure(reason: "unsupported kind of mail", isFinal: true)
+        }
+        guard let recipient = content["to"]?.stringValue else {
+            throw MailFailure(reason: "no recipient", isFinal: true)
+        }
         let locales = locales(of: content)
         let template = templates[Name(kind.rawValue)]
         let values = values(content, recipient, locales, template?.source)

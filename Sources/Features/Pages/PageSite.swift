@@ -56,7 +56,9 @@ public struct PageSite: Sendable {
             translations = try Self.translations(options.localizationJsonPath)
             placeholders = try PageText(.object(options.placeholders)).members
         } catch {
-            throw ConfigurationError("failed to load JSON file: localizationJsonPath or a text of pages is invalid")
+            throw ConfigurationError(
+                "failed to load JSON file: pages.localizationJsonPath must be a readable JSON object by language, and "
+                    + "its texts and pages.placeholders valid Mustache templates")
         }
     }
 

@@ -26,7 +26,7 @@ struct IssuerKeys: Sendable {
         }
     }
 
-    /// Returns the issuer's keys with an id. Some issuers reuse an id for several purposes or algorithms.
+    /// Returns the issuer's keys with the given id. Some issuers reuse an id for several purposes or algorithms.
     ///
     /// - Parameters:
     ///   - id: The key id in the token's header.

@@ -35,7 +35,7 @@ public struct HTTPReply: Sendable {
     /// The parsed body, or nil if it isn't valid JSON.
     public var json: JSONValue? { try? JSONValue(parsing: body) }
 
-    /// Returns the value of the first header field with a name, ignoring case, or nil.
+    /// Returns the value of the first header field with the given name, ignoring case, or nil if there is none.
     public func header(_ name: String) -> String? {
         headers.first { $0.name.lowercased() == name.lowercased() }?.value
     }

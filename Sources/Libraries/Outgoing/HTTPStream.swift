@@ -9,7 +9,7 @@ public struct HTTPStream: Sendable {
     public let headers: [(name: String, value: String)]
     public let body: HTTPPieces
 
-    /// Returns the value of the first header field with a name, ignoring case, or nil.
+    /// Returns the value of the first header field with the given name, ignoring case, or nil if there is none.
     public func header(_ name: String) -> String? {
         headers.first { $0.name.lowercased() == name.lowercased() }?.value
     }

@@ -29,8 +29,13 @@ public struct KeyFile: Sendable {
             text.utf8.count > 60
         {
             bytes = Array(data)
+        } else if FileManager.default.fileExists(atPath: path) {
+            throw ConfigurationError("option \(option): can't read the file \(path). Check its path, owner and mode")
         } else {
-            throw ConfigurationError("option \(option): no such file \(path)")
+            // The text may be a mistyped key, so the error doesn't contain it.
+            throw ConfigurationError(
+                "option \(option) is neither a key or certificate nor a readable file. Set the content itself, or "
+                    + "check the file's path, owner and mode")
         }
     }
 

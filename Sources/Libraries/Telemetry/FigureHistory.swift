@@ -24,9 +24,9 @@ public final class FigureHistory: Sendable {
 
     /// The current values of the gauge series.
     public struct Gauges: Sendable {
-        /// The number of client connections and of live-query clients.
+        /// The numbers of client connections and live-query clients.
         public var connections = 0, live = 0
-        /// The number of busy database connections and of requests waiting for one.
+        /// The numbers of busy database connections and of requests that wait for one.
         public var databaseActive = 0, databaseWaiting = 0
         /// The number of passwords waiting to be hashed.
         public var hashing = 0
@@ -54,13 +54,13 @@ public final class FigureHistory: Sendable {
         public let method: String
         /// The path template of the route or the name of the operation, or nil for unrouted requests.
         public let name: String?
-        /// The number of requests, and of those that failed because of the client and of the server.
+        /// The number of requests or calls, and the numbers with client errors and with server errors.
         public let count: Int, clientErrors: Int, serverErrors: Int
         /// The mean, median and 99th percentile in milliseconds.
         public let mean: Double, p50: Double, p99: Double
     }
 
-    /// Maximum number of ten-second points and of minute points.
+    /// The maximum numbers of ten-second points and minute points.
     package static let maxPoints = 360, maxMinutes = 1440
     private static let step = 10.0
 

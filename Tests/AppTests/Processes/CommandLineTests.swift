@@ -97,7 +97,9 @@ struct CommandLineTests {
             #expect(all.contains("maxLimit must be a number of at least 1 (index.js)"))
         }
         let missing = try await CommandLineRun.roost(["serve", "nosuch.js"])
-        #expect(missing.messages.first?.hasPrefix("File not found: nosuch.js in /") == true, "\(missing.errors)")
+        #expect(
+            missing.messages.first?.hasPrefix("File not found or not readable: nosuch.js in /") == true,
+            "\(missing.errors)")
     }
 
     @Test("All wrong options of a file are reported in one start")

@@ -52,7 +52,8 @@ struct PushCommandTests {
                 #expect(!failed.status, "\(failed.text)")
                 #expect(
                     failed.text.contains(
-                        "failed  osx  read the keys: option push.osx.token.key: no such file"))
+                        "failed  osx  read the keys: option push.osx.token.key is neither a key or "
+                            + "certificate nor a readable file"))
                 #expect(
                     failed.text.contains(
                         "failed  ios  APNs app.one sandbox  localhost:\(port) responds: no connection"))

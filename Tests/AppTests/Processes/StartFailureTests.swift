@@ -97,7 +97,7 @@ struct StartFailureTests {
         let foreign = try await Self.failure(["databaseURI": "postgres://u:Swordfish@127.0.0.1/d?ssl=true&max=5"])
         #expect(
             foreign
-                == "databaseURI has the node-postgres parameter ssl (roost.json). Use sslmode=require instead, or "
+                == "databaseURI contains the unsupported parameter ssl (roost.json). Use sslmode=require instead, or "
                 + "sslmode=verify-full to check the certificate", "\(foreign)")
         let doctor = try await CommandLineRun.roost(
             ["doctor"], file: CommandLineRun.configuration(["databaseURI": .string("postgres://u@127.0.0.1:\(port)/d")])

@@ -58,7 +58,7 @@ import Testing
         return Data(base64Encoded: String(plain))
     }
 
-    /// Returns the claims of a VAPID token signed by the key, or nil.
+    /// Returns the claims of a VAPID token signed by the key, or nil if it isn't one.
     private static func claims(_ authorization: String?, _ key: P256.Signing.PublicKey) throws -> JSONValue? {
         guard let authorization, authorization.hasPrefix("vapid t="),
             authorization.hasSuffix(", k=\(text(Array(key.x963Representation)))")

@@ -57,8 +57,8 @@ import Testing
         let archive = try await Self.archive(pair, password: "secret")
         let cases: [(JSONObject, String)] = [
             (["pfx": .string(archive), "passphrase": "wrong"], "the passphrase is wrong"),
-            (["pfx": "none.p12"], "no such file"),
-            (["cert": .string(pair.certificate), "key": "none.pem"], "no such file"),
+            (["pfx": "none.p12"], "nor a readable file"),
+            (["cert": .string(pair.certificate), "key": "none.pem"], "nor a readable file"),
             (["cert": .string(pair.certificate), "key": .string(pair.certificate)], "cert or key is not valid PEM"),
             (["cert": .string(ended.certificate), "key": .string(ended.key)], "the certificate expired"),
         ]

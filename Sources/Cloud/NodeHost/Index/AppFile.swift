@@ -43,7 +43,7 @@ package struct AppFile: Sendable {
             (folder, path, name) = (Self.plain(currentFolder), Self.plain(argumentPath), argument)
         }
         guard FileManager.default.isReadableFile(atPath: path) else {
-            throw ConfigurationError("File not found: \(name) in \(folder)")
+            throw ConfigurationError("File not found or not readable: \(name) in \(folder)")
         }
     }
 

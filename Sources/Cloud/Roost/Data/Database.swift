@@ -81,7 +81,7 @@ public struct Database: Sendable {
         return ParseObject(className, json: answer.objectValue ?? [:])
     }
 
-    /// Returns the record with an id.
+    /// Returns the record with the given id.
     ///
     /// - Throws: `ParseError`, for example 101 if the object doesn't exist or isn't readable, or `DecodingError` if its
     ///   fields don't fit the record.

@@ -77,7 +77,7 @@ package struct HeaderParameters: Equatable {
 
 /// A `Cookie` field: `name=value; name=value`.
 package enum Cookies {
-    /// Returns the values of all cookies with a name, in order.
+    /// Returns the values of all cookies with the given name, in order.
     package static func values(of name: String, in field: String) -> [String] {
         let start = name + "="
         return field.utf8.split(separator: UInt8(ascii: ";")).compactMap { cookie in

@@ -110,7 +110,7 @@ struct ResponseHead {
         return String(decoding: value.utf8.map { breaks($0) ? UInt8(ascii: " ") : $0 }, as: UTF8.self)
     }
 
-    /// The last field of a name wins.
+    /// If fields have the same name, the last one wins.
     private static func ownFields(of reply: Reply) -> [(name: String, value: String)] {
         var fields: [(name: String, value: String)] = []
         fields.reserveCapacity(reply.headers.count + 7)

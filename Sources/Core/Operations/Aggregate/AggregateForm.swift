@@ -17,8 +17,8 @@ struct AggregateForm {
         "objectId": "_id", "createdAt": "_created_at", "updatedAt": "_updated_at",
     ]
 
-    /// Converts a value for the response: removes internal fields, adds file URLs, and writes a result's creation and
-    /// update dates as strings unless raw values were requested.
+    /// Converts a value for the response: removes internal fields, adds file URLs, renames fields if raw names were
+    /// requested, and writes a result's creation and update dates as strings unless raw values were requested.
     ///
     /// - Parameter isDocument: Whether the value is a whole result.
     func published(_ value: JSONValue, _ links: FileLinks, isDocument: Bool) -> JSONValue {

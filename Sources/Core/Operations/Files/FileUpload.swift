@@ -12,7 +12,7 @@ package struct FileUpload: Sendable {
     package var directory: JSONValue?
     package var metadata: JSONObject = [:]
     package var tags: JSONObject = [:]
-    /// A size limit such as `10mb` that overrides the server's, or nil. Requires the master key.
+    /// A size limit such as `10mb` that overrides the server's, or nil if not sent. Requires the master key.
     package var sizeLimit: String?
 
     package init(name: String) { self.name = name }

@@ -72,7 +72,7 @@ extension FindTriggers {
     /// Included objects by class and id.
     private typealias Included = OrderedDictionary<Name, OrderedDictionary<Name, JSONObject>>
 
-    /// Visits each object once, regardless of the number of paths.
+    /// Returns the included objects by path. Visits each object once, regardless of the number of paths.
     private static func included(in objects: [JSONObject], at paths: [[Name]]) -> [[Name]: Included] {
         var tree = PathTree()
         for path in paths { tree.add(path[...], path) }

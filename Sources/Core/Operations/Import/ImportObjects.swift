@@ -24,8 +24,8 @@ public struct Imports: Sendable, BackendPart {
 
     /// Imports objects in pages, updating objects whose ids exist and creating the others.
     ///
-    /// A row without an id becomes a new object, with the class's defaults and ACL, and must have the required fields.
-    /// None of this applies to a row with an id.
+    /// Only rows without an id get the class's defaults and default ACL, and must have the required fields. A new user
+    /// with an id but no ACL still gets the default ACL of users.
     ///
     /// - Returns: The result of each row in order. A rejected row doesn't affect the others.
     /// - Throws: 103 if the class name is invalid, 119 for the read-only master key, 1 if the database is unavailable.

@@ -30,8 +30,8 @@ struct ImportRules: SaveRules {
         }
     }
 
-    /// A row without an id becomes a new object, with the class's defaults and ACL, and must have the required fields.
-    /// None of this applies to a row with an id.
+    /// Only rows without an id get the class's defaults and default ACL, and must have the required fields. A new user
+    /// with an id but no ACL still gets the default ACL of users.
     func plan(_ save: Save) async throws -> PlannedWrite {
         let (className, isNew) = (save.className, save.isNew)
         var operations = try WrittenFields.operations(save.body, className, isCreating: isNew)

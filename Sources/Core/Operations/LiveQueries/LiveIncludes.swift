@@ -71,7 +71,7 @@ enum IncludeFailure: Error {
 }
 
 private struct IncludedFrame {
-    /// The maximum number of distinct objects and of their classes.
+    /// The maximum numbers of distinct objects and of their classes.
     private static let (maxObjects, maxClasses) = (100, 10)
     /// The maximum number of values scanned for pointers, and the cost of each.
     private static let (maxVisits, visitCost) = (50_000, 16)

@@ -12,7 +12,7 @@ public struct WriteResult: Sendable {
     public var location: String?
     /// The members of the response.
     public var body: JSONObject
-    /// A trigger's response that replaces the members, or nil.
+    /// A trigger's response that replaces the members, or nil if no trigger set one.
     public var replacement: JSONValue?
     /// The changed object for observers and after-triggers, or nil if none wants it.
     var change: ObjectStore.ChangedObject?

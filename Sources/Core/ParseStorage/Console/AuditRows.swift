@@ -23,7 +23,7 @@ public struct AuditEntry: Sendable {
 
     public init() {}
 
-    /// The maximum number of ids and of fields in an entry.
+    /// The maximum numbers of ids and fields in an entry.
     public static let maxIds = 100
     /// Byte limit of a name, an id or a path.
     private static let maxTextBytes = 500

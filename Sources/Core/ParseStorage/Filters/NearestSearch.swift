@@ -121,7 +121,7 @@ package final class NearestHistory: Sendable {
         let recordedAt: ContinuousClock.Instant
     }
 
-    /// The maximum total size of the remembered statements in bytes. Each counts for its length and 64 bytes.
+    /// The maximum total size of the remembered statements in bytes. Each counts as its length plus 64 bytes.
     private static let capacity = 256 * 1024
     /// The lifetime of a `.plain` entry. The class may have grown since, so the search is timed again.
     private static let memoryOfPlain = Duration.seconds(60)

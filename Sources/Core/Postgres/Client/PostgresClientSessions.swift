@@ -62,7 +62,7 @@ extension PostgresClient {
     }
 
     /// Runs statements in an explicit transaction. For statements that are merely sent together, or stopped and resent,
-    /// Citus doesn't begin and end transactions on its worker servers.
+    /// Citus doesn't begin or end transactions on its worker servers.
     ///
     /// - Parameter conflictKey: A name for the row if the statements change only one.
     /// - Returns: One result per statement.

@@ -142,7 +142,7 @@ package struct ReadShape: Hashable, Sendable {
     /// The bit width of the maximum row count.
     private let magnitude: Int
     private let leadsToMore: Bool
-    /// The hash of the key values of a single-row read, or nil.
+    /// The hash of the key values of a single-row read, or nil for other reads.
     private var row: Int?
     /// The class and the caller of a search in a class, or nil for other reads. Not part of the shape's identity.
     let origin: ReadOrigin?

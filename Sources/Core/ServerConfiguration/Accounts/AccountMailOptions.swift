@@ -77,7 +77,8 @@ extension Configuration {
         public var resetTokenReuseIfValid = false
         /// Whether a request for a password reset succeeds even if no account has the address.
         public var resetPasswordSuccessOnInvalidEmail = true
-        /// The base of links in mails that are printed on the terminal, used if `publicServerURL` is not set, or nil.
+        /// The base of links if mails are printed on the terminal and `publicServerURL` is not set, or nil if mails are
+        /// sent.
         var terminalURL: String?
         var warnings: [String] = []
 

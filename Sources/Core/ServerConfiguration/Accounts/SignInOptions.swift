@@ -32,7 +32,7 @@ extension Configuration {
     /// Settings of calls to other services.
     public struct Outgoing: Sendable {
         public var proxy: Proxy?
-        /// The path of a PEM file of certificates to trust in addition to the system's, or nil.
+        /// The path of a PEM file of certificates to trust in addition to the system's, or nil if not set.
         public var trustedCertificates: String?
 
         /// An HTTP proxy.

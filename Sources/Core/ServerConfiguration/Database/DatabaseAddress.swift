@@ -3,7 +3,7 @@ import JSON
 
 /// Database addresses in libpq's format.
 enum DatabaseAddress {
-    /// Parameters that node-postgres and parse-server support and libpq doesn't, each with a remedy.
+    /// Parameters that other clients support and libpq doesn't, each with a remedy.
     private static let foreign: KeyValuePairs<String, String> = [
         "ssl": "Use sslmode=require instead, or sslmode=verify-full to check the certificate",
         "rejectUnauthorized": "Use sslmode=require instead of false, and sslmode=verify-full instead of true",
@@ -32,7 +32,7 @@ enum DatabaseAddress {
         {
             let key = parameter.prefix { $0 != "=" }
             guard let advice = foreign.first(where: { $0.key.hasSameBytes(as: String(key)) })?.value else { continue }
-            throw ConfigurationError("\(name) has the node-postgres parameter \(key). \(advice)")
+            throw ConfigurationError("\(name) contains the unsupported parameter \(key). \(advice)")
         }
         return uri
     }

@@ -11,7 +11,8 @@ public struct ClientAddress: Sendable, Equatable {
     /// forge all others. A loopback address in that header doesn't make a client local, so it becomes ``unknown``.
     public let vouched: String
 
-    /// The address of a client that no proxy vouches for. Lists of all IPv4 addresses match it.
+    /// Replaces a loopback address found for a request with `X-Forwarded-For`, so that the client doesn't count as
+    /// local. Matches only lists that contain it, such as `0.0.0.0/0`.
     static let unknown = "0.0.0.0"
 
     /// Creates the address of a client that connects without a proxy.

@@ -42,7 +42,7 @@ struct ConsoleFields {
         }
     }
 
-    /// Returns all cookies with a name. A page on another port can add its own.
+    /// Returns the values of all cookies with the given name. A page on another port can add its own.
     func cookies(named name: String) -> [String] { cookieFields.flatMap { Cookies.values(of: name, in: $0) } }
 
     /// Whether the client accepts HTML, as browsers do when they open a page.

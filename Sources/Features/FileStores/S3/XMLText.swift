@@ -9,7 +9,7 @@ package struct XMLText {
 
     private init(_ text: Substring) { self.text = text }
 
-    /// Returns the elements with a name, in order.
+    /// Returns the elements with the given name, in order.
     package func elements(_ name: String) -> [XMLText] {
         var result: [XMLText] = []
         var rest = text.utf8[...]
@@ -33,7 +33,7 @@ package struct XMLText {
         return result
     }
 
-    /// The text of the first element with a name, or nil if it doesn't exist.
+    /// The text of the first element with the given name, or nil if it doesn't exist.
     subscript(name: String) -> String? { elements(name).first?.plain }
 
     private var plain: String {

@@ -15,20 +15,22 @@ struct MailPart: Sendable {
 
     /// Reads a part. For a file, also reads the files of the same name in subfolders that are named after languages.
     ///
+    /// - Parameter name: The name of the part, such as `passwordResetEmail.html`, for errors.
     /// - Throws: `ConfigurationError` if a file can't be read or isn't a valid template.
-    init(_ text: Configuration.MailText, _ syntax: Configuration.MailTemplates.Syntax, isHTML: Bool)
+    init(_ text: Configuration.MailText, _ name: String, _ syntax: Configuration.MailTemplates.Syntax, isHTML: Bool)
         throws(ConfigurationError)
     {
         for (locale, source) in text.byLocale {
-            byLocale[locale] = try Self.template(Self.content(source), source, syntax, isHTML)
+            byLocale[locale] = try Self.template(
+                Self.content(source), Self.name(of: source, "\(name).\(locale)"), syntax, isHTML)
         }
         guard let source = text.base else { return }
-        base = try Self.template(Self.content(source), source, syntax, isHTML)
+        base = try Self.template(Self.content(source), Self.name(of: source, name), syntax, isHTML)
         switch source {
         case .inline: return
         case .file(let path), .optionalFile(let path):
             for (locale, file) in Self.variants(of: path) where byLocale[locale] == nil {
-                byLocale[locale] = try Self.template(Self.read(file), source, syntax, isHTML)
+                byLocale[locale] = try Self.template(Self.read(file), file, syntax, isHTML)
             }
         }
     }
@@ -45,16 +47,17 @@ struct MailPart: Sendable {
         return base
     }
 
+    private static func name(of source: Configuration.MailText.Source, _ name: String) -> String {
+        switch source {
+        case .inline: name
+        case .file(let path), .optionalFile(let path): path
+        }
+    }
+
     private static func template(
-        _ text: String?, _ source: Configuration.MailText.Source, _ syntax: Configuration.MailTemplates.Syntax,
-        _ isHTML: Bool
+        _ text: String?, _ name: String, _ syntax: Configuration.MailTemplates.Syntax, _ isHTML: Bool
     ) throws(ConfigurationError) -> PlaceholderText? {
         guard let text else { return nil }
-        let name =
-            switch source {
-            case .inline: "a text"
-            case .file(let path), .optionalFile(let path): path
-            }
         // Mustache would send these Nunjucks tags unchanged.
         if case .mustache = syntax, text.utf8.firstRange(of: "{%".utf8) != nil {
             throw ConfigurationError(

@@ -11,7 +11,7 @@ package struct LiveServer: Sendable {
         package let url: String
         package let applicationID: String
         package let masterKey: String
-        /// The maintenance key, or nil. Password hashes can't be read without it.
+        /// The maintenance key, or nil if not given. Password hashes can't be read without it.
         package let maintenanceKey: String?
 
         package init(url: String, applicationID: String, masterKey: String, maintenanceKey: String?) {
