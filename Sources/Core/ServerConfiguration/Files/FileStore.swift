@@ -131,7 +131,7 @@ enum FileStoreReader {
                 // All disk stores share the one folder `filesDirectory`.
                 let others = [configuration.fileStore] + configuration.fileStoreFallbacks
                 for case .disk in others {
-                    throw ConfigurationError("option filesFallback can't be the disk: another store already is")
+                    throw ConfigurationError("option filesFallback can't be the disk: another store already uses it")
                 }
                 configuration.filesDirectory = reading.folder ?? configuration.filesDirectory
             }
