@@ -89,7 +89,7 @@ Options of the service.
 Variables of the service, one NAME=value per line.
 .TP
 .I /var/lib/roost
-The private PostgreSQL and uploaded files of the service.
+The embedded PostgreSQL and uploaded files of the service.
 END
 }
 
@@ -153,7 +153,7 @@ Priority: optional
 Description: Parse-compatible backend on PostgreSQL
  Roost speaks the REST interface of parse-server, so that apps built with the
  Parse SDKs talk to it without a change. It keeps its data in PostgreSQL, in the
- tables that parse-server uses, and runs a private PostgreSQL unless it is given
+ tables that parse-server uses, and runs an embedded PostgreSQL unless it is given
  the address of one.
 END
 (cd "$root" && find usr -type f -print0 | LC_ALL=C sort -z | xargs -0 md5sum >DEBIAN/md5sums)

@@ -1,5 +1,5 @@
 #!/usr/bin/env bash
-# Tries the package in a clean Debian made by debootstrap: installs it, serves with the private PostgreSQL, stores an
+# Tries the package in a clean Debian made by debootstrap: installs it, serves with the embedded PostgreSQL, stores an
 # object, upgrades, finds the object again, removes and purges. Runs as root; calls 127.0.0.1 alone, and Debian's mirror.
 #
 #   scripts/package_trial.sh [FILE.deb [PREVIOUS.deb]]

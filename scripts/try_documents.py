@@ -115,7 +115,7 @@ def run_page(page, text, folder, binary, uri):
     deadline = time.monotonic() + 20
     try:
         os.killpg(shell.pid, signal.SIGTERM)
-        while True:  # The servers end, and with them their private PostgreSQL.
+        while True:  # The servers end, and with them their embedded PostgreSQL.
             shell.poll()
             os.killpg(shell.pid, 0 if time.monotonic() < deadline else signal.SIGKILL)
             time.sleep(0.05)

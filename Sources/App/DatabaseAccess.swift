@@ -16,7 +16,7 @@ import Postgres
     import Glibc
 #endif
 
-/// Access to a deployment's database for commands that run without the server. The private PostgreSQL is started for
+/// Access to a deployment's database for commands that run without the server. The embedded PostgreSQL is started for
 /// the duration of the command, unless a server is already running it.
 package struct DatabaseAccess: Sendable {
     private let deployment: Deployment
@@ -37,8 +37,8 @@ package struct DatabaseAccess: Sendable {
 
     /// Runs `use` with the connection string of the database, including the app's schema.
     ///
-    /// - Parameter makesDatabase: Whether to create the private PostgreSQL if it doesn't exist.
-    /// - Throws: The errors of `use`, and an error if the private PostgreSQL doesn't exist or can't be started.
+    /// - Parameter makesDatabase: Whether to create the embedded PostgreSQL if it doesn't exist.
+    /// - Throws: The errors of `use`, and an error if the embedded PostgreSQL doesn't exist or can't be started.
     package func withConnectionString<R: Sendable>(
         makesDatabase: Bool = false, _ use: (String) async throws -> R
     ) async throws -> R {
@@ -67,7 +67,7 @@ package struct DatabaseAccess: Sendable {
     /// Runs `body` with a client of the database.
     ///
     /// - Parameters:
-    ///   - makesDatabase: Whether to create the private PostgreSQL if it doesn't exist.
+    ///   - makesDatabase: Whether to create the embedded PostgreSQL if it doesn't exist.
     ///   - adjust: Changes the client's settings. By default, statements have no time limit.
     /// - Throws: The errors of `body`, and an error if the database doesn't exist or is unavailable.
     package func withClient<R: Sendable>(

@@ -17,7 +17,7 @@ package struct Deployment: Sendable {
     package let configuration: Configuration
     /// Warnings about the options, for example about those without effect.
     package let warnings: [String]
-    /// The folder of the private PostgreSQL and, by default, of uploaded files.
+    /// The folder of the embedded PostgreSQL and, by default, of uploaded files.
     package let dataFolder: String
     /// The path of the configuration file, or nil without a file.
     package let configurationFile: String?

@@ -56,7 +56,7 @@ package struct Server {
         self.extensions = extensions(logger)
     }
 
-    /// Serves until the server is stopped. The private PostgreSQL stops after the last request.
+    /// Serves until the server is stopped. The embedded PostgreSQL stops after the last request.
     package func run() async throws {
         defer { logWriter.flush() }
         if let file = deployment.configurationFile { logger.info("read \(file)") }
@@ -89,7 +89,7 @@ package struct Server {
         let server = try RoostServer(
             configuration: configuration, connectionString: connectionString,
             filesDirectory: deployment.filesDirectory, extensions: extensions, logger: logger)
-        // A signal that comes before the services trap it must not leave a private PostgreSQL running.
+        // A signal that comes before the services trap it must not leave an embedded PostgreSQL running.
         let interruption = await Interruption.ofProcess()
         try await interruption.guarding { try await DatabaseFailure.reporting { try await server.prepare() } }
         var services: [ServiceGroupConfiguration.ServiceConfiguration] = [

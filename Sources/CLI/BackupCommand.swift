@@ -4,7 +4,7 @@ import ArgumentParser
 struct BackupCommand: AsyncParsableCommand {
     static let configuration = CommandConfiguration(
         commandName: "backup",
-        abstract: "Writes the embedded database and the uploaded files into one file.",
+        abstract: "Writes the embedded PostgreSQL and the uploaded files into one file.",
         usage: "roost backup FILE [--json] [roost.json] [--OPTION VALUE ...]",
         discussion: """
             The server may keep running. The file is a tar archive that only its owner can read. It appears once it is \

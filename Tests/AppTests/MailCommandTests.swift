@@ -115,7 +115,7 @@ struct MailCommandTests {
         """
 
     @Test(
-        "On a terminal, with the embedded database, mails are shown where nothing sends them; elsewhere there is the error"
+        "On a terminal, with the embedded PostgreSQL, mails are shown where nothing sends them; elsewhere there is the error"
     )
     func terminal() async throws {
         try await CrashServer.run { server in

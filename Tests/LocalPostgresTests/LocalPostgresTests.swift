@@ -4,7 +4,7 @@ import Logging
 import Postgres
 import Testing
 
-@Suite("The private PostgreSQL", .serialized)
+@Suite("The embedded PostgreSQL", .serialized)
 struct LocalPostgresTests {
     private static let logger: Logger = {
         var logger = Logger(label: "test")

@@ -20,7 +20,7 @@ import ServerConfiguration
     import Glibc
 #endif
 
-/// `roost backup`: writes the private PostgreSQL and the uploaded files on disk to one archive. The server may be
+/// `roost backup`: writes the embedded PostgreSQL and the uploaded files on disk to one archive. The server may be
 /// running.
 package struct Backup: Sendable {
     package struct Report: Sendable {
@@ -74,7 +74,7 @@ package struct Backup: Sendable {
     package func run() async throws -> Report {
         guard deployment.configuration.databaseURI == nil else {
             throw CommandFailure(
-                "roost backup copies Roost's private PostgreSQL only. Back up databaseURI with pg_dump "
+                "roost backup copies Roost's embedded PostgreSQL only. Back up databaseURI with pg_dump "
                     + "(docs/maintenance.md)")
         }
         try checkFree()

@@ -33,7 +33,7 @@ package struct Restore: Sendable {
     package func run() async throws -> String {
         guard deployment.configuration.databaseURI == nil else {
             throw CommandFailure(
-                "a backup restores Roost's private PostgreSQL, but the configuration sets databaseURI. Remove databaseURI"
+                "a backup restores Roost's embedded PostgreSQL, but the configuration sets databaseURI. Remove databaseURI"
             )
         }
         let reader = try BackupReader(file)

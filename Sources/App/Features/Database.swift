@@ -95,7 +95,7 @@ struct Database {
         settings.applicationName = applicationName
         settings.onlyReads = configuration.readOnly
         settings.changesInBlocks = configuration.distribution != nil
-        // The private PostgreSQL has no standby that could be promoted.
+        // The embedded PostgreSQL has no standby that could be promoted.
         settings.checksTimeline = configuration.databaseURI != nil
         return settings
     }

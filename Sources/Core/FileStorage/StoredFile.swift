@@ -9,7 +9,7 @@ public protocol StoredFile: Sendable {
     var modified: FileTime { get }
     /// Whether the whole content is in memory.
     var isInMemory: Bool { get }
-    /// Maximum number of bytes in memory while the file is read. Less than 64 KiB isn't counted.
+    /// The maximum number of bytes in memory while the file is read. Values below 64 KiB count as 64 KiB.
     var maxHeldBytes: Int { get }
     /// A value for the HTTP header `ETag` that changes with the content.
     var entityTag: String { get }

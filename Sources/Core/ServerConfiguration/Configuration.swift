@@ -4,7 +4,7 @@ import JSON
 public struct Configuration: Sendable {
     /// The major version of parse-server whose defaults and response formats apply, 4 to 9.
     public var preset = 9
-    /// The folder of the private PostgreSQL and, by default, of files, or nil for the default folder.
+    /// The folder of the embedded PostgreSQL and, by default, of files, or nil for the default folder.
     public var dataDir: String?
     /// The folder of uploaded files, or nil for `files` in the data folder.
     public var filesDirectory: String?

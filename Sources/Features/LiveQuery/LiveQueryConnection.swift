@@ -33,8 +33,8 @@ actor LiveQueryConnection {
     private static let stepsForChange = 10_000_000
     /// The number of steps after which the thread is yielded.
     private static let stepsInOneGo = 100_000
-    /// The number of steps per change that needs no waiting. Most subscriptions compare a few values, and their events
-    /// shouldn't wait for expensive conditions.
+    /// The number of steps per change that run immediately. Further comparisons are queued, so that expensive conditions
+    /// don't delay the events of cheap ones.
     private static let stepsAtOnce = 20_000
 
     /// The maximum bytes of included objects per change, for all subscriptions together.

@@ -173,8 +173,10 @@ public final class MailQueue: Mailer {
             do {
                 try await record(outcome, of: mail, store)
             } catch {
-                // The mail is taken again when the lease expires, and may then be sent twice.
-                logger.warning("can't store a mail's result", metadata: ["mail": "\(mail.id)", "error": "\(error)"])
+                // The mail is dequeued again when its lease expires.
+                logger.warning(
+                    "can't store a mail's result, so it may be sent twice",
+                    metadata: ["mail": "\(mail.id)", "error": "\(error)"])
             }
         }.value
     }

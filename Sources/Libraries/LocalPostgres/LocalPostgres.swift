@@ -15,7 +15,7 @@ import Logging
     import Glibc
 #endif
 
-/// The default database: a private PostgreSQL cluster managed by the server.
+/// The default database: an embedded PostgreSQL cluster managed by the server.
 ///
 /// It only listens on a Unix socket in a folder that other users can't access, and is used by one server at a time.
 public actor LocalPostgres {

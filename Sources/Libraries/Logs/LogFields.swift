@@ -16,8 +16,8 @@ public final class LogFields: CustomStringConvertible, Sendable {
 
     /// Fields written as JSON numbers if they are numeric, so that programs can add them up.
     private static let numbers: Set<String> = [
-        "bytes", "changes", "code", "cost", "count", "failed", "highest", "limit", "ms", "rows", "sent", "status",
-        "underWay", "unsaid", "waiting", "workers",
+        "bytes", "changes", "code", "cost", "count", "failed", "highest", "limit", "ms", "omitted", "rows", "sent",
+        "status", "underWay", "waiting", "workers",
     ]
 
     public static func json(_ name: String, _ value: String) -> JSONValue {

@@ -6,7 +6,7 @@ import Synchronization
 import TestSupport
 import Testing
 
-/// `roost backup` of a running server and `roost restore`, as processes with a private PostgreSQL.
+/// `roost backup` of a running server and `roost restore`, as processes with an embedded PostgreSQL.
 @Suite struct BackupTests {
     private static func roost(_ command: String, _ target: String, _ server: CrashServer) async throws -> (
         status: Int32, output: String

@@ -3,7 +3,7 @@ import JSON
 import TestSupport
 import Testing
 
-/// Scenario 79, second half: owners create and download backups of a server with its private PostgreSQL.
+/// Scenario 79, second half: owners create and download backups of a server with its embedded PostgreSQL.
 @Suite("Backups in the console", .timeLimit(.minutes(10))) struct ConsoleBackupTests {
     /// A signed-in browser.
     private struct Browser {

@@ -3,7 +3,7 @@ import JSON
 import TestSupport
 import TestTools
 
-/// A Roost process with its private PostgreSQL, which can be killed and restarted.
+/// A Roost process with its embedded PostgreSQL, which can be killed and restarted.
 actor CrashServer {
     struct Failure: Error, CustomStringConvertible {
         let description: String

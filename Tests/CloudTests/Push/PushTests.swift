@@ -58,10 +58,10 @@ import Testing
                 (["where": 5], "where must be an object"),
                 (
                     ["collapse_id": .string(String(repeating: "x", count: 65))],
-                    "collapse_id must be a string of at most 64 bytes"
+                    "collapse_id must be an ASCII string of at most 64 bytes"
                 ),
-                (["push_type": "a\r\nb: c"], "push_type must be a string of at most 64 bytes"),
-                (["collapseId": "a\r\nb: c"], "collapseId must be a string of at most 64 bytes"),
+                (["push_type": "a\r\nb: c"], "push_type must be an ASCII string of at most 64 bytes"),
+                (["collapseId": "a\r\nb: c"], "collapseId must be an ASCII string of at most 64 bytes"),
                 (
                     ["data": ["badge": ["__op": "Increment", "amount": 1e300]]],
                     "Invalid value for badge, expected number or 'Increment' or {increment: number}"

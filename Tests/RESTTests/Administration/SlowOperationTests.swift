@@ -53,8 +53,8 @@ struct SlowOperationTests {
     /// The slow-query lines, and the number of operations that they report as left out.
     private static func said(_ lines: LogLines) -> (lines: Int, unsaid: Int) {
         let slow = lines.all.filter { $0.contains("slow query") }
-        let unsaid = slow.flatMap { $0.split(separator: " ") }.filter { $0.hasPrefix("unsaid=") }
-            .compactMap { Int($0.dropFirst("unsaid=".count)) }
+        let unsaid = slow.flatMap { $0.split(separator: " ") }.filter { $0.hasPrefix("omitted=") }
+            .compactMap { Int($0.dropFirst("omitted=".count)) }
         return (slow.count, unsaid.reduce(0, +))
     }
 

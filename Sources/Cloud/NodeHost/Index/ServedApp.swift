@@ -262,7 +262,7 @@ package struct ServedApp: Sendable {
         options["databaseURI"] = nil
         add(
             "databaseURI", .changed,
-            "MongoDB is not used. Roost serves from --databaseURI, or from a private PostgreSQL without it; roost import "
+            "MongoDB is not used. Roost serves from --databaseURI, or from an embedded PostgreSQL without it; roost import "
                 + "copies the data")
     }
 

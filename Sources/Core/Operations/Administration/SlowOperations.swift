@@ -82,7 +82,7 @@ final class SlowOperationLog: Sendable {
         ]
         if !className.isEmpty { fields["class"] = "\(className)" }
         if !statement.isEmpty { fields["statement"] = "\(statement)" }
-        if unsaid > 0 { fields["unsaid"] = "\(unsaid)" }
+        if unsaid > 0 { fields["omitted"] = "\(unsaid)" }
         return fields
     }
 

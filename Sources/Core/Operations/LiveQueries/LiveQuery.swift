@@ -199,6 +199,6 @@ public struct LiveQueryEvent: Sendable {
     public let kind: Kind
     /// The object after the change. For a deleted or invisible object, its last visible state.
     public let object: JSONObject
-    /// The object before the change, or nil for a deletion and if the object didn't exist or wasn't visible.
+    /// The object before the change, or nil if it was deleted, didn't exist or wasn't visible.
     public let original: JSONObject?
 }

@@ -132,7 +132,7 @@ public struct PushBody: Sendable {
             // These become HTTP header fields, so only printable ASCII is allowed.
             let text = value.stringValue ?? (value.numberValue == nil ? "\n" : value.text)
             guard text.utf8.allSatisfy({ (0x20...0x7E).contains($0) }), text.utf8.count <= maxCollapseIdBytes else {
-                throw error("\(key) must be a string of at most \(maxCollapseIdBytes) bytes")
+                throw error("\(key) must be an ASCII string of at most \(maxCollapseIdBytes) bytes")
             }
         }
         for (key, value) in [
@@ -142,7 +142,7 @@ public struct PushBody: Sendable {
             guard let value, !value.isNull else { continue }
             guard let text = value.stringValue, text.utf8.allSatisfy({ (0x20...0x7E).contains($0) }),
                 text.utf8.count <= maxCollapseIdBytes
-            else { throw error("\(key) must be a string of at most \(maxCollapseIdBytes) bytes") }
+            else { throw error("\(key) must be an ASCII string of at most \(maxCollapseIdBytes) bytes") }
         }
     }
 

@@ -80,7 +80,7 @@ final class ChangeReporter: Sendable {
         }
     }
 
-    /// Reports the start of writes that observers may not be notified of.
+    /// Reports the start of writes that observers could miss.
     func begin() -> [Int] { observers.map { $0.beginUnobserved() } }
 
     /// Reports the end of the writes that ``begin()`` announced.

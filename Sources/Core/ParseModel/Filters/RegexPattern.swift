@@ -15,7 +15,7 @@ public enum RegexPattern {
     }
 
     /// Returns the prefix that a pattern requires if that is all it requires: `^\Qtext\E`, or `^text` of plain
-    /// characters. Returns nil for any other pattern, and if an option changes the meaning of a character.
+    /// characters. Returns nil for other patterns and for options that change the meaning of a character.
     public static func prefix(_ pattern: String, options: String) -> String? {
         guard pattern.utf8.first == UInt8(ascii: "^"), options.allSatisfy({ "su".contains($0) }) else { return nil }
         if let quoted = literalPrefix(pattern) { return quoted }

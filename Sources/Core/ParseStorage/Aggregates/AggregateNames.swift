@@ -64,8 +64,8 @@ extension AggregateCompiler {
         return "COALESCE(\(value) #> \(path), roost_reached(\(value), \(path)))"
     }
 
-    /// Returns the column and the target class for a stored pointer such as `_p_author`, or nil for other names and if
-    /// the class has no such pointer.
+    /// Returns the column and the target class for a stored pointer such as `_p_author`, or nil if the class has
+    /// no such pointer.
     static func storedPointer(_ name: String, of schema: ClassSchema) throws(ParseError) -> (
         column: String, target: Name
     )? {

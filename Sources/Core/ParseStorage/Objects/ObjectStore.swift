@@ -260,7 +260,7 @@ struct StatementClock {
 
     init(_ sql: String?) { self.sql = sql }
 
-    /// Stops the clock. Returns the duration of a slow statement, or nil for a fast one or if there is no SQL.
+    /// Stops the clock. Returns the duration of a slow statement, or nil if it was fast or has no SQL.
     @discardableResult
     func stop() -> Duration? {
         let duration = ContinuousClock.now - start

@@ -31,7 +31,7 @@ package final class Request: @unchecked Sendable {
     let sharesTransaction: Bool
     /// The requests of other callers that are grouped in this one (``init(together:)``).
     package let members: [Request]
-    /// The caller of a single-row change, or nil if unknown or for other requests.
+    /// The caller of a single-row change, or nil for other requests and unknown callers.
     let caller: ObjectIdentifier?
     package let promise = OneShotPromise<[PostgresResult]>()
 

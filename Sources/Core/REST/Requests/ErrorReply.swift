@@ -93,7 +93,7 @@ package struct ErrorReply: Sendable {
 
     private func text(_ message: String, _ publicMessage: String?, _ requestID: RequestID) -> String {
         guard sanitizes, let publicMessage, publicMessage != message else { return message }
-        logger.info("refused", metadata: ["id": "\(requestID)", "reason": "\(message)"])
+        logger.info("permission denied", metadata: ["id": "\(requestID)", "reason": "\(message)"])
         return publicMessage
     }
 

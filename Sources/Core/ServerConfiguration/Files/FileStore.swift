@@ -21,9 +21,9 @@ extension Configuration {
         ) throws(ConfigurationError) -> (store: FileStore, folder: String?) {
             let json = try? JSONValue(parsing: Array(text.utf8))
             // Errors quote an unknown name. JSON may contain keys, so its errors don't.
-            guard json != nil || !text.contains("{") else { throw ConfigurationError("the store is invalid JSON") }
+            guard json != nil || !text.contains("{") else { throw ConfigurationError("STORE is invalid JSON") }
             let reading = try FileStoreReader.read(
-                FileStoreReader.complete(json ?? .string(text), from: environment), path: "the store")
+                FileStoreReader.complete(json ?? .string(text), from: environment), path: "STORE")
             return (reading.store, reading.folder)
         }
 
@@ -131,7 +131,7 @@ enum FileStoreReader {
                 // All disk stores share the one folder `filesDirectory`.
                 let others = [configuration.fileStore] + configuration.fileStoreFallbacks
                 for case .disk in others {
-                    throw ConfigurationError("option filesFallback can't be the disk: another store already is")
+                    throw ConfigurationError("option filesFallback can't be the disk: another store already uses it")
                 }
                 configuration.filesDirectory = reading.folder ?? configuration.filesDirectory
             }
@@ -149,7 +149,7 @@ enum FileStoreReader {
     /// - Throws: `ConfigurationError` for an unknown module or invalid settings.
     static func read(_ adapter: JSONValue, path: String) throws(ConfigurationError) -> Reading {
         let name = adapter.stringValue ?? adapter["module"]?.stringValue ?? ""
-        guard let module = Module(name) else { throw unknown(name) }
+        guard let module = Module(name) else { throw unknown(name, path) }
         if let options = adapter["options"], !options.isNull, options.objectValue == nil {
             throw ConfigurationError("option \(path).options must be an object")
         }
@@ -174,16 +174,16 @@ enum FileStoreReader {
         return reading
     }
 
-    private static func unknown(_ name: String) -> ConfigurationError {
+    private static func unknown(_ name: String, _ path: String) -> ConfigurationError {
         if name.lowercased().contains("grid") {
             return ConfigurationError(
-                "option filesAdapter: \(name) keeps files in MongoDB, which Roost doesn't use. Remove the option to "
+                "option \(path): \(name) keeps files in MongoDB, which Roost doesn't use. Remove the option to "
                     + "store files on disk, or use @parse/s3-files-adapter or postgres")
         }
         let names = Module.allCases.flatMap(\.names)
         let nearest = names.min { distance($0, name) < distance($1, name) } ?? ""
         return ConfigurationError(
-            "option filesAdapter: unknown module \(name.isEmpty ? "without a name" : name). The most similar is \(nearest)"
+            "option \(path): unknown module \(name.isEmpty ? "without a name" : name). The most similar is \(nearest)"
         )
     }
 

@@ -43,7 +43,7 @@ public enum OptionTable {
                 "The parse-server line to follow, 4 to 9; default 9"),
             .text(
                 "dataDir", "ROOST_DATA_DIR", \.dataDir,
-                "The folder of the private PostgreSQL and of files; default .roost next to the configuration file"),
+                "The folder of the embedded PostgreSQL and of files; default .roost next to the configuration file"),
             .text(
                 "filesDirectory", "ROOST_FILES_DIRECTORY", \.filesDirectory,
                 "The folder of uploaded files; default files in the data folder"),
@@ -129,7 +129,7 @@ public enum OptionTable {
         ) { value, name throws(ConfigurationError) in .some(try url(value, name)) },
         .custom(
             "databaseURI", "PARSE_SERVER_DATABASE_URI", .string, \.databaseURI,
-            "A postgres:// URI with libpq parameters; default a private PostgreSQL"
+            "A postgres:// URI with libpq parameters; default an embedded PostgreSQL"
         ) { value, name throws(ConfigurationError) in .some(try DatabaseAddress.read(value, name)) },
         .custom(
             "directDatabaseURI", "ROOST_DIRECT_DATABASE_URI", .string, \.directDatabaseURI,

@@ -7,7 +7,7 @@ extension OptionTable {
             "console", "ROOST_CONSOLE", .object,
             "The page /console. enabled: thisMachine (default; browsers on this machine), true (those in addresses) "
                 + "or false. hosts: additional host names. signIn: operators (default), or thisMachine for "
-                + "development. backupFolder: backups of the embedded database",
+                + "development. backupFolder: backups of the embedded PostgreSQL",
             members: [
                 .custom("enabled", nil, .any, \.console.reach) { value, name throws(ConfigurationError) in
                     switch value {

@@ -276,7 +276,9 @@ public final class PushQueue: Pusher {
             do {
                 try await store.pushes.releaseRanges(of: self.owner, except: self.unsettled.withLock { $0 })
             } catch {
-                self.logger.warning("can't release push batches, sending them later", metadata: ["error": "\(error)"])
+                self.logger.warning(
+                    "can't release push batches, other processes send them when the lease expires",
+                    metadata: ["error": "\(error)"])
             }
         }.value
     }
