@@ -253,7 +253,6 @@ import Testing
             (["mfa": ["options": ["SMS"]]], "mfa.sendSMS callback must be defined"),
             (["own": ["oauth2": true]], "introspection endpoint URL is missing"), (["ldap": [:]], "auth.ldap"),
             (["own": ["issuer": "http://plain.example", "clientId": "x"]], "auth.own.issuer"),
-            (["facebook": ["module": "./own.js", "appIds": ["1"]]], "option auth.facebook.module"),
             (["facebook": ["appIds": ["1"], "appSecret": 7]], "auth.facebook.appSecret must be a string"),
             (
                 ["github": ["clientId": "c", "clientSecret": "s", "enableInsecureAuth": "false"]],

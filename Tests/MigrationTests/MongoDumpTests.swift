@@ -182,8 +182,8 @@ import Testing
         try await TestServer.run { server in
             try await ImportFolder.run { folder in
                 let looked = try await folder.look(ImportFolder.samples + "/misfits")
-                #expect(looked.classes.map(\.rows) == [14] && looked.rejectCount == 16)
-                #expect(try folder.rejects().count == 16)
+                #expect(looked.classes.map(\.rows) == [15] && looked.rejectCount == 17)
+                #expect(try folder.rejects().count == 17)
                 #expect(try await folder.look(ImportFolder.samples + "/dump").files == 1)
                 let strict = try await folder.load(ImportFolder.samples + "/misfits", into: server) {
                     $0.isStrict = true

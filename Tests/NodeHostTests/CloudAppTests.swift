@@ -170,8 +170,8 @@ struct CloudAppTests {
         arguments: [
             (["cloudApp": "./app.js"], "exports no app"), (["cloudApp": "./gone.js"], "Cannot find module"),
             (["publicFolder": "./gone"], "no such file or directory"),
-            (["publicFolder": "./public", "mountPath": "/"], "option publicFolder: with mountPath /"),
-            (["cloudApp": "./own.js", "mountPath": "/"], "option cloudApp: with mountPath /"),
+            (["publicFolder": "./public", "mountPath": "/"], "option publicFolder has no effect with mountPath /"),
+            (["cloudApp": "./own.js", "mountPath": "/"], "option cloudApp has no effect with mountPath /"),
         ] as [(JSONObject, String)])
     func starts(options: JSONObject, expected: String) async throws {
         let files = [

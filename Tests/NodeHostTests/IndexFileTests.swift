@@ -104,7 +104,7 @@ struct IndexFileTests {
                 let files: JSONValue = [
                     "certificate": .string(folder + "/certificate.pem"), "key": .string(folder + "/key.pem"),
                 ]
-                #expect(served.options["https"] == (isKnown ? files : nil))
+                #expect(served.options["https"] == (isKnown ? files : JSONValue?.none))
             }
         }
     }
