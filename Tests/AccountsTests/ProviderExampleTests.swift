@@ -6,11 +6,13 @@ import TestSupport
 import TestTools
 import Testing
 
-/// Runs the examples of docs/sign-in.md as written.
+/// Runs the examples of docs/sign-in.md and docs/accounts.md as written.
 @Suite(.timeLimit(.minutes(10))) struct ProviderExampleTests {
-    /// The JSON objects in the document.
+    /// The JSON objects in the documents.
     private static func examples() throws -> [JSONObject] {
-        let text = try String(contentsOfFile: Checkout.path("docs/sign-in.md"), encoding: .utf8)
+        let text = try ["docs/sign-in.md", "docs/accounts.md"].map {
+            try String(contentsOfFile: Checkout.path($0), encoding: .utf8)
+        }.joined()
         return text.components(separatedBy: "```json\n").dropFirst().compactMap { part in
             let block = part.components(separatedBy: "```")[0]
             return (try? JSONValue(parsing: Array(block.utf8)))?.objectValue
