@@ -18,12 +18,12 @@ package struct Interruption: Sendable {
     /// during its cleanup.
     package static func ofProcess() async -> Interruption {
         let (signals, interruption) = (await UnixSignalsSequence(trapping: .sigint, .sigterm), Interruption())
-        Task { for await _ in signals { interruption.note() } }
+        Task { for await _ in signals { interruption.record() } }
         return interruption
     }
 
     /// Records a signal.
-    package func note() { if first.value == nil { first.set(()) } else { second.set(()) } }
+    package func record() { if first.value == nil { first.set(()) } else { second.set(()) } }
 
     /// Runs `body`, and cancels it on a signal.
     ///

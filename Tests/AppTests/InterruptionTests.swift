@@ -21,7 +21,7 @@ struct InterruptionTests {
     func betweenPhases() async throws {
         let interruption = Interruption()
         let value = try await interruption.guarding { () async throws -> Int in
-            interruption.note()
+            interruption.record()
             return 1
         }
         #expect(value == 1)
@@ -31,8 +31,8 @@ struct InterruptionTests {
     @Test("A second signal ends services that don't stop by themselves")
     func second() async throws {
         let interruption = Interruption()
-        interruption.note()
-        interruption.note()
+        interruption.record()
+        interruption.record()
         await #expect(throws: Interruption.Signalled.self) {
             try await interruption.run([.init(service: Stubborn())])
         }
@@ -44,7 +44,7 @@ struct InterruptionTests {
         await #expect(throws: Broken.self) { try await interruption.guarding { throw Broken() } }
         await #expect(throws: Interruption.Signalled.self) {
             try await interruption.guarding {
-                interruption.note()
+                interruption.record()
                 try await Task.sleep(for: .seconds(60))
             }
         }
