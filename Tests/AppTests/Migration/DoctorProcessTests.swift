@@ -129,7 +129,7 @@ import Testing
             let report = try await Doctor(client: client).examine()
             let found = try #require(
                 report.findings.first { $0.kind == .slowQuery && $0.words.contains("pg_sleep") })
-            #expect(found.words.hasPrefix("1 times, 2") && found.remedy == nil, "\(found.words)")
+            #expect(found.words.hasPrefix("1 calls, 2") && found.remedy == nil, "\(found.words)")
             #expect(report.findings.contains { $0.kind == .setting && $0.subject == "autovacuum" })
             #expect(!report.findings.contains { $0.kind == .setting && $0.subject == "fsync" })
             await client.shutdown()

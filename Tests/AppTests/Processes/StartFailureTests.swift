@@ -195,7 +195,7 @@ struct StartFailureTests {
             #expect(run.messages.count == 1, "\(run.errors)")
             #expect(run.messages.first?.hasPrefix("option cloud: the package parse was not found from /") == true)
             #expect(run.messages.first?.hasSuffix("&& npm install parse") == true, "\(run.errors)")
-            #expect(run.errors.components(separatedBy: "The package parse").count == 2, "\(run.errors)")
+            #expect(run.errors.components(separatedBy: "the package parse").count == 2, "\(run.errors)")
         }
     }
 

@@ -178,7 +178,7 @@ import Testing
             (#"{"email": 1, "$unique": 1}"#, 102, "Invalid index option: $unique must be a boolean."),
             (
                 #"{"tags": 1, "$unique": true}"#, 102,
-                "Invalid index option: $unique can't be used with the Array tags."
+                "Invalid index option: $unique can't be used with the Array field tags."
             ),
             (#"{"email": "text", "$unique": true}"#, 102, nil), (#"{"place": 1, "$unique": true}"#, 102, nil),
             (#"{"ACL": 1, "$unique": true}"#, 102, nil), (#"{"fans": 1, "$unique": true}"#, 102, nil),

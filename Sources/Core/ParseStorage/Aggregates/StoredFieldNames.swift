@@ -58,7 +58,9 @@ enum StoredFieldNames {
             if comparisons.contains(name) {
                 comparison[name] = pointers(in: operand)
             } else if name != "$exists" {
-                throw ParseError(ParseError.invalidQuery, "\(key) supports only $eq, $ne, $in, $nin, $all, $exists")
+                throw ParseError(
+                    ParseError.invalidQuery,
+                    "\(key) doesn't support \(name). Use $eq, $ne, $in, $nin, $all or $exists")
             }
         }
         return .object(comparison)
