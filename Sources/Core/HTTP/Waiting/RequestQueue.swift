@@ -17,7 +17,7 @@ package final class RequestQueue: Sendable {
 
     package init() {}
 
-    /// The maximum total size in bytes of running medium bodies, and of large ones.
+    /// The maximum total body size in bytes of the medium requests in progress, and of the large ones.
     private static let (mediumBytes, largeBytes) = (2 * 1024 * 1024, 2 * 1024 * 1024)
     private static let maxMediumBodies = 32
 

@@ -16,7 +16,7 @@ package final class TransferTimeout: Sendable {
     package enum Kind {
         /// A request body.
         case body
-        /// Input that waits for the server.
+        /// Received input that no request has consumed yet, or the large head of a request in progress.
         case input
         /// An incomplete WebSocket message.
         case message

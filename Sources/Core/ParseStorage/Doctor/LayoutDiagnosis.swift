@@ -37,7 +37,7 @@ package struct LayoutDiagnosis {
                 Finding(
                     .missingTable, .error, schema.name, "the class has no table",
                     remedy: .init(
-                        words: "create the empty table of \(schema.name)",
+                        words: "create an empty table for \(schema.name)",
                         statements: ["CREATE TABLE IF NOT EXISTS \(table) (\(definitions.joined(separator: ", ")))"]))
             ]
         }
@@ -51,7 +51,7 @@ package struct LayoutDiagnosis {
                     Finding(
                         .missingColumn, .error, "\(schema.name).\(name)", "the field has no column",
                         remedy: .init(
-                            words: "create the column \(name) of \(schema.name)",
+                            words: "add the column \(name) to \(schema.name)",
                             statements: ["ALTER TABLE \(table) ADD COLUMN IF NOT EXISTS \(definition)"])))
                 continue
             }
@@ -110,7 +110,7 @@ package struct LayoutDiagnosis {
             return Finding(
                 .missingRelation, .warning, "\(schema.name).\(name)", "the relation has no table and is empty",
                 remedy: .init(
-                    words: "create the empty table of the relation \(schema.name).\(name)",
+                    words: "create an empty table for the relation \(schema.name).\(name)",
                     statements: [
                         "CREATE TABLE IF NOT EXISTS \(SQL.identifier(table)) (\"relatedId\" varchar(120), "
                             + "\"owningId\" varchar(120), PRIMARY KEY (\"relatedId\", \"owningId\"))",

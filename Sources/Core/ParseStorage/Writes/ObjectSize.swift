@@ -23,7 +23,7 @@ enum ObjectSize {
         guard values.reduce(size, { $0 + spelledOut($1) }) <= limit else { throw tooLarge(limit) }
     }
 
-    /// Returns the most extra bytes that numbers with an exponent take, which PostgreSQL writes out in full.
+    /// Returns an upper limit for the bytes added when PostgreSQL writes out numbers that JSON writes with an exponent.
     private static func spelledOut(_ value: JSONValue) -> Int {
         switch value {
         case .number(let number):

@@ -68,7 +68,10 @@ public struct PostgresError: Error, Sendable {
     /// The error for a change of a row that was recently locked or slow to change, so that it needs a separate
     /// connection.
     static let rowIsLocked = PostgresError(.server, "another request is already waiting for the row", sqlState: "55P03")
-    static let tookTooLong = PostgresError(.server, "the transaction took too long", sqlState: "57014")
+    static let tookTooLong = PostgresError(.server, "the transaction exceeded its time limit", sqlState: "57014")
+    /// The error for a read that holds memory while other reads have waited for it too long.
+    static let stoppedForOthers = PostgresError(
+        .server, "the read was stopped because other reads waited too long for memory", sqlState: "57014")
     static let tooLarge = PostgresError(.tooLarge, "the result takes too much memory")
     /// The error for a read that must not use its connection.
     package static let detour: PostgresError = {

@@ -17,7 +17,7 @@ package struct GroupCommitQueue {
 
     package mutating func append(_ request: Request) { requests.append(request) }
 
-    /// Returns changes that were rolled back because of another one to the front of the queue.
+    /// Puts changes back at the front of the queue after another change of their group caused a rollback.
     package mutating func putBack(_ undone: [Request]) { requests.prepend(contentsOf: undone) }
 
     /// Dequeues the next group as one request, or returns nil if no caller waits for any member.

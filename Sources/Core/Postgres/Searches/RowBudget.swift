@@ -72,7 +72,7 @@ package final class RowBudget: Sendable {
         do {
             return try await reservation.presence.whilePresent(read)
         } catch let error as PostgresError where error.kind == .cancelled && reservation.presence.hasLeft {
-            throw PostgresError.tookTooLong
+            throw PostgresError.stoppedForOthers
         }
     }
 

@@ -39,7 +39,8 @@ public protocol AuthProvider: Sendable {
     /// Whether the data contains a proof that could be guessed. Repeated wrong guesses lock the account.
     func bringsProof(_ data: JSONObject) -> Bool
 
-    /// Whether the provider is a log-in method or an additional factor for a user.
+    /// Returns the provider's role in a user's log-ins: a log-in method, an additional factor, or a method that needs
+    /// no additional factor.
     ///
     /// - Parameter stored: The user's stored data for this provider.
     func policy(_ stored: JSONObject) -> AuthPolicy

@@ -41,7 +41,7 @@ extension Providers {
                 if request == nil { request = try await moduleRequest(of: subject, context) }
                 attempt.request = request
             }
-            answers[name] = try await hidingFailures { [attempt] in
+            answers[name] = try await hidingFailures(of: name) { [attempt] in
                 try await provider.challenge(value.objectValue ?? [:], attempt)
             }
         }

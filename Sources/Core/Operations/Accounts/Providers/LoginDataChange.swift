@@ -57,7 +57,7 @@ extension Providers {
                 isMaster: context.caller.writesEverything, now: context.now)
             if claim.provider.runsModule { attempt.request = request }
             attempt.userId = userId
-            let outcome = try await hidingFailures { try await claim.provider.check(attempt) }
+            let outcome = try await hidingFailures(of: claim.name) { try await claim.provider.check(attempt) }
             if claim.provider.policy(known ?? claim.data) != .standard { change.spent.insert(claim.name) }
             if let data = outcome.stored, known != data { change.added[claim.name] = .object(data) }
             if let response = outcome.response { change.responses[claim.name] = .object(response) }
@@ -97,7 +97,7 @@ extension Providers {
                 .logIn, [:], stored: data, options: options, isMaster: context.caller.writesEverything,
                 now: context.now)
             if provider.runsModule { attempt.request = try await moduleRequest(of: AuthSubject(), context) }
-            switch try await hidingFailures({ [attempt] in try await provider.loginPolicy(attempt) }) {
+            switch try await hidingFailures(of: name, { [attempt] in try await provider.loginPolicy(attempt) }) {
             case .standard: break
             case .solo: if claims.has(name) { return }
             case .additional:

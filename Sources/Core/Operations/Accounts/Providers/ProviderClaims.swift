@@ -81,7 +81,9 @@ extension Providers {
         var claims = ProviderClaims()
         for (name, data) in providers.sorted(by: { $0.key < $1.key }) {
             let (provider, options) = try provider(name)
-            let known = try await hidingFailures { try await provider.exchange(data.objectValue ?? [:], options) }
+            let known = try await hidingFailures(of: name) {
+                try await provider.exchange(data.objectValue ?? [:], options)
+            }
             let claim = ProviderClaims.Claim(name: name, provider: provider, options: options, data: known)
             if claim.id != nil || provider.policy(known) != .standard { claims.claims.append(claim) }
         }
@@ -89,7 +91,7 @@ extension Providers {
     }
 
     /// Runs a provider and replaces its errors with a generic one, except `ParseError` and cancellation.
-    func hidingFailures<Value: Sendable>(_ body: () async throws -> Value) async throws -> Value {
+    func hidingFailures<Value: Sendable>(of provider: Name, _ body: () async throws -> Value) async throws -> Value {
         do {
             return try await body()
         } catch let error as ParseError {
@@ -97,7 +99,7 @@ extension Providers {
         } catch let error as CancellationError {
             throw error
         } catch {
-            logger.error("auth provider failed", metadata: ["error": "\(error)"])
+            logger.error("auth provider failed", metadata: ["provider": "\(provider)", "error": "\(error)"])
             throw ParseError(ParseError.scriptFailed, "Auth failed. Unknown error.")
         }
     }
