@@ -28,7 +28,7 @@ package struct MailFailure: Error {
     var isOpen = false
 
     static let addressIsNone = MailFailure(
-        reason: "invalid recipient address", isFinal: true)
+        reason: "invalid sender or recipient address", isFinal: true)
 }
 
 enum MailTransports {
