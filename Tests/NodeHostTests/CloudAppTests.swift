@@ -137,6 +137,20 @@ struct CloudAppTests {
         }
     }
 
+    @Test("The page / is the app's, and not the console's, for browsers too")
+    func home() async throws {
+        let app = "app.get('/', (req, res) => res.send('home'));"
+        for files in [["public/index.html": "home"], ["cloud/app.js": app]] as [[String: String]] {
+            let options: JSONObject =
+                files.keys.contains("cloud/app.js") ? ["cloudApp": "./cloud/app.js"] : ["publicFolder": "./public"]
+            try await Self.serve(files, options) { _, client, _ in
+                let browser = ["Accept": "text/html", "Sec-Fetch-Site": "none", "Sec-Fetch-Mode": "navigate"]
+                let answer = try await client.request("GET", "/", headers: browser)
+                #expect(answer.status == 200 && answer.text == "home", "\(answer.text)")
+            }
+        }
+    }
+
     @Test("Beside an own index.js, its routes answer what the files and cloud/app.js don't")
     func besideIndex() async throws {
         let code = """

@@ -90,9 +90,10 @@ package final class ConsoleSite: ConsoleHandler {
         let target = request.target.prefix { $0 != "?" && $0 != "#" }
         guard reach.admits(way) else { return refusal(request, target, fields, way) }
         if target == "/" {
-            // Other origins get the same response as without a console, so that they can't detect it.
-            guard fields.acceptsPages, request.isConditional, request.headers[.origin] == nil,
-                ["none", "same-origin"].contains(fields.fetchSite ?? "none")
+            // The page / of an app with its own routes is the app's. Other origins get the same response as without a
+            // console, so that they can't detect it.
+            guard !configuration.cloudMain.servesRoutes, fields.acceptsPages, request.isConditional,
+                request.headers[.origin] == nil, ["none", "same-origin"].contains(fields.fetchSite ?? "none")
             else { return nil }
             var reply = Reply(status: 302, headers: [("Location", path + "/")], body: .empty)
             reply.isForOwnOrigin = true
