@@ -20,7 +20,7 @@ BOUNDS = {
     "lines": (73_000, 100_715),
     "files": (560, 884),
     "lines of Core": (40_000, 60_981),
-    "lines of Tests": (62_000, 86_411),
+    "lines of Tests": (62_000, 86_412),
     "files outside of Distribution that name Citus": (6, 18),
     "files outside of Replicas that name replicas": (6, 10),
     "files outside of Console that name it": (6, 23),
