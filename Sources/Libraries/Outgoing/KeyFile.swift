@@ -32,10 +32,11 @@ public struct KeyFile: Sendable {
         } else if FileManager.default.fileExists(atPath: path) {
             throw ConfigurationError("option \(option): can't read the file \(path). Check its path, owner and mode")
         } else {
-            // The text may be a mistyped key, so the error doesn't contain it.
+            // The text may be a mistyped key, so the error contains it only if it ends like a file's name.
+            let isPath = [".json", ".pem", ".p8", ".p12", ".key", ".crt", ".cer"].contains { text.hasSuffix($0) }
             throw ConfigurationError(
-                "option \(option) is neither a key or certificate nor a readable file. Set the content itself, or "
-                    + "check the file's path, owner and mode")
+                "option \(option) is neither a key or certificate nor a readable file\(isPath ? ", \(path)" : ""). Set "
+                    + "the content itself, or check the file's path, owner and mode")
         }
     }
 
