@@ -17,7 +17,7 @@ root = os.path.dirname(os.path.dirname(os.path.abspath(__file__)))
 
 # Measure: what is wanted, and the bound until then.
 BOUNDS = {
-    "lines": (73_000, 100_716),
+    "lines": (73_000, 100_719),
     "files": (560, 884),
     "lines of Core": (40_000, 60_981),
     "lines of Tests": (62_000, 86_412),

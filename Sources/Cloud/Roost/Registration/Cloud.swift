@@ -61,6 +61,7 @@ public final class Cloud: Sendable {
     /// Registers a function, which clients call with `POST /functions/<name>`.
     ///
     /// - Parameters:
+    ///   - name: The name that clients call.
     ///   - requirements: Conditions checked before each call.
     ///   - body: Returns the result, or a ``FunctionAnswer`` to set the status and header fields.
     public func define<Output: Encodable & Sendable>(
@@ -109,6 +110,7 @@ public final class Cloud: Sendable {
     /// Registers a job, which is started by `POST /jobs/<name>` or a schedule.
     ///
     /// - Parameters:
+    ///   - name: The name that starts the job.
     ///   - oneAtATime: Whether at most one run is active at a time, across all processes on the database.
     ///   - body: Returns the final message of the job's row, or nil to keep the last reported message.
     public func job(

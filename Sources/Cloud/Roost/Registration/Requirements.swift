@@ -96,6 +96,7 @@ public struct Requirements: Sendable, ExpressibleByArrayLiteral {
     /// Requires properties of a parameter or, in triggers, of an object's field.
     ///
     /// - Parameters:
+    ///   - name: The name of the parameter or field.
     ///   - type: The required type, or nil for any.
     ///   - required: Whether the value must be present.
     ///   - value: The default for a missing value.
