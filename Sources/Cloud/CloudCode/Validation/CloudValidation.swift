@@ -32,14 +32,12 @@ struct CloudValidation {
         try checkUserKeys(user)
     }
 
-    /// Returns the user of a `_User` trigger without an original, such as one who signs up or logs in, because that
-    /// user counts as the caller. Returns nil for other calls.
+    /// Returns the user who signs up, because that user counts as the caller, or nil for other calls.
     private static func newUser(_ call: CloudCall) -> JSONObject? {
-        switch call.target {
-        case .trigger(.beforeSave, "_User") where call.original == nil: call.object
-        case .trigger(.afterSave, "_User") where call.original == nil: call.object
-        default: nil
+        guard case .trigger(let event, "_User") = call.target, [.beforeSave, .afterSave].contains(event) else {
+            return nil
         }
+        return call.original == nil ? call.object : nil
     }
 
     private mutating func check(_ rule: CloudValidator.FieldRule) throws(ParseError) {

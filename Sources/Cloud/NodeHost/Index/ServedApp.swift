@@ -222,13 +222,12 @@ package struct ServedApp: Sendable {
 
     private mutating func readAddress(_ made: JSONValue, _ listens: [JSONValue]) {
         let listen = listens.first
+        let place = listen?["at"]?.stringValue
         if let port = made["port"]?.orNil ?? listen?["port"]?.orNil {
             options["port"] = port
-            let place = listen?["at"]?.stringValue
             add("port", .applied, "\(Int(port.numberValue ?? 0)), for Roost; the app listens on a socket", at: place)
         }
         if let files = listen?["https"]?.objectValue {
-            let place = listen?["at"]?.stringValue
             if files["certificate"] != nil, files["key"] != nil {
                 options["https"] = .object(files)
                 add("https", .applied, "the certificate and key of the app's HTTPS server", at: place)

@@ -90,13 +90,17 @@ extension Providers {
     /// - Throws: -1 if the client sent neither, or an error of the provider.
     func checkAdditional(_ claims: ProviderClaims, stored: JSONObject, _ context: RequestContext) async throws {
         var missing: [Name] = []
+        var request: ModuleRequest?
         for (name, data) in stored {
             // A factor whose provider is no longer configured is not required.
             guard let data = data.objectValue, let (provider, options) = try? provider(name) else { continue }
             var attempt = AuthAttempt(
                 .logIn, [:], stored: data, options: options, isMaster: context.caller.writesEverything,
                 now: context.now)
-            if provider.runsModule { attempt.request = try await moduleRequest(of: AuthSubject(), context) }
+            if provider.runsModule {
+                if request == nil { request = try await moduleRequest(of: AuthSubject(), context) }
+                attempt.request = request
+            }
             switch try await hidingFailures(of: name, { [attempt] in try await provider.loginPolicy(attempt) }) {
             case .standard: break
             case .solo: if claims.has(name) { return }
