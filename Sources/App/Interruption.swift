@@ -14,8 +14,7 @@ package struct Interruption: Sendable {
 
     package init() {}
 
-    /// Returns the signals of this process, from now until it ends. In between, none is lost, and none ends the process
-    /// during its cleanup.
+    /// Traps both signals until the process ends, so that none is lost and none ends the process during its cleanup.
     package static func ofProcess() async -> Interruption {
         let (signals, interruption) = (await UnixSignalsSequence(trapping: .sigint, .sigterm), Interruption())
         Task { for await _ in signals { interruption.record() } }
@@ -35,7 +34,7 @@ package struct Interruption: Sendable {
             work.cancel()
         }
         do {
-            return try await work.value
+            return try await Self.value(of: work)
         } catch {
             throw first.value == nil ? error : Signalled()
         }
@@ -54,8 +53,21 @@ package struct Interruption: Sendable {
             _ = await second.wait()
             work.cancel()
         }
-        let result = await work.result
-        guard second.value == nil else { throw Signalled() }
-        try result.get()
+        do {
+            try await Self.value(of: work)
+            guard second.value != nil else { return }
+        } catch {
+            guard second.value != nil else { throw error }
+        }
+        throw Signalled()
+    }
+
+    /// Waits for a task, and cancels it with the caller.
+    private static func value<Value: Sendable>(of work: Task<Value, any Error>) async throws -> Value {
+        try await withTaskCancellationHandler {
+            try await work.value
+        } onCancel: {
+            work.cancel()
+        }
     }
 }

@@ -49,4 +49,16 @@ struct InterruptionTests {
             }
         }
     }
+
+    @Test("A caller that is cancelled cancels what is guarded, and the services")
+    func cancellation() async throws {
+        let interruption = Interruption()
+        let guarded = Task { try await interruption.guarding { try await Task.sleep(for: .seconds(60)) } }
+        guarded.cancel()
+        await #expect(throws: CancellationError.self) { try await guarded.value }
+        let running = Task { try await interruption.run([.init(service: Stubborn())]) }
+        running.cancel()
+        // Ends within the time limit; whether it throws is up to the group.
+        _ = await running.result
+    }
 }

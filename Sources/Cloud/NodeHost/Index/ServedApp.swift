@@ -234,7 +234,7 @@ package struct ServedApp: Sendable {
             } else {
                 add(
                     "https", .changed,
-                    "Roost serves plain HTTP, as it doesn't know the files of the app's certificate and key. Set https",
+                    "Roost serves plain HTTP, because it can't find the files of the app's certificate and key. Set https",
                     at: place)
             }
         }

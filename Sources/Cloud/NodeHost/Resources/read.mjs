@@ -71,7 +71,7 @@ function refuseLater(owner, name, what) {
   };
 }
 
-// Certificates and keys that the app reads, so that Roost can read the same files.
+// The small files that the app reads, by content. Certificates and keys are among them.
 const filesByContent = new Map();
 const { readFileSync } = fs;
 fs.readFileSync = function (file, ...rest) {
