@@ -52,8 +52,7 @@ extension AccountRows {
         return rows.rowCount > 0 ? rows.timestamp(0, 0) : nil
     }
 
-    /// Undoes ``reserveAttempt(of:threshold:until:now:)`` for an attempt that turned out not to count, and removes the
-    /// lock if that attempt started it.
+    /// Undoes ``reserveAttempt(of:threshold:until:now:)``, including its lock, for an attempt that doesn't count.
     public func releaseAttempt(of userId: String, threshold: Int) async throws {
         _ = try await store.query(
             Statement(

@@ -73,8 +73,7 @@ extension AccountRows {
             passwordChangedAt: rows.timestamp(0, 5))
     }
 
-    /// Returns whether the hash is still the user's password hash. Waits for an uncommitted change of the user, and
-    /// prevents further changes until the transaction ends.
+    /// Returns whether the hash is still the user's password hash, and if so, locks the user against changes.
     public func hasPassword(_ userId: String, hash: String) async throws -> Bool {
         let rows = try await store.query(
             Statement(

@@ -113,8 +113,7 @@ extension RequestRows {
     ///   - objectId: The id of the new row.
     ///   - end: The time at which the request id expires.
     /// - Returns: False if the request id is already recorded.
-    /// - Throws: `ParseError` 107 if the id contains a NUL character. `ParseError` or `ServiceUnavailable` if the
-    ///   database fails.
+    /// - Throws: `ParseError` 107 if the id contains a NUL character, and database errors.
     public func claim(requestId id: String, objectId: String, until end: ParseDate, now: ParseDate) async throws -> Bool
     {
         do {

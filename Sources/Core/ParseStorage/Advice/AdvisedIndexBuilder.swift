@@ -11,8 +11,7 @@ public struct AdvisedIndexBuilder: Sendable {
     private let maxPerClass: Int
     private let logger: Logger
 
-    /// - Parameter configuration: The database. Each run that has something to do opens a separate connection without a
-    ///   time limit.
+    /// - Parameter configuration: The database. Builds use a separate connection without a time limit.
     public init(
         configuration: PostgresConfiguration, client: PostgresClient, maxPerClass: Int, logger: Logger
     ) {

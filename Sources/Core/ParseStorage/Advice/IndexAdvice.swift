@@ -40,8 +40,7 @@ public struct IndexAdvice: Sendable {
     public var name: String { candidate.name }
     /// The statement that builds the index without blocking writes.
     public var statement: String { candidate.statement }
-    /// The milliseconds that the index would have saved in a month. Queries whose savings can't be estimated don't
-    /// count.
+    /// The milliseconds that the index would have saved in a month, without queries that can't be estimated.
     var saved: Double { questions.reduce(0) { $0 + $1.note.month.total * (1 - ($1.rest ?? 1)) } }
 
     /// The most expensive query, and the effect of the index on it.

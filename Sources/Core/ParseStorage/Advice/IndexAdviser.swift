@@ -13,8 +13,7 @@ public struct IndexAdviser: Sendable {
     public func advice() async throws -> [IndexAdvice] { try await advice(try await DatabaseFacts.read(client)) }
 
     /// - Parameters:
-    ///   - total: The total time in milliseconds that a query must have taken in a month, with a mean of at least 50
-    ///     ms. Queries that timed out always count.
+    ///   - total: The total time in milliseconds that a query must have taken in a month, unless it timed out.
     ///   - calls: The minimum number of calls in a month, unless the query timed out.
     func advice(_ facts: DatabaseFacts, total: Double = 500, calls: Int = 2) async throws -> [IndexAdvice] {
         let notes = try await NoteTable(client: client).all().filter { note in

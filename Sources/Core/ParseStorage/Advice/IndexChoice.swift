@@ -13,8 +13,7 @@ struct IndexChoice {
     /// An index with more columns must reduce the work to this share of the best smaller index.
     private static let worthOfColumn = 0.8
 
-    /// Returns the most useful index, or nil if the existing indexes suffice, none would help, or the table is
-    /// partitioned or doesn't exist.
+    /// Returns the most useful index, or nil if the table is partitioned or no further index is worthwhile.
     func candidate(for shape: QueryShape) -> IndexCandidate? {
         guard let stored = facts.tables[shape.table], !stored.isPartition, !stored.isDivided else { return nil }
         let estimate = IndexEstimate(shape, stored, facts)

@@ -24,9 +24,8 @@ package struct IndexUse: Sendable {
         "since" timestamptz NOT NULL);
         """
 
-    /// Scan counts of the indexes that operators may drop: non-unique indexes of classes, created by hand, by the
-    /// schemas API or on advice. Empty tables are left out: with Citus they stand for tables on other servers, which
-    /// have the counts.
+    /// Scan counts of the indexes that operators may drop: non-unique indexes of classes that servers don't need. Empty
+    /// tables are left out: with Citus they stand for tables on other servers, which have the counts.
     ///
     /// Parameter 1 is the class names, from a separate query, because with Citus a statement reads either distributed
     /// tables or this server's catalog.

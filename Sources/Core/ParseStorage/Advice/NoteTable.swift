@@ -69,8 +69,7 @@ package struct NoteTable: Sendable {
         return Set((0..<rows.rowCount).compactMap { rows.string($0, 0) })
     }
 
-    /// Removes notes older than 30 days. Of more than 1,000 per day it keeps refused indexes, then the shapes with the
-    /// most timeouts, then those with the most total time.
+    /// Removes notes older than 30 days and, beyond 1,000 per day, the least important ones.
     ///
     /// - Throws: `PostgresError`.
     package func sweep() async throws {

@@ -7,8 +7,7 @@ struct RefusingIndexes {
 
     private static let maxRefusals = 8
 
-    /// Runs a change, and repeats it up to eight times, each time after dropping an advised index that rejected a
-    /// value.
+    /// Runs a change. If an advised index rejects a value, drops the index and repeats the change, up to eight times.
     func removing<R>(_ change: () async throws -> R) async throws -> R {
         for _ in 0..<Self.maxRefusals {
             do {

@@ -50,8 +50,7 @@ extension AggregateCompiler {
         }
     }
 
-    /// Compiles a result computed from the dates, which it names `utc` and, if there are two, `past`. The result is
-    /// null if one of them is missing or not a date.
+    /// Compiles a result from one or two dates, `utc` and `past`. It is null if one is missing or not a date.
     private mutating func dates(
         _ names: [Name], of members: JSONObject, _ operation: String, _ document: AggregateDocument, _ result: String,
         more: String = ""

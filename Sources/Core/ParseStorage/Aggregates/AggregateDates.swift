@@ -19,8 +19,7 @@ extension AggregateCompiler {
     ]
     private static let longestFormat = 1024
 
-    /// Compiles `$dateToString`. Throws 102 for an invalid format or offset. Names of time zones are checked only when
-    /// the statement runs.
+    /// Compiles `$dateToString`. Throws 102 for an invalid format or offset. PostgreSQL checks zone names.
     mutating func dateText(_ operand: JSONValue, _ document: AggregateDocument) throws(ParseError) -> String {
         let object = try Self.members(of: operand, "$dateToString", ["date", "format", "timezone", "onNull"])
         guard let date = object["date"] else { throw Self.malformed("$dateToString") }
@@ -120,8 +119,7 @@ extension AggregateCompiler {
         }
     }
 
-    /// Reads a zone name or an offset such as `+05:30`. Returns UTC if `given` is nil. Throws 102 for other values.
-    /// PostgreSQL checks the name when the statement runs.
+    /// Reads an offset (`+05:30`) or a zone name, which PostgreSQL checks. Nil means UTC. Throws 102 for other values.
     mutating func zone(_ given: JSONValue?) throws(ParseError) -> Zone {
         let zone = given ?? "UTC"
         let unknown = ParseError(

@@ -4,8 +4,7 @@ import ParseModel
 /// Reads the members of stages and operators. Unknown members are rejected, since ignoring them would return wrong
 /// rows.
 extension AggregateCompiler {
-    /// Returns the members of a stage or operator. Throws 102 for an operand that isn't an object, and for an unknown
-    /// member.
+    /// Returns the members of a stage or operator. Throws 102 for unknown members and operands that aren't objects.
     static func members(of operand: JSONValue, _ name: String, _ known: Set<Name>) throws(ParseError) -> JSONObject {
         guard let object = operand.objectValue else { throw malformed(name) }
         if let unknown = object.keys.first(where: { !known.contains($0) }) {

@@ -64,8 +64,7 @@ extension AggregateCompiler {
         return "COALESCE(\(value) #> \(path), roost_reached(\(value), \(path)))"
     }
 
-    /// Returns the column and the target class for a stored pointer such as `_p_author`, or nil if the class has
-    /// no such pointer.
+    /// Returns the column and target class of a stored pointer such as `_p_author`, or nil if the class has none.
     static func storedPointer(_ name: String, of schema: ClassSchema) throws(ParseError) -> (
         column: String, target: Name
     )? {
@@ -81,15 +80,13 @@ extension AggregateCompiler {
         return (column.name, target)
     }
 
-    /// Returns the column for a value such as `$price`. Returns nil for other values, if the class has no such column,
-    /// or if the stage reads computed documents.
+    /// Returns the column for a value such as `$price`, or nil if there is none or the stage reads computed documents.
     static func column(_ value: JSONValue, _ document: AggregateDocument) -> (name: String, type: FieldType)? {
         guard let text = value.stringValue, text.hasPrefix("$") else { return nil }
         return column(named: String(text.dropFirst()), document)
     }
 
-    /// Returns the column for a field name. Returns nil if the class has no such column, including for dotted names, or
-    /// if the stage reads computed documents.
+    /// Returns the column with a field's name, or nil if there is none or the stage reads computed documents.
     static func column(named name: String, _ document: AggregateDocument) -> (name: String, type: FieldType)? {
         guard case .row(let schema) = document else { return nil }
         return column(of: SystemClass.field(queriedAs: name), schema)

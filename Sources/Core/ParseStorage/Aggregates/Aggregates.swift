@@ -10,8 +10,7 @@ public struct Aggregates: Sendable {
     ///
     /// - Parameters:
     ///   - now: The reference time for relative dates, in milliseconds since 1970.
-    ///   - mergesDateParts: Whether a group by date parts includes all objects with these parts, even if their full
-    ///     dates differ.
+    ///   - mergesDateParts: Whether a group by date parts includes all objects with these parts, even if dates differ.
     ///   - place: The database server to read from.
     /// - Throws: 102 or 105 for invalid pipelines, and other errors if the database fails.
     public func aggregate(
@@ -111,8 +110,7 @@ public struct Aggregates: Sendable {
         (0..<rows.rowCount).compactMap { rows.jsonb($0, 0).flatMap { try? JSONValue(parsing: $0) } }
     }
 
-    /// Administrators write aggregations themselves, so an error about a value (class 22) or the statement (class 42)
-    /// means an invalid query, not a server failure.
+    /// Administrators write aggregations, so a faulty value or statement means an invalid query, not a server failure.
     private func failure(_ error: PostgresError) -> any Error {
         guard error.kind == .server, error.sqlState.hasPrefix("22") || error.sqlState.hasPrefix("42") else {
             return store.failure(error)

@@ -6,8 +6,7 @@ package struct DistinctValues {
     /// The alternative of jumping along an index from one value to the next, which takes time per value instead of per
     /// row.
     package struct Jump {
-        /// The query that returns a row if a suitable index exists and, by the table's statistics, the field has few
-        /// values.
+        /// The query that returns a row if a suitable index exists and the statistics show few values of the field.
         package let question: Statement
         package let statement: Statement
     }

@@ -6,8 +6,7 @@ import Postgres
 public struct ClassCount: Sendable, Equatable {
     public let className: String
     public let objects: Int
-    /// Whether `objects` is an estimate. If the table is locked it is one, and the sizes don't include out-of-line
-    /// values or indexes.
+    /// Whether `objects` is an estimate. Always true if the table is locked.
     public let isEstimate: Bool
     /// The size of the table in bytes, including out-of-line values if it isn't locked.
     public let bytes: Int

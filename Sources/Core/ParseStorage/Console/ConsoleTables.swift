@@ -1,8 +1,7 @@
 public import Postgres
 import Synchronization
 
-/// The console's own tables, which no API route can read. They are created when the console or the audit log of server
-/// keys first needs them.
+/// The console's own tables, which no API route can read. They are created when they are first needed.
 public final class ConsoleTables: Sendable {
     private let client: PostgresClient
     private let areReady = Atomic(false)

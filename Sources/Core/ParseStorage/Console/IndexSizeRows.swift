@@ -28,8 +28,7 @@ public struct IndexSizeRows: Sendable {
         WHERE t.relname = ANY($1) AND pg_table_is_visible(t.oid) ORDER BY i.relname
         """
 
-    /// Returns the indexes of a class and of its relations, and the time since which uses are counted, or nil if the
-    /// statistics were never reset.
+    /// Returns the indexes of a class and its relations, and when PostgreSQL's statistics were last reset, if ever.
     ///
     /// - Throws: `ParseError` or `ServiceUnavailable`.
     public func sizes(of schema: ClassSchema) async throws -> (indexes: [IndexSize], since: ParseDate?) {

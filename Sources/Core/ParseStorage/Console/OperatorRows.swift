@@ -56,8 +56,7 @@ public struct OperatorRows: Sendable {
         ).affectedRows > 0
     }
 
-    /// Changes an operator's role, password or second factor, and ends the operator's sessions. A nil `hash` or `role`
-    /// leaves the current one.
+    /// Changes an operator and ends the operator's sessions. A nil `hash` or `role` leaves the current one.
     ///
     /// - Parameter dropsFactor: Whether to disable the second factor.
     /// - Returns: False if the operator doesn't exist.
@@ -91,8 +90,7 @@ public struct OperatorRows: Sendable {
         ).affectedRows > 0
     }
 
-    /// Consumes a second-factor code, and invalidates all earlier ones. Returns false if it or a later one was already
-    /// used, or if the operator doesn't exist.
+    /// Consumes a second-factor code and all earlier ones. Returns false if it was consumed or the operator is missing.
     public func spend(step: Int, of id: String) async throws -> Bool {
         try await store.query(
             Statement(

@@ -14,8 +14,7 @@ public struct StoredOperatorSession: Sendable {
     public let hasFactor: Bool
     /// Whether the operator has confirmed their identity within the last ``OperatorSessionRows/confirmation`` minutes.
     public let isConfirmed: Bool
-    /// The hash of the password used to sign in, set only while a session is opened. Nil for a sign-in with a key or
-    /// ticket.
+    /// The hash of the password used to sign in, or nil for a stored session and for a sign-in with a key or ticket.
     public let proof: String?
 
     public init(

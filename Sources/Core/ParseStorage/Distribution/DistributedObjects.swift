@@ -19,8 +19,7 @@ struct DistributedObjects {
         return values
     }
 
-    /// Returns the condition that routes a statement to the object's server, or nil if the object or its value doesn't
-    /// exist.
+    /// Returns the condition that routes a statement to the object's server, or nil if the object or value is missing.
     ///
     /// - Parameter write: If it sets the distribution field to its current value, that operation is removed.
     func condition(

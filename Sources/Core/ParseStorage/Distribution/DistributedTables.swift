@@ -13,8 +13,7 @@ struct DistributedTables {
         try await place(name, by: schema.distributedBy, "shard_count => $3::int8::int", .int(Int64(shards)))
     }
 
-    /// Distributes or replicates a relation's table like that of its class. If the class is distributed by object id,
-    /// the rows are stored with their owning objects.
+    /// Distributes or replicates a relation's table like that of its class, by the id of the owning object.
     func place(relation table: String) async throws {
         let field = schema.distributedBy.map { _ in Name("owningId") }
         try await place(.text(SQL.identifier(table)), by: field, "colocate_with => $3", name)

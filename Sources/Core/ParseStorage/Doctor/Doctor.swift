@@ -56,8 +56,7 @@ public struct Doctor: Sendable {
             classes: try await sizes(facts), findings: sorted, size: facts.size, version: facts.version)
     }
 
-    /// The table size in bytes up to which rows are counted. For larger tables, PostgreSQL's estimate is used if there
-    /// is one.
+    /// The table size in bytes up to which rows are counted. Larger tables are counted only if there is no estimate.
     private static let countedSize = 16 << 20
 
     private func sizes(_ facts: DatabaseFacts) async throws -> [ClassSize] {

@@ -1,7 +1,6 @@
 public import Postgres
 
-/// The SELECT, WITH, UPDATE and DELETE statements recorded by `pg_stat_statements`, without queries of PostgreSQL's
-/// catalog, those with the most total time first.
+/// The queries, updates and deletions of app data in `pg_stat_statements`, those with the most total time first.
 public struct StatementStatistics: Sendable {
     /// The statistics of a statement. Times are in milliseconds.
     public struct Row: Sendable {
@@ -30,8 +29,7 @@ public struct StatementStatistics: Sendable {
         return Self.rows(try await client.slowQuery(statement, timeLimit: .seconds(10)))
     }
 
-    /// Returns the statement with this `queryid`, or nil if it isn't one of the recorded statements or the extension
-    /// isn't installed.
+    /// Returns one of these statements by its `queryid`, or nil if it isn't found or the extension isn't installed.
     ///
     /// - Throws: `PostgresError`.
     public func row(_ id: String) async throws -> Row? {

@@ -17,8 +17,7 @@ public struct DatabaseExport: Sendable {
         public var form = Form.parse
         /// The classes to export, or nil for all.
         public var classes: [String]?
-        /// The earliest `updatedAt` of exported rows, or nil to export all rows. Rows without an `updatedAt` are always
-        /// exported.
+        /// The earliest `updatedAt` to export, or nil for all rows. Rows without an `updatedAt` are always exported.
         public var since: ParseDate?
         /// The URLs to write for files.
         public var links: FileLinks
@@ -68,8 +67,7 @@ public struct DatabaseExport: Sendable {
 
     /// Holds a snapshot of the database while `body` runs.
     ///
-    /// - Throws: ``Refusal`` for unknown classes and a database without classes, `PostgresError`, or an error of
-    ///   `body`.
+    /// - Throws: ``Refusal`` for unknown classes or a missing `_SCHEMA`, `PostgresError`, or an error of `body`.
     public static func run<R: Sendable>(
         _ client: PostgresClient, _ request: Request, _ body: @Sendable (DatabaseExport) async throws -> R
     ) async throws -> R {

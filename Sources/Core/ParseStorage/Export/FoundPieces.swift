@@ -7,10 +7,8 @@ public struct FoundPieces: Sendable {
     let store: ObjectStore
 
     /// Passes the results of a find to `use` in pieces of a few megabytes, all from one snapshot. `include` is ignored.
-    /// The sort order must end with the object id.
     ///
-    /// Occupies one of the few export connections until `use` has processed all pieces. Returns at once if the class
-    /// doesn't exist.
+    /// Occupies one of the few export connections until all pieces are processed. The order must end with the id.
     ///
     /// - Throws: `ParseError` or `ServiceUnavailable`, or an error of `use`.
     public func visit(_ request: ObjectStore.FindRequest, _ use: @Sendable (ObjectStore.Found) async throws -> Void)

@@ -87,8 +87,7 @@ struct MongoRows: ExportRows {
         result.jsonb(row, index).flatMap { try? JSONValue(parsing: $0) }
     }
 
-    /// Writes the lists that aren't NULL and, if both are there, the `_acl` object that parse-server still writes for
-    /// older versions.
+    /// Writes the lists that aren't NULL and, with both, the `_acl` that parse-server still writes for older versions.
     private func writePermissions(_ result: PostgresResult, _ row: Int, _ index: Int, into writer: inout JSONWriter) {
         let readers = result.textArray(row, index)
         let writers = result.textArray(row, index + 1)

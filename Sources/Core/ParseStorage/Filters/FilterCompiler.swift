@@ -45,8 +45,7 @@ package struct FilterCompiler {
         }
     }
 
-    /// Returns the condition that one of the principals may read or write a row. A row without the list is open to
-    /// everyone.
+    /// Returns the condition that everyone or one of the principals may read or write a row.
     mutating func permission(_ column: String, _ principals: [Name]) -> String {
         "(\"\(column)\" IS NULL OR \"\(column)\" && \(builder.bind(principals: principals)))"
     }

@@ -123,8 +123,7 @@ extension FilterCompiler {
         return text
     }
 
-    /// Returns a column's value as jsonb: pointers and dates in Parse's JSON format, all others as PostgreSQL converts
-    /// them.
+    /// Returns a column's value as jsonb, with pointers and dates in Parse's JSON format.
     static func jsonValue(_ column: String, _ type: FieldType) -> String {
         switch type {
         case .pointer(let target):

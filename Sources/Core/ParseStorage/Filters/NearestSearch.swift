@@ -24,8 +24,7 @@ package struct NearestSearch {
         sequence(first: firstRadius) { $0 * growth }.prefix { $0 < .pi / 2 }
     }
 
-    /// Returns nil if the find is a different kind of search, contains a regular expression, or circles could change
-    /// its result.
+    /// Returns nil for a different kind of search, for a regular expression, or if circles could change the result.
     package init?(_ request: ObjectStore.FindRequest) {
         guard let limit = request.limit, limit > 0, request.order.isEmpty, !request.wantsCount,
             request.keys?.contains("$score") != true,

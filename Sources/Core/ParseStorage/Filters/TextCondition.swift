@@ -60,9 +60,8 @@ struct TextCondition {
         "to_tsvector('\(TextLanguage.configuration(language))', \(text))"
     }
 
-    /// Replaces slashes and tildes that don't follow a letter or digit by blanks, since PostgreSQL would parse `/fox`
-    /// and `~fox` as paths. Removes NUL characters, and writes the operator `OR` in lower case, because case-sensitive
-    /// searches mark upper-case letters.
+    /// Replaces `/` and `~` by blanks unless they follow a letter or digit (`/fox` would be a path), removes NUL, and
+    /// writes the operator `OR` in lower case, because case-sensitive searches mark upper-case letters.
     private static func words(_ term: String) -> String {
         var text = ""
         // Tracked instead of reading the last character of `text`: Swift would scan back to the start of a long run of

@@ -6,8 +6,7 @@ extension ObjectStore {
     public struct FindRequest: Sendable {
         public var className: String
         public var filter: Filter = .everything
-        /// The sort order. If empty, a `near` condition puts the nearest objects first, and otherwise the order is
-        /// unspecified.
+        /// The sort order. If empty, a `near` condition sorts by distance, and otherwise the order is unspecified.
         public var order: [SortKey] = []
         /// The maximum number of objects, or nil for no limit.
         public var limit: Int?

@@ -104,8 +104,7 @@ extension ObjectStore {
             return result.string(row, index)
         }
 
-        /// Returns the fields of an object to leave out by owner rules. Returns none without such rules, because hidden
-        /// fields aren't read then.
+        /// Returns the fields of an object to leave out, or none without owner rules: hidden fields aren't read then.
         func hidden(_ row: Int) -> Set<Name> {
             guard let result, let plan else { return [] }
             return Fetched(result: result, plan: plan, access: access).hidden(row)

@@ -3,8 +3,7 @@ import ParseModel
 import Postgres
 import Tasks
 
-/// Fetches included objects level by level, with one round trip for all classes of a level that are read from the same
-/// server.
+/// Fetches included objects level by level, with one or two round trips per level.
 struct IncludeLoader {
     /// Returns the caller's access to a class, or throws if the caller can't read the class at all.
     typealias AccessResolver = @Sendable (String) async throws -> ReadAccess

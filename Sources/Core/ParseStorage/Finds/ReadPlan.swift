@@ -71,8 +71,7 @@ public final class ReadPlan: Sendable {
     /// Members that are the same for every row, such as relations, each as `,"key":value`.
     let constants: [[UInt8]]
     let selectList: String
-    /// The statement that reads the object with id `$1` if one of the principals in `$2` may read it. For a class
-    /// without ACLs, equals ``anyById``.
+    /// The query for object `$1` if one of the principals `$2` may read it. For a class without ACLs, ``anyById``.
     let readableById: String
     /// The statement that reads the object with id `$1` without checking its ACL.
     let anyById: String

@@ -49,8 +49,7 @@ struct ClassIndexes {
         return rows.rowCount > 0 ? rows.string(0, 0) : nil
     }
 
-    /// Renames an index, with all its parts, from its build name to its final name. Throws `PostgresError` 42P01 if it
-    /// doesn't exist.
+    /// Renames an index from its build name to its final name. Throws `PostgresError` 42P01 if it doesn't exist.
     func adopt(_ name: String, _ fields: JSONObject) async throws {
         let names = IndexName(className: schema.name, name: name)
         for number in try await IndexDefinition(fields, of: schema).parts(in: session).indices {
@@ -126,8 +125,7 @@ struct ClassIndexes {
 }
 
 extension SchemaCatalog {
-    /// Returns the indexes of classes that were created by hand, or by the schemas API under their own names. They are
-    /// listed by class and name, in the format of the schemas API.
+    /// Returns the indexes of classes that servers didn't name, by class and name, in the format of the schemas API.
     public func handmadeIndexes(of classNames: [String]) async throws -> [Name: JSONObject] {
         var attempts = 1
         while true {

@@ -23,9 +23,8 @@ public struct DateIndexer: Sendable {
     /// Builds missing indexes one after another, without blocking reads or writes, and drops incomplete ones that
     /// killed processes left behind.
     ///
-    /// Never fails: a failed build is retried at the next start. Builds nothing behind a transaction pooler whose
-    /// database server is unknown. If several processes start at once, one of them builds while the others wait until
-    /// all indexes exist.
+    /// Never fails: a failed build is retried at the next start. Builds nothing behind a pooler whose server is
+    /// unknown. If several processes start at once, one of them builds while the others wait until all indexes exist.
     public func run() async {
         async let clearing: Void = attempt("can't drop incomplete indexes") {
             try await IndexBuild(client: client, logger: logger).clear()

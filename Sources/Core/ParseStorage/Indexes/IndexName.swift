@@ -3,9 +3,8 @@ import ParseModel
 
 /// The PostgreSQL names of an index of the schemas API.
 ///
-/// PostgreSQL shares index names among all classes and limits them to 63 bytes. The first part of an index gets the
-/// index's own name if that is free, so that parse-server finds it. All other names are derived from a hash of class
-/// and name.
+/// PostgreSQL shares index names among all classes and limits them to 63 bytes. An index's first part gets its own name
+/// if that is free, so that parse-server finds it. Other names are derived from a hash of class and name.
 struct IndexName {
     let className: String
     let name: String

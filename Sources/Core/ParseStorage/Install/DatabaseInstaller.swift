@@ -5,9 +5,8 @@ import ParseModel
 import Postgres
 import Schema
 
-/// Prepares a database: creates the tables, functions and indexes that parse-server creates at startup, plus Roost's
-/// own functions and indexes. Functions are replaced, all else is created only if it is missing. Several processes may
-/// start at once.
+/// Prepares a database: creates parse-server's tables, functions and indexes, plus Roost's own functions and indexes.
+/// Functions are replaced, all else is created only if it is missing. Several processes may start at once.
 public struct DatabaseInstaller: Sendable {
     let client: PostgresClient
     let catalog: SchemaCatalog

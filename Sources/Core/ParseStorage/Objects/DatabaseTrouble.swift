@@ -11,8 +11,7 @@ public final class DatabaseTrouble: Sendable {
     /// The last message, or nil if there was none since the last successful write.
     public var lastFailure: String? { message.withLock { $0 } }
 
-    /// Whether PostgreSQL lacks resources or an operation outside it failed, for example on its disk. Such a message
-    /// never quotes client data.
+    /// Whether PostgreSQL lacks resources or its disk or system failed. Such a message never quotes client data.
     static func isTrouble(_ error: PostgresError) -> Bool {
         error.kind == .server && ["53", "58"].contains(where: error.sqlState.hasPrefix)
     }

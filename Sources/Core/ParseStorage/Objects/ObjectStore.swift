@@ -153,9 +153,8 @@ public struct ObjectStore: Sendable {
         }
     }
 
-    /// Runs the statements that add or change one object. Either all or none of them take effect. They run in the
-    /// current transaction, if there is one. Otherwise they may share a transaction with other changes, unless `alone`
-    /// is true, the class has unique fields, or Citus manages its table.
+    /// Runs the statements that add or change one object, all or none. Outside a transaction they may share one with
+    /// other changes, unless `alone` is true, the class has unique fields, or Citus manages its table.
     ///
     /// - Parameter alone: Whether the statements may take long, so that no other change should wait for them.
     func change(_ schema: ClassSchema, _ objectId: String, _ statements: [Statement], alone: Bool = false) async throws
@@ -220,8 +219,7 @@ public struct ObjectStore: Sendable {
     /// The error for a caller who gets no database connection.
     public static let tooBusy = ServiceUnavailable("The database is overloaded. Please try again later.")
 
-    /// Converts a database error to the client's error. If the server or the database is at fault, also logs the
-    /// details that clients don't get.
+    /// Converts a database error to the client's error, and logs the details if the server or database is at fault.
     public func failure(_ error: PostgresError) -> any Error {
         if error.kind == .busy { return Self.tooBusy }
         if error.kind == .tooLarge { return AnswerSize.tooMuchMemory }

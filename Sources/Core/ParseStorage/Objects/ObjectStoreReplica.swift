@@ -17,13 +17,11 @@ extension ObjectStore {
 
     /// Runs a read of a class on the requested server.
     ///
-    /// Reads on the primary without replicas, in a transaction, and for classes that decide permissions. Also falls
-    /// back to it if a replica lacks a new table or column or the caller's own write, or cancels the read in favor of
-    /// replication.
+    /// Reads on the primary in a transaction, for classes that decide permissions, and if there are no replicas or they
+    /// lack the schema or the caller's own write or cancel the read in favor of replication.
     ///
     /// - Parameter body: Reads with the store that it receives. It runs again on another server after some errors.
-    /// - Throws: `PostgresError` if only replicas are allowed and none is reachable and within the lag limits, or an
-    ///   error of `body`.
+    /// - Throws: `PostgresError` if only replicas are allowed and none is usable, or an error of `body`.
     func reading<R>(
         _ className: String, _ place: ReadPlace, _ body: (ObjectStore) async throws -> R
     ) async throws -> R {

@@ -11,8 +11,7 @@ package enum PointerList {
     private static let closing = Array(#""}"#.utf8)
     private static let separator = Array(", ".utf8)
 
-    /// Returns the pointers of an array, or nil if the value isn't an array or contains anything but pointers of
-    /// exactly three members without escapes.
+    /// Returns the pointers of an array, or nil for anything but an array of three-member pointers without escapes.
     ///
     /// - Parameter json: The text of a jsonb value.
     package static func read(_ json: UnsafeRawBufferPointer) -> [Pointer]? {

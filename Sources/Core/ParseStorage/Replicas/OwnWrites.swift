@@ -1,8 +1,7 @@
 import Synchronization
 import Tasks
 
-/// The times of callers' last writes, so that replicas without them are skipped for these callers' reads. A write is
-/// forgotten after a minute, or earlier if 100,000 other callers have written since.
+/// The times of callers' recent writes, so that their reads skip replicas that lack these writes.
 final class OwnWrites: Sendable {
     private static let capacity = 100_000
     /// Milliseconds for which a write counts.
@@ -34,7 +33,6 @@ final class OwnWrites: Sendable {
 
 /// The caller whose request a task handles, for reads on replicas, which must contain the caller's own writes.
 public enum WritingCaller {
-    /// The user's id or else the installation id. Nil for callers who can't be recognized, and if no replicas are
-    /// configured.
+    /// The user's id or else the installation id, or nil if there is neither or no replicas are configured.
     @TaskLocal public static var current: String?
 }

@@ -27,17 +27,13 @@ final class Replica: Sendable {
     /// Whether a lag query is running.
     var isAsked: Bool { isUnderWay.load(ordering: .relaxed) }
 
-    /// Whether lag queries have failed or been unanswered for more than five seconds, as with a frozen process or disk.
-    /// A read might then hang.
+    /// Whether lag queries have failed or been unanswered for over five seconds. A read might then hang.
     var isSilent: Bool {
         let since = askedSince.load(ordering: .relaxed)
         return since != 0 && ReplicaClock.now - since > Self.patience
     }
 
-    /// Runs a lag query. The caller ensures that only one runs at a time.
-    ///
-    /// - Parameter body: Returns whether the query succeeded. If it failed, the time for which the replica counts as
-    ///   silent goes on.
+    /// Runs a lag query, which must not overlap another one. `body` returns whether the query succeeded.
     func asking(_ body: () async -> Bool) async {
         isUnderWay.store(true, ordering: .relaxed)
         _ = askedSince.compareExchange(expected: 0, desired: ReplicaClock.now, ordering: .relaxed)

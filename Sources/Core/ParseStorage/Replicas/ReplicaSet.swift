@@ -32,8 +32,7 @@ public final class ReplicaSet: Sendable {
         self.logger = logger
     }
 
-    /// Connects to the replicas and measures their lag. An unreachable one doesn't prevent the start: its client keeps
-    /// trying.
+    /// Connects to the replicas and measures their lag. The clients of unreachable ones keep trying.
     public func start() async {
         for replica in replicas {
             do {

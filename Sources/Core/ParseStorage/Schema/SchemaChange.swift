@@ -16,8 +16,7 @@ struct SchemaChange {
         current.map { TableLayout.schemaRow(of: $0) != TableLayout.schemaRow(of: wanted) } ?? true
     }
 
-    /// Reads a class from the database and locks its `_SCHEMA` row. Returns nil if the class doesn't exist. Built-in
-    /// classes that never have a row are returned without a lock.
+    /// Reads a class and locks its `_SCHEMA` row, if it has one. Returns nil if the class doesn't exist.
     static func read(_ className: String, _ session: PostgresSession) async throws -> ClassSchema? {
         if SystemClass.volatileNames.contains(Name(className)) { return ClassSchema(name: className) }
         let rows = try await session.query(

@@ -90,8 +90,7 @@ extension ObjectStore {
         }
     }
 
-    /// Creates the sequence of change numbers unless it exists, and shares it with all servers of a Citus cluster if
-    /// classes are distributed by row.
+    /// Creates the sequence of change numbers if it is missing, and shares it in a Citus cluster distributed by row.
     ///
     /// - Throws: `PostgresError`, for example if the server's role isn't allowed to create or use it.
     public func prepareChangeNumbers() async throws {

@@ -30,8 +30,7 @@ public struct ImportRows: Sendable {
     /// Writes rows in order and in one round trip. Either all or none are written.
     ///
     /// - Returns: Whether each row was written. Updates of missing objects write nothing.
-    /// - Throws: `ParseError` or `ServiceUnavailable`. Nothing was written, unless the connection was lost or the task
-    ///   was cancelled.
+    /// - Throws: `ParseError` or `ServiceUnavailable`. Nothing was written, unless the call was interrupted.
     public func write(_ rows: [RowWrite], to className: String) async throws -> [Bool] {
         try await store.retryingStaleSchema {
             guard let schema = store.catalog.schema(className) else { throw ParseError.notFound }
@@ -61,8 +60,7 @@ public struct ImportRows: Sendable {
     /// Adds objects to a relation of their owners without changing the owners.
     ///
     /// - Returns: Whether the owner of each pair exists. Pairs with missing owners are skipped.
-    /// - Throws: `ParseError` or `ServiceUnavailable`. Nothing was written, unless the connection was lost or the task
-    ///   was cancelled.
+    /// - Throws: `ParseError` or `ServiceUnavailable`. Nothing was written, unless the call was interrupted.
     public func relate(_ pairs: [(owner: String, related: String)], by field: String, of className: String) async throws
         -> [Bool]
     {

@@ -10,8 +10,7 @@ enum ObjectSize {
 
     /// Checks that the written values alone don't exceed the limit in bytes.
     ///
-    /// - Parameter values: The JSON values among the parameters, whose numbers PostgreSQL may write out at greater
-    ///   length.
+    /// - Parameter values: The JSON values among the parameters, whose numbers PostgreSQL may write at greater length.
     /// - Throws: 116 if they do.
     static func check<Values: Sequence<JSONValue>>(
         _ values: Values, _ parameters: [PostgresParameter], _ limit: Int?
@@ -40,8 +39,7 @@ enum ObjectSize {
 
     /// Returns an SQL expression for RETURNING that fails if the row exceeds the limit, or nil if no check is needed.
     ///
-    /// Values of up to 1,024 bytes in total that replace whole fields aren't checked, since an object has only as many
-    /// of them as fields.
+    /// Up to 1,024 bytes that replace whole fields aren't checked: an object has only as many such values as fields.
     static func bound(on table: String, _ write: ObjectWrite, _ parameters: [PostgresParameter]) -> String? {
         guard let limit = write.sizeLimit else { return nil }
         let grows = write.operations.contains { key, operation in

@@ -34,8 +34,7 @@ extension ObjectStore {
 
     /// Creates an object with its relations, all or nothing.
     ///
-    /// - Throws: 101 if the class doesn't exist, 137, 202, 203 or 208 for a value that must be unique, and other Parse
-    ///   errors for values that don't fit.
+    /// - Throws: 101 if the class doesn't exist, 137, 202, 203 or 208 for duplicates, others for values that don't fit.
     public func insert(_ className: String, objectId: String, _ write: ObjectWrite) async throws {
         try await insert([(className, objectId, write)])
     }
@@ -61,8 +60,7 @@ extension ObjectStore {
 
     /// Creates objects of any classes, all or none, and returns those that are requested.
     ///
-    /// - Parameter wants: Returns the details requested for a class. Objects are returned only for classes with
-    ///   `.current`.
+    /// - Parameter wants: Returns the details requested for a class. Without `.current`, no objects are returned.
     public func insert(
         _ objects: [(className: String, objectId: String, write: ObjectWrite)], wants: (String) -> ChangeWants
     ) async throws -> [ChangedObject] {

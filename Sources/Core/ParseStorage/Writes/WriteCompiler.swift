@@ -175,8 +175,7 @@ struct WriteCompiler {
         }
     }
 
-    /// Returns the SQL for a jsonb column's value after a change at one path, or nil if the column isn't jsonb or the
-    /// operation is about relations. Missing parents are created, except by a deletion.
+    /// Returns the SQL for a change at a path of a jsonb column, or nil for others. New values create missing parents.
     private mutating func nestedExpression(
         _ operation: FieldOperation, _ current: String, _ type: FieldType, _ path: FieldPath
     ) throws(ParseError) -> String? {
@@ -201,9 +200,8 @@ struct WriteCompiler {
         return "roost_set(\(current), \(steps), \(value))"
     }
 
-    /// Returns the SQL for changes at several paths with a single function call, or nil if the column isn't jsonb or no
-    /// operation changes it. Nested calls would each copy the previous ones, so the statement would double in size with
-    /// every key.
+    /// Returns the SQL for changes at several paths with one function call, or nil if none applies. Nested calls would
+    /// each copy the previous ones, so the statement would double in size with every key.
     private mutating func nestedExpression(
         _ changes: [(path: FieldPath, operation: FieldOperation)], _ current: String, _ type: FieldType
     ) throws(ParseError) -> String? {
