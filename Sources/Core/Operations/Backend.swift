@@ -153,8 +153,7 @@ public struct Backend: Sendable {
     /// to it.
     ///
     /// - Parameters:
-    ///   - purpose: Selects the connection pool, and with it whether a time limit applies. Ignored within a
-    ///     transaction.
+    ///   - purpose: Selects the connection pool and the time limit, if any. Ignored within a transaction.
     ///   - conflictKey: A key for the first row that the transaction locks, if known. Transactions with the same key
     ///     wait without holding a connection. Ignored within a transaction.
     public func transaction<R: Sendable>(
@@ -221,8 +220,7 @@ extension BackendPart {
     }
 }
 
-/// Effects to run after a transaction ends, even if it fails, because the commit may have succeeded with its response
-/// lost.
+/// Effects to run after a transaction, even a failed one: it may have been committed with its response lost.
 final class DeferredEffects: Sendable {
     private struct State: Sendable {
         var users: Set<Name> = []

@@ -3,8 +3,7 @@ import Synchronization
 
 /// The clock for object dates, expiry times and job schedules.
 public struct WallClock: Sendable {
-    /// The system clock. Within this process its time is later than the date of any finished write, unless the system
-    /// clock was set back.
+    /// The system clock. Unless set back, it is later than the date of any finished write of this process.
     ///
     /// Dates have whole milliseconds, so the clock runs ahead of the system to give consecutive writes increasing
     /// dates. A write waits until its date is at most ``maxAhead`` ahead.

@@ -118,8 +118,7 @@ public struct Hooks: Sendable, BackendPart {
         return .trigger(className: className, trigger: trigger)
     }
 
-    /// Some triggers are valid for only one class. `_Session` allows only `afterLogout`, and `_PushStatus` doesn't
-    /// allow `beforeSave`.
+    /// Some triggers are valid for only one class, and some classes don't allow all of the others.
     private static func isAllowed(_ trigger: String, on className: String) -> Bool {
         switch trigger {
         case "beforeLogin", "afterLogin", "beforePasswordResetRequest": className == "_User"

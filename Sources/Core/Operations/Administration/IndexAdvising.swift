@@ -25,8 +25,7 @@ public struct IndexAdvising: Sendable {
         }
     }
 
-    /// Returns the recommendations, or nil if `indexAdvice` is off. They include this process's latest findings unless
-    /// the server is `readOnly`.
+    /// Returns the recommendations, or nil if `indexAdvice` is off. First stores the latest findings unless `readOnly`.
     ///
     /// - Throws: `PostgresError` if the database fails.
     func advice() async throws -> [IndexAdvice]? {
@@ -44,8 +43,7 @@ public struct IndexAdvising: Sendable {
         }
     }
 
-    /// Stores this process's findings about once a minute and a last time on cancellation, and the use of indexes once
-    /// an hour.
+    /// Stores this process's findings about once a minute and on cancellation, and the use of indexes once an hour.
     public func run() async {
         guard backend.catalog.findNotes != nil else { return }
         var minute = 0

@@ -48,8 +48,7 @@ public struct ScriptLog: Sendable {
 }
 
 extension JSONValue {
-    /// The string, or a number as a string (query parameters may parse as numbers), or nil for other types and an empty
-    /// string.
+    /// The string, or a number as a string (query parameters may parse as numbers), or nil if empty or another type.
     fileprivate var nonEmptyString: String? {
         let text = stringValue ?? numberValue.map { _ in self.text }
         return text?.isEmpty == false ? text : nil

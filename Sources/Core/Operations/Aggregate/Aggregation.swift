@@ -61,8 +61,7 @@ public struct Aggregating: Sendable, BackendPart {
         ]
     }
 
-    /// Reads the pipeline: a list of one-key objects, an object whose keys are stages, or the parameters that aren't
-    /// options.
+    /// Reads the pipeline: a list of one-key objects, an object of stages, or the parameters that aren't options.
     private static func stages(_ parameters: JSONObject, preset: Int) throws(ParseError) -> [AggregateStage] {
         let list: [JSONValue]
         switch parameters["pipeline"] {

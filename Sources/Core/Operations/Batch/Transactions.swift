@@ -123,8 +123,7 @@ public struct Transactions: Sendable, BackendPart {
         }
     }
 
-    /// Locks all objects that the calls change and the user names and addresses that they write, in an order common to
-    /// all transactions, which prevents deadlocks.
+    /// Locks the objects, user names and addresses that the calls write, in a fixed order, which prevents deadlocks.
     ///
     /// Objects that the caller may not change are not locked.
     public func lock(_ writes: [TransactionWrite?], _ context: RequestContext) async throws {

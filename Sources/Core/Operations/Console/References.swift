@@ -10,8 +10,7 @@ public struct References: Sendable {
     /// Time limits for counting, per field and in total.
     private static let longest = (one: Duration.milliseconds(300), all: Duration.seconds(2))
 
-    /// Counts the objects that point to the target, up to 1,000 for each pointer and relation field with the target's
-    /// class.
+    /// Counts up to 1,000 objects that point to the target, for each pointer and relation field with its class.
     ///
     /// Fields without references are omitted. So are the remaining fields when the time is up: PostgreSQL's estimate is
     /// at least one row per table, so it would report references that don't exist.

@@ -38,8 +38,7 @@ public struct DeletePipeline {
     ///   - operatorName: The operator whose trash keeps the object, or nil to delete it permanently.
     ///   - condition: An additional condition that the object must meet.
     /// - Returns: The object's id in the trash, or nil without an operator.
-    /// - Throws: 101 if no such object exists that the caller may delete, and the errors of class-level permissions and
-    ///   triggers.
+    /// - Throws: 101 if no such object exists that the caller may delete, and errors of permissions and triggers.
     func run(
         _ className: String, _ objectId: String, _ context: RequestContext, keptFor operatorName: String? = nil,
         condition: Filter = .everything

@@ -67,8 +67,7 @@ extension Files {
     ///   - power: The power of the caller's keys.
     ///   - caller: Resolves the caller. Not called if the keys are rejected.
     /// - Returns: The stored name and the URL.
-    /// - Throws: `ParseError` or `Forbidden` if a check rejects the file, `ServiceUnavailable` if the storage is
-    ///   unavailable, and errors of triggers and of the content.
+    /// - Throws: `ParseError` or `Forbidden` if a check rejects the file, and errors of storage, triggers and content.
     package func store(
         _ content: FileContent, _ upload: FileUpload, power: Caller.Power, by caller: () async throws -> RequestContext
     ) async throws -> (name: String, url: String) {

@@ -33,8 +33,7 @@ public struct Files: Sendable, BackendPart {
     ///   - path: The name's path components, optionally preceded by the application id.
     ///   - power: The power of the caller's keys.
     ///   - caller: Resolves the caller. Not called if the keys are rejected.
-    /// - Throws: `Forbidden` without the master key, 153 if the storage fails, `ServiceUnavailable` if it is
-    ///   unavailable, and errors of triggers.
+    /// - Throws: `Forbidden` without the master key, 153 or `ServiceUnavailable` from the storage, errors of triggers.
     package func delete(
         _ path: ArraySlice<String>, power: Caller.Power, by caller: () async throws -> RequestContext
     ) async throws {

@@ -125,10 +125,7 @@ struct FindOptions: Sendable {
         throw ParseError(ParseError.invalidJSON, "where parameter is not valid JSON")
     }
 
-    /// Reads a whole number as JavaScript's `Number()` would, so that Booleans count as 1 or 0. Returns nil if there is
-    /// none.
-    ///
-    /// - Throws: 102 for a negative number.
+    /// Reads a number like JavaScript's `Number()` and truncates it. Nil if there is none. Throws 102 if negative.
     private static func number(_ value: JSONValue, _ name: String) throws(ParseError) -> Int? {
         if case .bool(let flag) = value { return flag ? 1 : 0 }
         guard let number = value.parameterInteger else { return nil }

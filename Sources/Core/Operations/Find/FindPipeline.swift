@@ -217,8 +217,7 @@ public struct Finding: Sendable, BackendPart {
     /// Runs a get and returns the object.
     ///
     /// - Parameter shorten: The length in bytes above which values are truncated, or nil to return whole values.
-    /// - Throws: 101 if the object doesn't exist or isn't visible to the caller, or `ParseError` if the get isn't
-    ///   allowed.
+    /// - Throws: 101 if the object doesn't exist or isn't visible, or another `ParseError` if the get isn't allowed.
     public func get(
         _ className: String, _ objectId: String, _ parameters: JSONObject, _ context: RequestContext,
         shorten: Int? = nil

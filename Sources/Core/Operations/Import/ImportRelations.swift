@@ -14,8 +14,7 @@ extension Imports {
     ///
     /// - Parameter rows: `{"owningId":…,"relatedId":…}` each.
     /// - Returns: The result of each row in order. A rejected row doesn't affect the others.
-    /// - Throws: 103 if the class doesn't exist, 105 if the field doesn't exist, 111 if it isn't a relation, 119 for
-    ///   the read-only master key.
+    /// - Throws: 103 or 105 if the class or field is missing, 111 if it isn't a relation, 119 if writing isn't allowed.
     public func relation(
         _ field: String, of className: String, _ rows: [JSONValue], _ context: RequestContext
     ) async throws -> [Result<WriteResult, any Error>] {

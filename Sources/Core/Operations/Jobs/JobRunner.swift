@@ -64,12 +64,11 @@ public final class JobRunner: Sendable {
         case hasStopped
     }
 
-    /// Starts a job and returns without waiting for its end.
+    /// Starts a job and returns the id of its `_JobStatus` row, without waiting for its end.
     ///
     /// - Parameters:
     ///   - source: The trigger of the run for its row: `api` or `schedule`.
     ///   - record: Inserts the rows of the run. Returns false if the job may not run.
-    /// - Returns: The id of the `_JobStatus` row.
     /// - Throws: ``Refusal`` if the job can't start, and errors of the database.
     func start(
         _ job: Job, _ name: Name, _ parameters: JSONObject, source: String, _ context: RequestContext,

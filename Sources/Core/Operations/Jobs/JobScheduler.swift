@@ -60,8 +60,7 @@ struct JobScheduler {
                     $0, of: schedule.objectId, lastRun: schedule.lastRun, now: Double(now.milliseconds))
             }
         } catch is JobRunner.Refusal {
-            // The job is already running, another process has started it, or this process can't run more jobs. A
-            // schedule that is still due is tried again.
+            // The job can't start now or another process has started it. A schedule still due is tried again.
             try await runner.sweep()
         }
     }

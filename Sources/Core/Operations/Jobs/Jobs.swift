@@ -60,8 +60,7 @@ public struct Jobs: Sendable, BackendPart {
         return try await backend.saving.create("_JobSchedule", schedule, context)
     }
 
-    /// Runs scheduled jobs until the task is cancelled. Returns immediately if `jobSchedules` is off or there can be no
-    /// jobs.
+    /// Runs scheduled jobs until the task is cancelled. Returns at once if `jobSchedules` is off or no job can run.
     public func followSchedules() async {
         guard let runner = services.jobRunner, configuration.jobSchedules else { return }
         await JobScheduler(runner: runner, clock: services.clock, pause: services.schedulePause).run()

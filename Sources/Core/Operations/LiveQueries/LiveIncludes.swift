@@ -17,8 +17,7 @@ extension LiveQueries {
     ///
     /// - Parameters:
     ///   - change: The serial number of the change. Subscribers to the same change share reads.
-    ///   - limit: The maximum size of the included objects in bytes, up to ``maxIncludedBytes``. If it isn't positive,
-    ///     the event keeps its pointers.
+    ///   - limit: The maximum size of the included objects in bytes, capped at ``maxIncludedBytes``.
     /// - Returns: The event, and its cost: the bytes of the included objects, a charge for each value scanned for
     ///   pointers, and a charge for a failure.
     public func including(

@@ -10,8 +10,7 @@ import Tasks
 extension Saving {
     /// Checks a write against its class and creates missing fields.
     ///
-    /// - Parameter objectId: The object to update, or nil to skip its check. Fields are created only if the caller may
-    ///   change it.
+    /// - Parameter objectId: An object that the caller must be allowed to change to add fields, or nil for no check.
     /// - Returns: The class schema, and a condition on the object if the caller may add fields only to some objects.
     /// - Throws: 101 if the object doesn't exist, 105 or 107 if a name is invalid, 111 if a value has the wrong type,
     ///   119 if the caller may not add fields or would exceed the field limit.

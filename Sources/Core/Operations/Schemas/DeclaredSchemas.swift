@@ -38,8 +38,7 @@ public struct DeclaredSchemas: Sendable {
 
     /// Creates and updates the declared classes. Processes that start at the same time run one after the other.
     ///
-    /// Each class changes in its own transaction. A class that fails is logged and doesn't stop the others, but
-    /// `afterMigration` runs only if all succeed.
+    /// Each class changes in its own transaction. If one fails, others still change, but `afterMigration` doesn't run.
     ///
     /// - Throws: `Failure` if something failed and the option `strict` is set.
     public func apply() async throws {

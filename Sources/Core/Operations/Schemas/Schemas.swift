@@ -205,8 +205,7 @@ public struct Schemas: Sendable, BackendPart {
                 + "with an alpha character ")
     }
 
-    /// - Parameter handmade: Indexes of the table that the stored schema doesn't list, or nil if they weren't looked up
-    ///   or there are none.
+    /// - Parameter handmade: Indexes of the table that the stored schema doesn't list, or nil if none were found.
     private func description(_ schema: ClassSchema, _ handmade: JSONObject? = nil) -> JSONObject {
         var fields: JSONObject = [:]
         for (name, field) in schema.fields { fields[name] = .object(field.json) }

@@ -6,8 +6,7 @@ import Rules
 import Synchronization
 import Tasks
 
-/// Notifies observers of each change with the object before and after. This process reports single writes of an object
-/// in commit order. Other changes are ordered by their numbers, if they have any.
+/// Notifies observers of each change with the object before and after, but not always in commit order.
 final class ChangeReporter: Sendable {
     let observers: [any ChangeObserver]
     let links: FileLinks

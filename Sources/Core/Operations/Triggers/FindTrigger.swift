@@ -82,8 +82,7 @@ extension FindTriggers {
 
     /// Calls the `beforeFind` trigger of the requested class or of the class of the results.
     ///
-    /// - Returns: The trigger's result, the unchanged query if the class has only an `afterFind` trigger, or nil if it
-    ///   has no find triggers.
+    /// - Returns: The query, changed by the trigger if there is one, or nil if the class has no find triggers.
     /// - Throws: Errors of the trigger.
     func beforeFind(_ find: Find, of className: String) async throws -> TriggeredFind? {
         guard hasFindTrigger(className) else { return nil }

@@ -23,8 +23,7 @@ public struct SaveTriggers: Sendable, BackendPart {
             if save.newId == nil { _ = try backend.saving.newObjectId(save.body, save.className) }
             if save.className == "_Installation", let id = try await backend.installations.same(save) {
                 save.sameId = id
-                // As in parse-server, triggers of a new installation that updates an existing row get only that row's
-                // id.
+                // As in parse-server, triggers get only the id of the row that a new installation updates.
                 save.original = ["objectId": .string(id)]
             }
         }

@@ -68,8 +68,7 @@ public struct Triggers: Sendable, BackendPart {
         return request
     }
 
-    /// Calls a trigger around a log-in or password-reset request with the complete user. Does nothing if the user can't
-    /// be read.
+    /// Calls a trigger around a log-in or password-reset request with the complete user, if that can be read.
     ///
     /// - Parameter session: The user with the new session, after a log-in.
     /// - Throws: Errors of the trigger.
@@ -88,8 +87,7 @@ public struct Triggers: Sendable, BackendPart {
 
     /// Prepares the `afterLogout` trigger with the session before it ends.
     ///
-    /// - Returns: The call to make after the session has ended, or nil without a trigger or if the session can't be
-    ///   read.
+    /// - Returns: The call to make after the session has ended, or nil without a trigger or a readable session.
     func logoutTrigger(of sessionId: String, _ context: RequestContext) async -> (@Sendable () async throws -> Void)? {
         guard let trigger = trigger(.afterLogout, "_Session"),
             let session = try? await original("_Session", sessionId)

@@ -3,8 +3,7 @@ import ParseModel
 import ParseStorage
 import Rules
 
-/// Saves installations so that each device has one row. In the same transaction, duplicate rows are deleted or lose the
-/// id that they share.
+/// Saves installations so that each device has one row. The same transaction deletes duplicates or removes their id.
 struct InstallationRules: SaveRules {
     var backend: Backend
 

@@ -11,8 +11,7 @@ public struct Installations: Sendable, BackendPart {
 
     /// Returns the body with `installationId` and APNs-style device tokens (64 characters) in lower case.
     ///
-    /// - Throws: 111 if an id is neither a string nor deleted, because an operator in its place could select other
-    ///   devices' rows.
+    /// - Throws: 111 if an id isn't a string, null or deletion. An operator there could select other devices' rows.
     static func normalized(_ given: JSONObject) throws(ParseError) -> JSONObject {
         var body = given
         for key in ["installationId", "deviceToken", "appIdentifier"] {

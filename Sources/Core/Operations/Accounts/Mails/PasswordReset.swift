@@ -82,11 +82,9 @@ public struct PasswordResets: Sendable, BackendPart {
         return isResetExpired(user, context) ? .expired : .valid(username: user.username)
     }
 
-    /// Sets a new password for a token's owner, uses up the token and, with `revokeSessionOnPasswordReset`, ends the
-    /// user's sessions.
+    /// Uses up a token to set its owner's password, and ends the sessions if `revokeSessionOnPasswordReset` is set.
     ///
-    /// - Throws: -1 if the token is invalid or expired, 142 if the password violates the policy, and errors of
-    ///   triggers.
+    /// - Throws: -1 for invalid or expired tokens, 142 if the password violates the policy, and errors of triggers.
     public func resetPassword(token: String, username: String?, to password: String, _ context: RequestContext)
         async throws
     {

@@ -39,8 +39,7 @@ package final class HashingPool<Input: Sendable, Output: Sendable>: Sendable {
     /// Computes the output for an input when it is the sender's turn.
     ///
     /// - Parameter address: The IP address of the client.
-    /// - Throws: `ServiceUnavailable` if the queue is full, or if a job of another sender takes this one's slot.
-    ///   `CancellationError` if the caller disconnects.
+    /// - Throws: `ServiceUnavailable` if the queue has no slot for the job, `CancellationError` if the caller leaves.
     package func run(from address: String, _ input: Input) async throws -> Output {
         let caller = CallerPresence.current
         let sender = FairQueue<Job>.Sender(

@@ -30,8 +30,7 @@ public struct Passwords: Sendable {
     /// Hashes a password (`$2b$10$…`).
     ///
     /// - Parameter address: The IP address of the client.
-    /// - Throws: `ServiceUnavailable` if too many hashes are queued, `CancellationError` if the caller disconnects,
-    ///   `ParseError` 1 if hashing fails.
+    /// - Throws: `ServiceUnavailable` if the queue is full, `CancellationError` if the caller left, or `ParseError` 1.
     func hash(_ password: String, from address: String) async throws -> String {
         let request = Bcrypt(password, setting: Self.setting(cost: cost))
         let hash = try await pool.run(from: address, request)
@@ -41,8 +40,7 @@ public struct Passwords: Sendable {
         return hash
     }
 
-    /// Whether a password matches a hash. A missing or too expensive hash never matches, but checking it takes as long
-    /// as a new hash.
+    /// Whether a password matches a hash. A missing or too expensive one never matches but takes as long as a new hash.
     ///
     /// - Parameter address: The IP address of the client.
     /// - Throws: `ServiceUnavailable` if too many hashes are queued, `CancellationError` if the caller disconnects.

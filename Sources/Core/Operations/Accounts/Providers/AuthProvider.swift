@@ -39,8 +39,7 @@ public protocol AuthProvider: Sendable {
     /// Whether the data contains a proof that could be guessed. Repeated wrong guesses lock the account.
     func bringsProof(_ data: JSONObject) -> Bool
 
-    /// Returns the provider's role in a user's log-ins: a log-in method, an additional factor, or a method that needs
-    /// no additional factor.
+    /// Returns the provider's role in a user's log-ins.
     ///
     /// - Parameter stored: The user's stored data for this provider.
     func policy(_ stored: JSONObject) -> AuthPolicy
@@ -144,8 +143,7 @@ public struct AuthAttempt: Sendable {
     public var stored: JSONObject?
     /// The provider's options in the option `auth`.
     public var options: JSONObject
-    /// The user who changes `authData` or proves an additional factor, or nil for sign-ups, challenges and the identity
-    /// of a log-in.
+    /// The user who changes `authData` or proves an additional factor, or nil for other checks.
     public var userId: String?
     /// Whether the request has the master or maintenance key.
     public var isMaster = false

@@ -6,8 +6,7 @@ import Rules
 extension Providers {
     /// Returns the challenges of the requested providers.
     ///
-    /// - Throws: -1 if the request is malformed, 101 if the user doesn't exist or the proof is wrong, and errors of
-    ///   providers.
+    /// - Throws: -1 for a malformed request, 101 for an unknown user or a wrong proof, and errors of providers.
     public func challenge(_ body: JSONObject, _ context: RequestContext) async throws -> JSONObject {
         guard let data = body["challengeData"], data.isTruthy else { throw ParseError(-1, "Nothing to challenge.") }
         guard let challenges = data.objectValue else { throw ParseError(-1, "challengeData should be an object.") }

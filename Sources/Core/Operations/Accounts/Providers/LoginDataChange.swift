@@ -84,8 +84,7 @@ extension Providers {
         if let refusal = change.refusal { throw refusal }
     }
 
-    /// Checks that a log-in includes an additional factor if the user has set one up, or a log-in method that needs
-    /// none.
+    /// Checks that a log-in of a user with additional factors includes one, or a log-in method that needs none.
     ///
     /// - Throws: -1 if the client sent neither, or an error of the provider.
     func checkAdditional(_ claims: ProviderClaims, stored: JSONObject, _ context: RequestContext) async throws {

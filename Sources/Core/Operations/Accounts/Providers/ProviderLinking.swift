@@ -89,8 +89,7 @@ extension Providers {
         return change
     }
 
-    /// Checks that unlinking providers leaves the user a log-in method. Skipped for callers with full rights and in
-    /// presets below 9.
+    /// From preset 9 on, checks that unlinking leaves a log-in method, except for callers with full rights.
     ///
     /// - Throws: 142 if no log-in method would remain.
     func checkStillEnters(

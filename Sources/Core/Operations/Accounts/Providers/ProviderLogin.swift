@@ -30,8 +30,7 @@ public struct Providers: Sendable, BackendPart {
     ///
     /// The client learns whether an id is known only after proving that the id is its own.
     ///
-    /// - Throws: 208 if the data belongs to several users or to a user other than the caller, and the errors of a
-    ///   log-in.
+    /// - Throws: 208 if the data belongs to several users or not to the logged-in caller, and the errors of a log-in.
     func logIn(with claims: ProviderClaims, _ context: RequestContext) async throws -> WriteResult? {
         let owners = try await owners(of: claims.identities, isForAll: context.caller.readsEverything)
         guard let id = owners.first else { return nil }

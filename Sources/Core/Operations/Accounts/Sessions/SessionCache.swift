@@ -78,8 +78,7 @@ package final class SessionCache: Sendable {
         }
     }
 
-    /// Whether the caller should extend the session. While the session is cached, only one of several concurrent
-    /// requests should.
+    /// Whether the caller should extend the session. If it is cached, only one of several concurrent requests should.
     ///
     /// - Parameter moment: The session is due if its last change is older.
     package func claimExtension(of token: String, changedBefore moment: Int64, now: Int64) -> Bool {

@@ -232,8 +232,7 @@ struct UserRules: SaveRules {
             await backend.caches.invalidate(user: objectId)
             guard let linking, !namedProviders.isEmpty else { return }
             backend.providers.addResponses(of: linking, to: &result.body)
-            // Without a session, the update counts as a log-in with the providers, unless it is made on the user's
-            // behalf.
+            // Without a session, the update counts as a log-in with the providers, unless it is made for others.
             guard save.caller.userId == nil, !isForOthers(save) else {
                 return
             }

@@ -71,8 +71,7 @@ public struct Users: Sendable, BackendPart {
 
     /// Checks that the user name and the address are free, ignoring case.
     ///
-    /// - Throws: 202 if the name is taken, 203 if the address is taken, 125 if the address is invalid, 111 if it isn't
-    ///   a string.
+    /// - Throws: 202 if the name is taken, 203 if the address is taken, 125 or 111 if the address is invalid.
     func checkUnique(_ body: JSONObject, except objectId: String?) async throws {
         if let name = body["username"]?.stringValue,
             try await store.accounts.isTaken(name, as: .username, except: objectId)
