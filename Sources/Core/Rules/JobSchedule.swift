@@ -16,8 +16,7 @@ public struct JobSchedule: Sendable {
     private let minuteOfDay: Int64
     /// Whether the job runs, for each day of the week, starting with Monday.
     private let days: [Bool]
-    /// The interval between two runs in minutes, or nil if the job runs once. Intervals of a day or more are rounded
-    /// down to whole days.
+    /// The interval between two runs in minutes, or nil if the job runs once.
     private let interval: Int64?
 
     /// The error for a row that isn't a valid schedule.
@@ -62,7 +61,7 @@ public struct JobSchedule: Sendable {
     func latest(until now: Int64) -> Int64? {
         guard now >= start else { return nil }
         guard let interval else { return start }
-        // Intervals of several days are counted from the first day.
+        // Intervals of a day or more are rounded down to whole days, and counted from the first day.
         let step = max(1, interval / 1440)
         let (today, first) = (Self.day(now), Self.day(start))
         var day = first + (today - first) / step * step

@@ -6,8 +6,7 @@ extension ClassSchema {
     /// Checks whether a caller may perform an operation on a class.
     ///
     /// - Returns: A filter for the objects that the caller may access, or `.everything`.
-    /// - Throws: 101 if the operation requires authentication and nobody is logged in, or 119 if it is denied for
-    ///   another reason.
+    /// - Throws: 101 if the operation requires a login that is missing, or 119 if it is denied for another reason.
     package func permit(_ operation: ClassOperation, to caller: Caller) throws(ParseError) -> Filter {
         if operation == .create || operation == .update || operation == .delete || operation == .addField
             ? caller.writesEverything : caller.readsEverything
@@ -44,8 +43,7 @@ extension Caller {
     /// Classes whose rows aren't Parse objects. They have separate routes.
     private static let ownRoutes: Set<Name> = ["_Hooks", "_GlobalConfig", "_GraphQLConfig"]
 
-    /// Rejects operations on system classes that require the master key, writes with the read-only master key, and
-    /// writes to classes with separate routes.
+    /// Rejects operations that a system class doesn't allow the caller, and writes with the read-only master key.
     ///
     /// - Throws: 119 if the operation is rejected.
     package func check(_ operation: String, of name: String) throws(ParseError) {

@@ -2,10 +2,8 @@ import JSON
 import ParseModel
 
 package enum ObjectACL {
-    /// Returns the ACL in a request body, or nil if it is missing or falsy.
-    ///
-    /// Any other value that isn't a plain object, such as `true` or an operation, results in an empty ACL, so that a
-    /// mistake doesn't make the object public.
+    /// Returns the ACL in a request body, or nil if it is missing or falsy. Other values that aren't plain objects
+    /// result in an empty ACL, so that a mistake doesn't make the object public.
     ///
     /// - Throws: 123 if the ACL is invalid.
     package static func requested(_ value: JSONValue?) throws(ParseError) -> ACL? {

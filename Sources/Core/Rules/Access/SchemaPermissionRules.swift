@@ -39,8 +39,7 @@ extension SchemaRules {
         return ClassLevelPermissions(json: object)
     }
 
-    /// Returns the members of an object, or the first member that JavaScript sees in another truthy value. Returns nil
-    /// for a falsy value.
+    /// Returns a value's members as in JavaScript, of arrays and strings at most the first, or nil for a falsy value.
     private static func members(of value: JSONValue) -> JSONObject? {
         switch value {
         case .object(let object): object

@@ -27,8 +27,7 @@ public final class SessionUser: Sendable, Hashable {
     public let roles: [Name]
     /// `*`, the roles, and the user's id, unless the id has the form of another principal.
     public let principals: [Name]
-    /// Whether the user can log in only with the anonymous provider. Not determined for a session that was just
-    /// created, where it is false.
+    /// Whether the user can log in only with the anonymous provider. Always false for a session that was just created.
     public let isAnonymous: Bool
 
     private let lastRecord = Mutex<Record?>(nil)

@@ -6,8 +6,7 @@ import ParseModel
 package struct FileNaming {
     /// The name, with an extension added if it had none and the type implies one.
     package let name: String
-    /// The type to store with the file because its name's extension implies none, or nil if the extension implies one
-    /// or the client sent no usable type.
+    /// The client's type to store with the file, or nil if the name's extension implies one or the client sent none.
     package let typeToKeep: String?
 
     private static let maximumLength = 128

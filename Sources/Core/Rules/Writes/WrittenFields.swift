@@ -143,10 +143,8 @@ package enum WrittenFields {
 
 /// Handles `createdAt` and `updatedAt` in written objects.
 package enum ObjectDates {
-    /// Checks the type of `createdAt` and `updatedAt`. Saves ignore their values unless a new object is written with
-    /// the maintenance key.
-    ///
-    /// Callers with the master or maintenance key may send ISO 8601 strings, as migration scripts do.
+    /// Checks the type of `createdAt` and `updatedAt`, which saves ignore unless a new object is written with the
+    /// maintenance key. Callers with the master or maintenance key may send ISO 8601 strings, as migration scripts do.
     ///
     /// - Throws: 111 if the type is wrong.
     package static func check(_ body: JSONObject, _ className: String, _ caller: Caller) throws(ParseError) {
