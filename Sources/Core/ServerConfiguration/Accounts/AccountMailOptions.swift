@@ -59,15 +59,13 @@ extension Configuration {
         public var verifyUserEmails = false
         /// Whether users can log in only with a verified address. Has an effect only with ``verifyUserEmails``.
         public var preventLoginWithUnverifiedEmail = false
-        /// Whether a sign-up responds with error 205 if the new user can't log in before verifying the address. The
-        /// user is created.
+        /// Whether a sign-up creates the user but responds with 205 if the address must be verified before a log-in.
         public var preventSignupWithUnverifiedEmail = false
         /// The lifetime of a verification link in seconds, or nil if links don't expire.
         public var emailVerifyTokenValidityDuration: Double?
         /// Whether another request sends the same verification link while it is valid.
         public var emailVerifyTokenReuseIfValid = false
-        /// Whether a request for a verification link succeeds even if no account has the address or it is already
-        /// verified.
+        /// Whether a request for a verification link succeeds even if no unverified account has the address.
         public var emailVerifySuccessOnInvalidEmail = true
         /// Whether the server sends verification links. If false, it only creates them.
         public var sendUserEmailVerification = true
@@ -77,8 +75,7 @@ extension Configuration {
         public var resetTokenReuseIfValid = false
         /// Whether a request for a password reset succeeds even if no account has the address.
         public var resetPasswordSuccessOnInvalidEmail = true
-        /// The base of links if mails are printed on the terminal and `publicServerURL` is not set, or nil if mails are
-        /// sent.
+        /// The base of links without `publicServerURL`, set by ``Configuration/showMailsOnTerminal()``.
         var terminalURL: String?
         var warnings: [String] = []
 
@@ -90,8 +87,7 @@ extension Configuration {
     /// The base URL of links in mails and of their pages, or nil if it is unknown.
     public var linkURL: String? { publicServerURL ?? accountMail.terminalURL }
 
-    /// Prints mails on the terminal, with links to `serverURL` if `publicServerURL` is not set, if no mail transport is
-    /// configured.
+    /// Prints mails on the terminal if no transport is configured, with links to `publicServerURL` or else `serverURL`.
     ///
     /// - Returns: False if a transport is configured.
     public mutating func showMailsOnTerminal() -> Bool {

@@ -85,8 +85,7 @@ extension Configuration {
     public struct PasswordPolicy: Sendable {
         /// The regular expression that passwords must match, or nil for no such rule.
         public var validatorPattern: String?
-        /// The error message for a password that doesn't match the pattern or contains the user name, or nil for the
-        /// default.
+        /// The error message for a password that breaks a rule other than the history, or nil for the default.
         public var validationError: String?
         /// Whether passwords must not contain the user name.
         public var doNotAllowUsername = false

@@ -52,8 +52,7 @@ extension Configuration {
         /// The host name or IP address.
         public var host: String
         public var port: Int
-        /// Whether TLS starts with the connection. Otherwise STARTTLS is used if the server offers it, and required for
-        /// a log-in.
+        /// Whether TLS starts with the connection. If not, STARTTLS is used if offered, and required for a log-in.
         public var isSecure: Bool
         /// The credentials, or nil to connect without log-in.
         public var login: SMTPLogin?

@@ -157,8 +157,7 @@ extension Configuration.MailTemplate {
 }
 
 extension Configuration.MailText {
-    /// Reads a part from an inline value (`subject`, a text or texts by language) or a file (`subjectPath`), or returns
-    /// nil if both are missing.
+    /// Reads a part from a value (`subject`, a text or texts by language) or a file (`subjectPath`), or returns nil.
     init?(_ object: JSONObject, _ part: String, _ path: String) throws(ConfigurationError) {
         if let value = object[Name(part)], !value.isNull {
             guard object[Name(part + "Path")]?.isNull ?? true else {

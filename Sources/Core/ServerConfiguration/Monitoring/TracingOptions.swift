@@ -138,8 +138,7 @@ extension Configuration {
             case parentOff = "parentbased_always_off"
             case parentRatio = "parentbased_traceidratio"
 
-            /// Whether a request that belongs to a caller's trace is sampled if and only if the caller samples the
-            /// trace.
+            /// Whether a request within a caller's trace is sampled exactly if the caller samples the trace.
             public var followsParent: Bool { rawValue.hasPrefix("parentbased_") }
         }
 
@@ -168,8 +167,7 @@ extension Configuration {
         /// Whether tracing is off even if an endpoint is set.
         public var isDisabled = false
         public var trust = Trust.proxy
-        /// Whether failed and slow requests are traced even if they are not sampled. Doesn't apply to requests for
-        /// which the caller's trace decides.
+        /// Whether failed and slow requests are traced if not sampled, unless the caller's trace decides.
         public var keepsSlow = false
     }
 }

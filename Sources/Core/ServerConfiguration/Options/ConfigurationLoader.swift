@@ -7,12 +7,10 @@ extension Configuration {
     ///   - file: The bytes of the JSON file, or nil without one.
     ///   - fileName: The name of the file, for messages.
     ///   - environment: The environment variables.
-    ///   - flags: The arguments of the command: `--name value`, `--name=value`, or `--name` alone for a Boolean that is
-    ///     true.
+    ///   - flags: The command's arguments: `--name value`, `--name=value`, or only `--name` for a true Boolean.
     ///   - fallbacks: Defaults that take precedence over the preset's.
     /// - Returns: The configuration, and warnings about options that have no effect or are unsafe.
-    /// - Throws: `ConfigurationError` with all mistakes, such as missing, malformed or unsupported options. An unknown
-    ///   flag is always a mistake; an unknown key of the file is one from preset 9 on.
+    /// - Throws: `ConfigurationError` with all mistakes. Unknown flags count, as do unknown keys from preset 9 on.
     public static func load(
         file: [UInt8]?, fileName: String? = nil, environment: [String: String], flags: [String],
         fallbacks: [String: JSONValue] = [:]
@@ -194,8 +192,7 @@ private struct ConfigurationLoader {
         let preset = mistakes.collect("preset") { () throws(ConfigurationError) in
             try line?.whole(in: 4...9, "preset") ?? 9
         }
-        // parse-server ignores unknown options. Roost ignores them with a warning up to preset 8, and refuses to start
-        // from preset 9 on.
+        // parse-server ignores unknown options. Roost warns about them up to preset 8, and doesn't start from 9 on.
         if preset ?? 9 >= 9 {
             for key in unknown { mistakes.add(.unknown(key.name, among: key.known), key.option) }
         } else {

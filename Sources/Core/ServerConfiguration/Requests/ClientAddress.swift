@@ -11,8 +11,7 @@ public struct ClientAddress: Sendable, Equatable {
     /// forge all others. A loopback address in that header doesn't make a client local, so it becomes ``unknown``.
     public let vouched: String
 
-    /// Replaces a loopback address found for a request with `X-Forwarded-For`, so that the client doesn't count as
-    /// local. Matches only lists that contain it, such as `0.0.0.0/0`.
+    /// Replaces loopback addresses of requests with `X-Forwarded-For`, so that they don't count as local.
     static let unknown = "0.0.0.0"
 
     /// Creates the address of a client that connects without a proxy.

@@ -68,8 +68,7 @@ extension Configuration {
         public var allowsPlainHTTP = false
         /// The time in seconds without a request after which a session ends.
         public var sessionLength = 43_200
-        /// The number of days that entries of the audit log are retained. No entries are removed while the console is
-        /// closed.
+        /// The number of days after which entries of the audit log are removed, unless the console is closed.
         public var auditDays = 90
         /// The folder of backups made with the console, or nil to disable them.
         public var backupFolder: String?
