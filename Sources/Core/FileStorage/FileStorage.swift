@@ -20,8 +20,7 @@ public protocol FileStorage: Sendable {
     /// - Throws: The storage's error if the server must not start.
     func prepare() async throws
 
-    /// Removes the remains of interrupted uploads until the task is cancelled. A remote storage may first check whether
-    /// it can be used.
+    /// Does checks left by ``prepare()``, then removes the remains of interrupted uploads until the task is cancelled.
     func tend() async
 
     /// Closes the storage, which must not be used afterwards.

@@ -187,16 +187,14 @@ extension DiskStorage {
 }
 
 extension DiskStorage {
-    /// Returns the random id that is stored in the folder and shared by all processes that use the folder. Creates it
-    /// if it doesn't exist.
+    /// Returns the folder's random id, which all processes that use the folder share. Creates it if it doesn't exist.
     ///
     /// - Throws: The file system's error.
     public func mark() async throws -> String {
         let path = directory + "/.roost-folder"
         if let mark = try await mark(at: path) { return mark }
         let mark = String(UInt64.random(in: 0...(.max)), radix: 16)
-        // The file gets its name only when complete. If several processes write it, the first one wins, provided that
-        // the file system supports hard links.
+        // The file gets its name only when complete. Where hard links are supported, the first of several writers wins.
         let unfinished = try await writeUnfinished(OneBuffer(bytes: Array(mark.utf8)), in: directory)
         try await Disk.renameIfFree(unfinished, to: path)
         guard let mark = try await self.mark(at: path) else { throw IOError(errnoCode: ENOENT, reason: "mark") }

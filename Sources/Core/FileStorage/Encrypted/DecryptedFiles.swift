@@ -1,9 +1,8 @@
 import Synchronization
 import Tasks
 
-/// A cache of decrypted files of up to 32 MB together. Concurrent requests for a file share one decryption, and
-/// decryptions wait for memory in a queue that is fair to senders. Clients that read a cached file in parts cause only
-/// one decryption.
+/// A cache of up to 32 MB of decrypted files. Concurrent requests for a file share one decryption, and decryptions wait
+/// for memory in a queue that is fair to senders.
 package final class DecryptedFiles: Sendable {
     /// Identifies a file's content.
     package struct Key: Hashable {

@@ -225,8 +225,7 @@ public struct FileCipher: Sendable {
 
     func segments() throws -> FileSegments { try FileSegments(secret: secret) }
 
-    /// Returns the cipher of a file in segments, or nil if the header isn't of this format or was made with another
-    /// key.
+    /// Returns the cipher of a file in segments, or nil if the header has another format or key.
     func segments(header: [UInt8]) -> FileSegments? { FileSegments(secret: secret, header: header) }
 
     /// Encrypts bytes.
