@@ -69,11 +69,9 @@ public struct ParseRoutes: RequestHandler {
         return try await perform(route, envelope, context)
     }
 
-    /// Counts a request against the rate limits. Limits per address and global limits count before the caller is
-    /// resolved, those per user and session afterwards.
+    /// Counts a request against rate limits: those per user and session after the caller is resolved, others before.
     ///
-    /// - Throws: ``RateLimitExceeded``, `ParseError` if the counts are stored in the database and it fails, or the
-    ///   error of `find`.
+    /// - Throws: ``RateLimitExceeded``, the error of `find`, or `ParseError` if counting in the database fails.
     func counted(
         _ envelope: Envelope, _ limits: RateLimiter?, _ declared: RateLimiter?,
         _ find: () async throws -> RequestContext
@@ -102,8 +100,8 @@ public struct ParseRoutes: RequestHandler {
 
     /// Resolves the caller.
     ///
-    /// - Throws: 209 for an invalid or expired session token, ``ConsoleRequest/viewsOnly``, 101 if the user to view as
-    ///   doesn't exist, or the database's error.
+    /// - Throws: 209 for an invalid token, 101 if the user isn't found, ``ConsoleRequest/viewsOnly``, or a database
+    ///   error.
     func context(of envelope: Envelope, _ traits: Route.Traits = []) async throws -> RequestContext {
         var caller = Caller(power: envelope.power, installationId: envelope.credentials.installationID)
         let now = backend.clock.now
@@ -129,8 +127,7 @@ public struct ParseRoutes: RequestHandler {
 
     /// Runs the route of a method and path.
     ///
-    /// - Throws: ``HTTPError`` 404 if the route doesn't exist, the error if the caller may not use it, or the route's
-    ///   error.
+    /// - Throws: ``HTTPError`` 404 if the route doesn't exist, or the error of the route or its checks.
     func route(_ envelope: Envelope, _ context: RequestContext) async throws -> Reply {
         guard let route = RouteTable.match(envelope.method, envelope.path) else { throw Self.noRoute(envelope) }
         return try await perform(route, envelope, context)

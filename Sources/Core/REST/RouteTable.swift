@@ -29,8 +29,7 @@ package enum RouteTable {
         return routes.first { ($0.method == method || $0.traits.contains(.anyMethod)) && $0.fits(components) }
     }
 
-    /// Returns a path with its route names in parse-server's letter case, so that another case can't evade a list. If
-    /// no route fits, only the first name changes. Routes called before the body is read are ignored.
+    /// Returns a path with its recognized names in parse-server's letter case, so that another case can't evade a list.
     package static func canonical(_ components: [String]) -> [String] {
         let candidates = candidates(components)
         if let route = candidates.first(where: { $0.fits(components) }) {
@@ -159,8 +158,7 @@ package struct Route: Sendable {
         if case .rest? = path.last { true } else { false }
     }
 
-    /// Returns the same route with its replies changed by a closure. Routes called before the body is read stay
-    /// unchanged.
+    /// Returns the route with its replies changed by a closure, or unchanged if it is called before the body is read.
     func changing(_ change: @escaping @Sendable (Reply) -> Reply) -> Route {
         guard let handler else { return self }
         var route = self

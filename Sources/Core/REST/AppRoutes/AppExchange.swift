@@ -37,8 +37,7 @@ final class AppExchange: Sendable {
 
     /// Connects to an app's Unix socket.
     ///
-    /// - Parameter release: Called once when the response is complete or the exchange ends. Not called if connecting
-    ///   fails.
+    /// - Parameter release: Called once when the response is complete or the exchange ends, unless connecting fails.
     /// - Throws: The connection error.
     static func open(_ socket: String, release: @escaping @Sendable () -> Void) async throws -> AppExchange {
         let exchange = AppExchange(release: release)

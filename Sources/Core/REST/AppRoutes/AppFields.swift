@@ -64,8 +64,7 @@ struct AppFields: Sendable {
         return fields
     }
 
-    /// Returns the response's header fields for the client, and the body's length, or nil if the app didn't send it or
-    /// used a transfer encoding.
+    /// Returns the response's header fields for the client, and the body's length, or nil if it is unknown.
     static func answer(_ headers: HTTPHeaders) -> (fields: [(String, String)], length: Int?) {
         let named = named(by: headers.map { (name: $0.name, value: $0.value) })
         let fields = headers.filter { field in

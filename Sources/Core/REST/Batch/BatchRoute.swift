@@ -67,8 +67,7 @@ extension ParseRoutes {
 
     /// Returns the calls of a batch, with the credentials of the whole request.
     ///
-    /// - Throws: 107 if a call is invalid or not allowed in a batch, or 119 if `routeAllowList` doesn't contain its
-    ///   route. Either rejects the whole batch.
+    /// - Throws: 107 for a call that can't be batched, or 119 if `routeAllowList` forbids it. Either rejects the batch.
     func elements(_ requests: [JSONValue], of envelope: Envelope) throws(ParseError) -> [Envelope] {
         var elements: [Envelope] = []
         let prefixes = prefixes
@@ -162,8 +161,7 @@ extension ParseRoutes {
         _ elements: [Envelope], _ context: RequestContext, _ memory: HeldMemory
     ) async throws -> [[UInt8]] {
         if elements.count > 1, !configuration.readOnly, elements.allSatisfy(Self.isPlainCreation),
-            // Save triggers would run before the first and after the last object is stored, instead of around each
-            // object.
+            // Save triggers would run before and after storing all objects, instead of around each.
             !elements.contains(where: { backend.triggers.callsSaveTriggers($0.path[1]) })
         {
             // "Save all" of new objects usually takes one round trip and one commit.

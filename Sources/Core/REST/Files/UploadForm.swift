@@ -13,8 +13,7 @@ struct UploadForm {
 
     /// Reads the request except for the bytes of a file sent as the body itself.
     ///
-    /// - Throws: ``HTTPError`` if the keys or the body are invalid, or `ParseError` if a header, the context or the
-    ///   session token is malformed.
+    /// - Throws: ``HTTPError`` if the keys or the body are invalid, or `ParseError` if another value is malformed.
     func open(name: String) async throws -> (Envelope, FileContent, FileUpload) {
         var credentials = try request.headerCredentials()
         if request.opener.keys.serves(credentials.applicationID) {

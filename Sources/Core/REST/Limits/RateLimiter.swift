@@ -71,8 +71,7 @@ final class RateLimiter: Sendable {
         try await check(demands)
     }
 
-    /// Counts a request against the limits per user and session, unless it is a login. Requests without a user count by
-    /// network.
+    /// Counts a request that isn't a login against user and session limits. Requests without a user count by network.
     ///
     /// - Throws: ``RateLimitExceeded``, or `ParseError` if the counts are stored in the database and it fails.
     func countByUser(_ envelope: Envelope, _ user: SessionUser?) async throws {
@@ -159,8 +158,7 @@ final class RateLimiter: Sendable {
     }
 
     /// Whether a limit applies to the request's method. For limits of the options, a POST that overrides its method
-    /// counts as both, so an override can't evade them. A read by an SDK that sends all requests as POST counts only as
-    /// GET.
+    /// counts as both, so an override can't evade them, unless it is a read by an SDK that sends all as POST.
     private static func uses(_ envelope: Envelope, _ limit: RateLimit) -> Bool {
         guard let methods = limit.methods else { return true }
         if methods.contains(envelope.method.rawValue) { return true }

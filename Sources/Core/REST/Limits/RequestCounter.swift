@@ -137,8 +137,7 @@ final class DatabaseCounter: RequestCounter {
         return counts.map { RequestCount(requests: $0.requests, remaining: $0.remaining) }
     }
 
-    /// If one of the keys is known to be over its limit, returns a count just above the limit for it and zero for the
-    /// others, without a query. Otherwise returns nil.
+    /// Returns counts without a query, 0 for other keys, if a key is known to be over its limit, otherwise nil.
     private func refusals(of keys: [String], _ demands: [RequestDemand]) -> [RequestCount]? {
         let now = ContinuousClock.now
         let ends = exhausted.withLock { exhausted in keys.map { exhausted.value(of: $0) } }

@@ -252,8 +252,7 @@ struct PageRouter {
         }
     }
 
-    /// Serves the target page of a redirect, with the values from its address, or another file of the pages. Returns
-    /// nil if there is no such file.
+    /// Returns a redirect's target page with the values from its address, or another file, or nil if there is none.
     private func redirectedFile(_ file: String) -> Reply? {
         if file == "choose_password" {
             guard isOwn(request.queried("id") ?? request.queried("appId")) else { return PageRoutes.unauthorized }

@@ -25,8 +25,7 @@ package struct ConsoleDispatcher: Sendable {
     /// - Parameters:
     ///   - target: The path below the mount, and the query.
     ///   - around: Wraps the routes. Receives the request and a closure that returns the routes' response.
-    /// - Throws: The errors of `around` and of the routes, or an error if the request is invalid or there is no such
-    ///   route.
+    /// - Throws: The errors of `around` and the routes, or an error if the request is invalid or has no route.
     package func answer(
         _ request: IncomingRequest, _ target: RequestTarget, _ power: Caller.Power, _ console: ConsoleRequest,
         around: (Envelope, _ answer: () async throws -> Reply) async throws -> Reply

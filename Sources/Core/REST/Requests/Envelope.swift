@@ -51,8 +51,7 @@ public struct Envelope: Sendable {
 
     /// The short request id used in the log.
     public var id: RequestID { origin.requestID }
-    /// The caller's credentials as sent. ``power`` is the result of checking the keys; the session token isn't checked
-    /// yet.
+    /// The caller's credentials as sent. The keys are checked, with ``power`` as result, but not the session token.
     public var credentials: Credentials { origin.credentials }
     /// The rights that the caller's keys grant.
     public var power: Caller.Power { origin.power }

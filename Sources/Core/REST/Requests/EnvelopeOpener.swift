@@ -70,8 +70,7 @@ struct EnvelopeOpener: Sendable {
         return envelope
     }
 
-    /// Reads the credentials in the header fields. With an ``Authority``, ignores the fields and returns only the
-    /// application id.
+    /// Reads the credentials in the header fields, or with an ``Authority`` returns only the application id.
     ///
     /// - Throws: `ParseError` 107 if the context isn't a JSON object.
     func credentials(of headers: RequestHeaders) throws -> Credentials {

@@ -10,8 +10,7 @@ public import Telemetry
 public final class RequestOrigin: Sendable {
     /// The short request id used in the log.
     public let requestID: RequestID
-    /// The caller's credentials as sent. ``power`` is the result of checking the keys; the session token isn't checked
-    /// yet.
+    /// The caller's credentials as sent. The keys are checked, with ``power`` as result, but not the session token.
     public let credentials: Credentials
     /// The rights that the caller's keys grant.
     public let power: Caller.Power
