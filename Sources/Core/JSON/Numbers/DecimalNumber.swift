@@ -38,8 +38,7 @@ extension DecimalNumber {
         self = Self.upToFifteenDigits(value) ?? Self(describing: value)
     }
 
-    /// Returns the shortest digits of a value from 1e-6 to below 1e15, or nil if it needs more than 15 digits or is
-    /// outside this range.
+    /// Returns the shortest digits of a value within 1e-6..<1e15, or nil if it is outside or needs more than 15 digits.
     ///
     /// Decimal numbers with up to 15 digits map to distinct doubles, so if one parses as `value`, it is the only one.
     /// Scaling finds it, because the product is within a quarter of an integer.

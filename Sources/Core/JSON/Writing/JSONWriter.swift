@@ -19,8 +19,7 @@ import OrderedCollections
 /// writer.byte(UInt8(ascii: "}"))
 /// ```
 ///
-/// Appending a token allocates memory only if the buffer must grow, and for some numbers other than integers below
-/// 2^53.
+/// Appending a token allocates only if the buffer must grow, and for some numbers that aren't integers below 2^53.
 ///
 /// Manages its own memory, because an array would check uniqueness and bounds for each of a thousand small pieces.
 /// `@unchecked Sendable` is safe: a writer can't be copied and only returns copies of its bytes, so nothing shares its
