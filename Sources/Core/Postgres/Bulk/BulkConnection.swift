@@ -31,8 +31,7 @@ public final class BulkConnection {
         guard PQstatus(handle) == CONNECTION_OK else {
             throw PostgresError(.unavailable, message)
         }
-        // Needed if a pooler rejected the server options. Others accept but ignore them, which matters for the search
-        // path.
+        // Also needed for a search path, because some poolers accept the server options but ignore them.
         if isRefused || parameters.path != nil, let settings = parameters.settings { try query(settings) }
     }
 

@@ -196,9 +196,8 @@ public final class PostgresClient: Sendable {
 
     /// Listens to channels on a separate connection, which is reopened whenever it breaks.
     ///
-    /// - Returns: The events, beginning with ``PostgresEvent/connected``. The stream ends with the client. If the
-    ///   consumer falls behind by more than 4 MB, the events are dropped and it gets ``PostgresEvent/connected`` again.
-    ///   A read-only client, or one whose transaction pooler has no direct address, gets no events.
+    /// - Returns: The events, first ``PostgresEvent/connected``, which also replaces unread events if they exceed 4 MB.
+    ///   Ends with the client, and stays empty if it only reads or has only a transaction pooler.
     public func listen(channels: [String]) -> AsyncStream<PostgresEvent> {
         let id = lastListener.add(1, ordering: .relaxed).newValue
         let listening = Listening { [commandQueue] in _ = commandQueue.send(.unlisten(id: id)) }
@@ -217,8 +216,7 @@ public final class PostgresClient: Sendable {
 
     // MARK: The thread
 
-    /// Enqueues a command, and starts the thread with the first one. Returns false if the client has ended or the
-    /// thread can't be started.
+    /// Enqueues a command, and starts the thread with the first. Returns false if that fails or the client has ended.
     func send(_ command: CommandQueue.Command) -> Bool {
         if !isStarted.load(ordering: .acquiring), !startThread() { return false }
         return commandQueue.send(command)

@@ -76,9 +76,8 @@ extension PostgresClient {
 
     /// Runs `body` in a transaction and commits it, or rolls it back if `body` throws.
     ///
-    /// If the server aborts the transaction because of another one (40001, 40P01) or an outdated prepared statement,
-    /// `body` runs again after a short random pause. If the server is read-only (25006), it runs again once. It must
-    /// not have other side effects.
+    /// `body` must not have other side effects, because it runs again after a short random pause if the server aborts
+    /// the transaction for another one (40001, 40P01) or an outdated statement, or once if it is read-only (25006).
     ///
     /// - Parameters:
     ///   - retries: The maximum number of attempts after the first.
@@ -87,8 +86,7 @@ extension PostgresClient {
     ///   - conflictKey: A name for the row that `body` locks first, or nil if unknown. One transaction per key gets a
     ///     connection at a time.
     /// - Throws: The error of `body`, or `PostgresError`. The kind `connectionLost` means that the transaction may have
-    ///   been committed. SQLSTATE 57014 means that the transaction took too long, or was stopped because other senders
-    ///   waited.
+    ///   been committed. SQLSTATE 57014 means that it took too long, or was stopped because other senders waited.
     public func transaction<R: Sendable>(
         isolation: Isolation = .readCommitted, retries: Int = 5, purpose: TransactionPurpose = .request,
         conflictKey: String? = nil,

@@ -4,10 +4,9 @@ public struct PostgresConfiguration: Sendable {
     public var connectionString: String
     /// The number of connections shared by the short statements of all callers.
     public var sharedConnections = 4
-    /// The base size of the other pools: half of it each for transactions, batches, slow reads, slow writes and lock
-    /// waits, a quarter for time-limited reads, a quarter but at least two for administration, and two for exports.
-    /// None of these is larger than the base size. Connections are opened on demand and closed after a minute without
-    /// use.
+    /// The base and maximum size of the other pools: half of it each for transactions, batches, slow reads, slow writes
+    /// and lock waits, a quarter for time-limited reads, a quarter but at least two for administration, and two for
+    /// exports. Connections are opened on demand and closed after a minute without use.
     public var exclusiveConnections = 8
     /// The maximum number of concurrent calls of ``PostgresClient/heavyQuery(_:)``, each on an additional connection.
     public var heavyConnections = 1
@@ -31,8 +30,7 @@ public struct PostgresConfiguration: Sendable {
     /// The time that a request waits for connections in use before it fails as `busy`. Administration, heavy reads and
     /// exports wait longer.
     public var connectionWait: Duration = .seconds(3)
-    /// The time limit for opening a connection, and for a request that waits for a new one before it fails as
-    /// `unavailable`.
+    /// The time limit for opening a connection, and for waiting for one before a request fails as `unavailable`.
     public var connectTimeout: Duration = .seconds(10)
     /// Whether requests fail as `unavailable` as soon as the server refuses a connection, because the caller has
     /// another server to try.
@@ -41,9 +39,8 @@ public struct PostgresConfiguration: Sendable {
     public var applicationName = "roost"
     /// The maximum number of prepared statements per connection. The least recently used one is evicted.
     public var preparedStatementLimit = 512
-    /// Whether the connections lead to a transaction pooler. It keeps no session state: statements are prepared only
-    /// with ``poolerKeepsStatements``, notifications arrive only with ``directConnectionString``, and the role's
-    /// statement and lock timeouts apply.
+    /// Whether the connections lead to a transaction pooler. The role's statement and lock timeouts apply, statements
+    /// are prepared only with ``poolerKeepsStatements``, and notifications need ``directConnectionString``.
     public var isBehindTransactionPooler = false
     /// Whether the transaction pooler supports prepared statements across sessions.
     public var poolerKeepsStatements = false

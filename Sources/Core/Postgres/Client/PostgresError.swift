@@ -9,8 +9,7 @@ public struct PostgresError: Error, Sendable {
         case connectionLost
         /// No connection could be opened in time. The statement had no effect.
         case unavailable
-        /// All connections for this kind of work stayed in use, or too many reads waited for memory. The statement was
-        /// not sent.
+        /// Connections for this work stayed in use, or too many reads waited for memory. The statement was not sent.
         case busy
         /// The result exceeded the memory limit. The statement was stopped.
         case tooLarge
@@ -65,8 +64,7 @@ public struct PostgresError: Error, Sendable {
     }
 
     package static let cancelled = PostgresError(.cancelled, "the task was cancelled")
-    /// The error for a change of a row that was recently locked or slow to change, so that it needs a separate
-    /// connection.
+    /// The error for a change that needs a separate connection, because its row was recently locked or slow to change.
     static let rowIsLocked = PostgresError(.server, "another request is already waiting for the row", sqlState: "55P03")
     static let tookTooLong = PostgresError(.server, "the transaction exceeded its time limit", sqlState: "57014")
     /// The error for a read that holds memory while other reads have waited for it too long.

@@ -70,8 +70,7 @@ enum ParameterEncoding {
         }
     }
 
-    /// Appends the array header: dimensions, NULL flag and element type, followed by element count and lower bound
-    /// unless the array is empty.
+    /// Appends the array header: dimensions, NULL flag, element type, and unless empty element count and lower bound.
     private static func appendHeader(_ count: Int, _ type: PostgresType, hasNulls: Bool, to bytes: inout [UInt8]) {
         append(Int32(count == 0 ? 0 : 1), to: &bytes)
         append(Int32(hasNulls ? 1 : 0), to: &bytes)

@@ -1,8 +1,7 @@
 import CLibpq
 import DequeModule
 
-/// A connection in pipeline mode, which it leaves only for scripts. It and its libpq connection are used only on the
-/// I/O thread.
+/// A connection in pipeline mode, except during scripts. It and its libpq connection are used only on the I/O thread.
 package final class Connection {
     package enum State {
         /// Closed. ``open()`` connects again.
@@ -232,7 +231,6 @@ package final class Connection {
         stoppedAt = nil
     }
 
-    /// The message size in bytes above which libpq's buffer is worth freeing, by closing the connection once it is
-    /// idle. Larger writes use a separate connection.
+    /// The message size in bytes above which libpq's buffer is freed when idle, and writes use a separate connection.
     static let largeMessage = 1024 * 1024
 }

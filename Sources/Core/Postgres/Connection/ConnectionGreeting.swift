@@ -22,8 +22,7 @@ extension Connection {
     /// The statement that replaces the server options, or nil if they apply or there are none.
     var settings: String? { isWithoutOptions ? parameters.settings : nil }
 
-    /// The statement that sets the search path in each transaction, or nil if the server options set it or it isn't
-    /// configured.
+    /// The statement that sets the search path in each transaction, or nil if the server options suffice.
     var pathStatement: EncodedStatement? { isWithoutOptions ? parameters.pathStatement : nil }
 
     /// Sends the statements that come before the first request.

@@ -40,13 +40,10 @@ package struct ConnectionParameters {
     /// Whether the search path is set in each transaction, because the pooler keeps no session state.
     let isPathTransient: Bool
 
-    /// Creates the parameters of a pool's connections. Behind a transaction pooler, the limits are ignored.
-    ///
     /// - Parameters:
-    ///   - lockTimeout: The maximum wait for a lock. Zero leaves the server's setting.
+    ///   - lockTimeout: The maximum wait for a lock, or zero for the server's setting.
     ///   - timeLimit: A statement timeout shorter than the configured one, or zero to use the configured one.
-    ///   - idleTimeout: How long the server tolerates an idle transaction before it closes the connection. Zero leaves
-    ///     the server's setting.
+    ///   - idleTimeout: The time after which the server closes connections with an idle transaction, or zero likewise.
     ///   - isParallel: Whether one statement may use several CPUs of the server.
     package init(
         _ configuration: PostgresConfiguration, lockTimeout: Duration = .zero, timeLimit: Duration = .zero,

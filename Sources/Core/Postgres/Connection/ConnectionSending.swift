@@ -4,8 +4,7 @@ extension Connection {
     /// Sends a read without a sync, which ``flush()`` adds for all reads sent until then. The batch is one transaction
     /// and usually one packet. If one read fails, those after it are resent.
     ///
-    /// - Returns: Whether the request was sent. If sending fails or the connection breaks later, the pool gets it among
-    ///   the lost requests.
+    /// - Returns: Whether the request was accepted. If the connection breaks, the pool gets it among the lost requests.
     func sendInBatch(_ request: Request) -> Bool {
         guard isReady, PQstatus(handle) == CONNECTION_OK, case .statements(let statements) = request.content else {
             return false

@@ -11,8 +11,7 @@ import CLibpq
 /// The thread that communicates with PostgreSQL. It sends the requests of all callers and resumes them when results
 /// arrive.
 ///
-/// The loop is created and used only on its thread, so it needs no locks. It blocks only in `poll`, and while libpq
-/// resolves host names.
+/// The loop is created and used only on its thread, so it needs no locks. It blocks only in `poll` and name lookups.
 final class InputOutputLoop {
     private let context: LoopContext
     private let shared: SharedPool

@@ -22,8 +22,7 @@ final class ListenerPool: ConnectionPool {
     }
 
     private let context: LoopContext
-    /// Listeners that get no connection and no notifications: behind a transaction pooler without a direct address, or
-    /// of a client that only reads.
+    /// Listeners without a connection, because the client only reads or has only a transaction pooler.
     private var unnotified: [Int: EventBuffer] = [:]
     private var listeners: [Listener] = [] {
         didSet { connections = listeners.map(\.connection) }

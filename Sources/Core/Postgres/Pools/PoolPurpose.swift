@@ -17,8 +17,7 @@ package enum PoolPurpose: Int, CaseIterable, Sendable {
     /// Reads that last as long as the client keeps reading.
     case exports
 
-    /// Whether writes in this pool can commit without an explicit transaction. False for pools that serve only
-    /// transactions or reads.
+    /// Whether writes can commit without explicit transactions. False for pools only for transactions or reads.
     var keepsWrites: Bool {
         switch self {
         case .administration, .lockWaits, .slowWrites: true

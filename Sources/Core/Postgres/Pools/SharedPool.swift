@@ -3,9 +3,8 @@ import DequeModule
 
 /// The connections shared by all callers.
 ///
-/// Writes other than single-row changes are sent immediately. Each is a transaction with its own sync, so that an error
-/// doesn't affect its neighbors. If there are several connections, the first carries no writes, so that reads don't
-/// wait for the disk flush of another request.
+/// Writes other than single-row changes are sent immediately, each as a transaction with its own sync. If there are
+/// several connections, the first carries no writes, so that reads don't wait for the disk flush of another request.
 ///
 /// Single-row changes share transactions, so that the server commits and flushes once for several. One such transaction
 /// is in flight at a time unless it is slow, and the changes that arrive meanwhile form the next. If one change fails,
@@ -198,8 +197,7 @@ package final class SharedPool: ConnectionPool {
     package func didOutgrow(_ connection: Connection, _ handle: OpaquePointer) {
         // A write may have committed already, so it must not be reported as failed.
         guard let head = connection.inFlight.first, head.isReadOnly else { return }
-        // If writes are in flight, only the read is cancelled. The server skips the requests that share its sync, and
-        // they are resent. Otherwise ``renew()`` reopens the connection.
+        // If writes are in flight, only the read is cancelled. Requests that share its sync are skipped and resent.
         guard
             connection.inFlight.writes == 0
                 || context.cancellations.send(to: handle, lease: 0, through: context.commandQueue)

@@ -3,9 +3,8 @@ extension SharedPool {
     /// Whether changes are in flight that the next ones wait for.
     var isBusyWithChanges: Bool { connections.contains { $0.inFlight.isBusyWithChanges(at: context.now) } }
 
-    /// Returns the connection for the next read: one whose batch is still open, or the least busy one without a batch,
-    /// or nil if there is none. If any connection carries no writes, those with writes are left out, because the read
-    /// would wait for their commit.
+    /// Returns the connection for the next read: one with an open batch, or the least busy without a batch, or nil. If
+    /// any carries no writes, those with writes are left out, because the read would wait for their commit.
     package func connectionForReads() -> Connection? {
         if let connection = connections.first(where: { $0.takesRead(isSearch: false) }) { return connection }
         let isAnyQuiet = connections.contains { $0.takesRequests && $0.inFlight.writes == 0 }
@@ -22,8 +21,7 @@ extension SharedPool {
         return leastBusyForWrites(where: { $0.inFlight.batched == 0 && $0.inFlight.searches == 0 })
     }
 
-    /// The connection for the next read of unknown cost, or nil if none takes requests or reads that may take long are
-    /// in flight on it.
+    /// The connection for the next read of unknown cost, or nil if none is open or it carries reads that may take long.
     package var connectionForUnknown: Connection? {
         connections.last(where: \.takesRequests).flatMap { $0.inFlight.searches == 0 ? $0 : nil }
     }

@@ -75,9 +75,8 @@ extension SharedPool {
     /// The milliseconds after which a cancel request is assumed to have arrived.
     private static let lateness: Int64 = 5000
 
-    /// Resends changes that were rolled back because one failed: the failed one alone, the others together. Changes
-    /// that were rolled back more than three times, or whose commit failed, are sent alone. A lock or statement timeout
-    /// fails its change.
+    /// Resends changes of a failed transaction: alone if the change or the commit failed or after more than three
+    /// rollbacks, otherwise together. A change with a lock or statement timeout fails instead.
     private func sendAgain(_ members: [Request], besides failed: Int?, _ error: PostgresError) {
         var undone: [Request] = []
         for (index, member) in members.enumerated() {

@@ -30,8 +30,7 @@ public final class PostgresResult: @unchecked Sendable {
         self.recordSize = recordSize
     }
 
-    /// Sets the reserved memory to the size of the result plus bytes that the caller has read for its rows, such as
-    /// included objects.
+    /// Sets the reserved memory to the result's size plus the bytes read for its rows, such as included objects.
     public func hold(with more: Int) {
         guard more > 0 else { return }
         reservation?.resize(to: size + more)
@@ -43,8 +42,7 @@ public final class PostgresResult: @unchecked Sendable {
 
     @inlinable public var columnCount: Int { Int(PQnfields(result)) }
 
-    /// The row count in the command tag, such as the number of rows inserted, selected or copied. Zero for statements
-    /// without one.
+    /// The row count in the command tag, such as of rows inserted, selected or copied, or 0 if it has none.
     public var affectedRows: Int { PQcmdTuples(result).flatMap { Int(String(cString: $0)) } ?? 0 }
 
     /// The server's command tag, such as `INSERT 0 1` or `COMMIT`.

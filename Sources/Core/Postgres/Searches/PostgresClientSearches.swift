@@ -12,8 +12,7 @@ extension PostgresClient {
         public var leadsToMore: Bool
         /// Whether the read must not use a shared connection, even if it is fast.
         public var isApart: Bool
-        /// The time limit on a separate connection, instead of ``PostgresConfiguration/statementTimeout``, or nil to
-        /// use that.
+        /// The time limit on a separate connection, or nil to use ``PostgresConfiguration/statementTimeout``.
         public var timeLimit: Duration?
         /// Whether the caller sends a different query if the time limit expires. Such a read uses the same connections
         /// as reads without a time limit.
