@@ -22,11 +22,9 @@ final class RequestMetrics: Sendable {
         active.increment()
     }
 
-    /// Records the end of a request.
+    /// Records the end of a request. The status is 0 if the response was not sent.
     ///
-    /// - Parameters:
-    ///   - method: A method known to SwiftNIO's parser. Others would let clients create any number of metrics.
-    ///   - status: The response status, or 0 if the client left or the response could not be sent.
+    /// - Parameter method: A method known to SwiftNIO's parser. Others would let clients create any number of metrics.
     func end(method: HTTPMethod, status: Int, duration: Duration) {
         active.decrement()
         let key = Key(method: method.rawValue, status: status)

@@ -96,8 +96,7 @@ struct ConnectionHandler: Sendable {
                         isResting = try await rests
                     }
                 } catch {
-                    // The client has left, memory is full, or a WebSocket handler failed. The connection ends without a
-                    // response.
+                    // The client left, memory is full or a WebSocket handler failed. No response is sent.
                     logger.trace("connection ended", metadata: ["error": "\(error)"])
                 }
                 connection.close()

@@ -54,8 +54,7 @@ package final class HTTPConnection: Sendable {
         return part
     }
 
-    /// Whether more may be read from the client now. If not, reading resumes after some input was consumed or memory
-    /// became free.
+    /// Whether more may be read from the client now. If not, reading resumes once input is consumed or memory is free.
     func mayRead() -> Bool {
         guard isFull else { return true }
         holdsReads.store(true, ordering: .sequentiallyConsistent)

@@ -97,12 +97,11 @@ package final class IncomingBody: AsyncSequence {
         return false
     }
 
-    /// Reads the whole body.
+    /// Reads the whole body, at most `limit` bytes.
     ///
     /// Unless the body is small, its memory counts until the request is answered. A body with a declared length above 1
     /// MB waits for its turn, and nothing more is read meanwhile.
     ///
-    /// - Parameter limit: The maximum size in bytes.
     /// - Throws: ``HTTPError/bodyTooLarge`` if the declared or received size exceeds the limit,
     ///   ``HTTPError/overloaded`` if memory is full or too many bodies wait, or ``HTTPError/aborted``.
     package func collect(upTo limit: Int) async throws -> [UInt8] {

@@ -121,8 +121,7 @@ public enum DescriptorLimit {
         private static let maxDescriptors = rlim_t(OPEN_MAX)
     #endif
 
-    /// Raises the soft limit to the hard limit, as far as the system or the program can use it. Shells start with
-    /// 1,024, for programs that use `select`.
+    /// Raises the soft limit, at most to the hard limit. Shells start with 1,024, for programs that use `select`.
     public static func raise() {
         var limit = rlimit()
         guard getrlimit(resource, &limit) == 0 else { return }
@@ -138,8 +137,7 @@ public enum DescriptorLimit {
         return Int(min(limit.rlim_cur, maxDescriptors))
     }
 
-    /// Returns the number of client connections for which descriptors are left, assuming that each also reads a file.
-    /// At least 16.
+    /// Returns the number of client connections for which descriptors are left, at least 16. Each may also read a file.
     ///
     /// - Parameters:
     ///   - wanted: The configured maximum.

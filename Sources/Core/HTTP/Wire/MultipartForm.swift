@@ -20,8 +20,7 @@ package struct MultipartForm {
     /// - Parameters:
     ///   - bytes: The whole body.
     ///   - contentType: The content type with the boundary.
-    /// - Throws: ``HTTPError`` 400 if the body is malformed or truncated, repeats a name, has too many parts, or
-    ///   contains NUL in a name or text.
+    /// - Throws: ``HTTPError`` 400 for a malformed body, a repeated name, too many parts, or NUL in a name or text.
     package init(_ bytes: [UInt8], contentType: String) throws(HTTPError) {
         self.bytes = bytes
         let delimiter = Self.dashes + (try Self.boundary(of: contentType))
