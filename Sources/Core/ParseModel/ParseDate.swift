@@ -73,8 +73,7 @@ public struct ParseDate: Hashable, Sendable, Comparable {
     /// The years 1 to 9999, which JavaScript and PostgreSQL write with four digits.
     private static let writable: Range<Int64> = -62_135_596_800_000..<253_402_300_800_000
 
-    /// Parses an ISO 8601 date, optionally with a time, whose seconds and fraction may be missing, and a time zone (UTC
-    /// if missing).
+    /// Parses an ISO 8601 date, optionally with a time to the minute or finer and a time zone (UTC if missing).
     ///
     /// Digits beyond milliseconds are dropped. Returns nil for anything else and for impossible dates.
     public init?(iso text: String) {

@@ -31,8 +31,7 @@ public struct ReadAccess: Sendable {
         /// A field with one or more pointers to users, or nil if the object itself is the user.
         public var field: String?
         public var userId: String
-        /// The fields that the rule hides. A field is hidden only if ``ReadAccess/hidden`` and all rules that apply to
-        /// the object contain it.
+        /// The fields that the rule hides if ``ReadAccess/hidden`` and all other rules for the object contain them.
         public var hidden: Set<Name>
 
         public init(field: String?, userId: String, hidden: Set<Name>) {

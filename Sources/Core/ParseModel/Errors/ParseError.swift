@@ -100,8 +100,7 @@ public struct Forbidden: Error, Sendable, Equatable {
     public static let masterKeyRequired = Forbidden("unauthorized: master key is required")
 }
 
-/// The error if the server or a service that it needs is overloaded or unavailable for a while. HTTP status 503 with
-/// `Retry-After`.
+/// The error if the server, or a service that it needs, is temporarily unavailable. HTTP 503 with `Retry-After`.
 public struct ServiceUnavailable: Error, Sendable, Equatable {
     public var message: String
     /// The number of seconds after which a retry makes sense.

@@ -6,8 +6,7 @@ enum ColumnCondition {
     case isMissing(Bool)
     /// Equal to one of the values, or missing if `orMissing` is set.
     case isOneOf(Set<ColumnValue>, orMissing: Bool)
-    /// Equal to one of the GeoPoints or polygons, which are compared with a tolerance, or missing if `orMissing` is
-    /// set.
+    /// Equal to one of the GeoPoints or polygons, compared with a tolerance, or missing if `orMissing` is set.
     case isOneOfPoints([ColumnValue], orMissing: Bool)
     case stands(Comparison, ColumnValue)
     case isFound(TextPattern)

@@ -1,7 +1,6 @@
 import JSON
 
-/// The stored form of a field's value, for types other than objects, arrays and bytes: a pointer's id, a file's name, a
-/// date's time.
+/// The stored form of a value that isn't an object, an array or bytes: a pointer's id, a file's name, a date's time.
 enum ColumnValue: Hashable {
     case text(Name)
     case number(Double)

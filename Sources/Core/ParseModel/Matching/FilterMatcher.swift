@@ -25,8 +25,7 @@ public struct FilterMatcher: Sendable {
     /// The approximate memory size in bytes.
     public let weight: Int
 
-    /// - Throws: ``FilterMatcherError`` for filters that need the database, that the database would reject, or whose
-    ///   patterns aren't supported.
+    /// - Throws: ``FilterMatcherError`` for unsupported patterns, and filters that are invalid or need the database.
     public init(_ filter: Filter, schema: ClassSchema) throws(FilterMatcherError) {
         var weight = MatcherWeight()
         root = try Self.node(filter, schema, &weight)

@@ -68,8 +68,7 @@ extension GeoPolygon {
             && isBetween(place.longitude, from.longitude, to.longitude)
     }
 
-    /// Whether two polygons are the same as by PostgreSQL's `~=`: one list of corners, including the repeated first
-    /// one, is a rotation of the other or of its reverse.
+    /// Whether one corner list, with the repeated first one, is a rotation of the other or its reverse, as by `~=`.
     func isSame(_ other: GeoPolygon, _ budget: inout MatchBudget) throws(FilterMatcherError) -> Bool {
         let count = corners.count
         guard count == other.corners.count, let first = corners.first else { return false }

@@ -20,8 +20,7 @@ public struct ClassLevelPermissions: Sendable, Hashable {
         public static let open = Entry(principals: ["*"])
     }
 
-    /// The permissions by operation. A missing operation is denied, unless ``readUserFields`` or ``writeUserFields``
-    /// allow it.
+    /// The permissions by operation. Without an entry, only ``readUserFields`` and ``writeUserFields`` can allow it.
     public var entries: [ClassOperation: Entry]
     /// Fields whose users may read the object.
     public var readUserFields: [Name] = []
