@@ -100,8 +100,7 @@ public struct ParseRoutes: RequestHandler {
 
     /// Resolves the caller.
     ///
-    /// - Throws: 209 for an invalid token, 101 if the user isn't found, ``ConsoleRequest/viewsOnly``, or a database
-    ///   error.
+    /// - Throws: 209 for an invalid token, 101 for an unknown user, ``ConsoleRequest/viewsOnly``, or a database error.
     func context(of envelope: Envelope, _ traits: Route.Traits = []) async throws -> RequestContext {
         var caller = Caller(power: envelope.power, installationId: envelope.credentials.installationID)
         let now = backend.clock.now
