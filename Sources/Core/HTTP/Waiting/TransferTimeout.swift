@@ -82,8 +82,7 @@ package final class TransferTimeout: Sendable {
         }
     }
 
-    /// Counts additional memory of a transfer. Returns false, and counts nothing, if memory or a network's share is
-    /// full.
+    /// Counts memory added to a transfer. Returns false, and counts nothing, if memory or a network's share is full.
     package func hold(_ ticket: Ticket, bytes: Int) -> Bool {
         let now = ContinuousClock.now
         let (hasRoom, victims) = change { state in
@@ -180,8 +179,7 @@ package final class TransferTimeout: Sendable {
         return result
     }
 
-    /// If memory is full, ends the slowest transfers, then those of much heavier networks. Returns connections to
-    /// close.
+    /// If memory is full, ends slow transfers, then those of much heavier networks. Returns the connections to close.
     private func makeRoom(
         for bytes: Int, of number: UInt64, in state: inout TransferState, at now: ContinuousClock.Instant
     ) -> [any Channel] {
