@@ -43,7 +43,7 @@ package struct ConnectionParameters {
     /// - Parameters:
     ///   - lockTimeout: The maximum wait for a lock, or zero for the server's setting.
     ///   - timeLimit: A statement timeout shorter than the configured one, or zero to use the configured one.
-    ///   - idleTimeout: The time after which the server closes connections with an idle transaction, or zero likewise.
+    ///   - idleTimeout: The time after which the server ends a session idle in a transaction, or zero for its setting.
     ///   - isParallel: Whether one statement may use several CPUs of the server.
     package init(
         _ configuration: PostgresConfiguration, lockTimeout: Duration = .zero, timeLimit: Duration = .zero,
