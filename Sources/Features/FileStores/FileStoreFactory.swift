@@ -12,8 +12,7 @@ public enum FileStoreFactory {
     ///   - folder: The folder for files on disk.
     ///   - database: The connection string of the database.
     ///   - meters: Counts requests to buckets.
-    /// - Throws: `ConfigurationError` if the configuration can't be used, or `HTTPCallFailure` if the trusted
-    ///   certificates can't be read.
+    /// - Throws: `ConfigurationError`, or `HTTPCallFailure` if the trusted certificates can't be read.
     public static func storage(
         _ configuration: Configuration, folder: String, database: String,
         meters: FileStoreMeters = FileStoreMeters(), logger: Logger
@@ -31,8 +30,7 @@ public enum FileStoreFactory {
     ///   - folder: The folder for files on disk.
     ///   - database: The connection string of the database.
     ///   - meters: Counts requests to buckets.
-    /// - Throws: `ConfigurationError` if the configuration can't be used, or `HTTPCallFailure` if the trusted
-    ///   certificates can't be read.
+    /// - Throws: `ConfigurationError`, or `HTTPCallFailure` if the trusted certificates can't be read.
     public static func storage(
         _ store: Configuration.FileStore, _ configuration: Configuration, folder: String, database: String,
         meters: FileStoreMeters = FileStoreMeters(), logger: Logger

@@ -4,8 +4,7 @@ public import Operations
 public import ServerConfiguration
 import Synchronization
 
-/// Delivers the changes of this process and of others to their followers. Changes of one object keep their commit
-/// order, unless a preceding change doesn't arrive in time.
+/// Delivers the changes of all processes to their followers, in commit order per object unless one arrives too late.
 public final class ChangeFeed: ChangeObserver {
     /// A topic that a connection can follow.
     package enum Topic: Hashable, Sendable {
@@ -120,8 +119,7 @@ public final class ChangeFeed: ChangeObserver {
         }
     }
 
-    /// Disconnects the followers of a class because a change of it was lost, and all followers in other processes. They
-    /// reconnect and query again.
+    /// Disconnects the followers of a class, and all in other processes, because a change was lost. They query again.
     public func missChange(of className: Name) async {
         endFollowers(of: className)
         missElsewhere()

@@ -87,8 +87,7 @@ struct ChangeRelay: Sendable {
         self.logger = logger
     }
 
-    /// Queues a change for other processes, or announces its loss if the queue is full. ``RelayedChange/none``
-    /// announces the loss of a change.
+    /// Queues a change for other processes, or announces a loss if it is ``RelayedChange/none`` or the queue is full.
     func send(_ change: RelayedChange) {
         let fits = queue.state.withLock { state in
             if change.text == RelayedChange.none.text {

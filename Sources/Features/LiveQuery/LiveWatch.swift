@@ -6,8 +6,7 @@ import Rules
 import Synchronization
 import Tasks
 
-/// A query that a console operator watches by polling. It ends if polling stops, too many changes arrive at once, or a
-/// comparison fails.
+/// A query that a console operator polls. It ends if polling stops, too many changes wait, or a comparison fails.
 actor LiveWatch {
     /// The maximum number of waiting events, and their maximum bytes. The oldest are dropped.
     private static let (maxEvents, maxBytes) = (1_000, 1_000_000)

@@ -6,9 +6,8 @@
 /// - A client gets `connected` only after the announcement has committed. PostgreSQL has then signalled every listening
 ///   session, so writers know before the client can subscribe. Every save that commits after `subscribed` checks this
 ///   state after its commit.
-/// - A process that can't listen (without a connection, or behind a transaction pooler) assumes that others have
-///   subscribers. So does a process that has only just begun to listen, until the others have had time to answer its
-///   question.
+/// - A process that can't listen (not connected, or behind a transaction pooler) assumes that others have subscribers.
+///   So does a process that has only just begun to listen, until the others have had time to respond.
 /// - A process that couldn't announce itself until the others forgot it disconnects its followers, as after a broken
 ///   connection. They reconnect and query again.
 package struct OtherProcesses: Sendable {

@@ -42,8 +42,7 @@ package struct RelayedChange: Sendable {
         fileprivate let size: Int
         fileprivate let before: JSONObject?
         fileprivate let after: JSONObject?
-        /// The previous values of changed fields and the added fields of a large object, or nil if it is new or its
-        /// whole change was sent.
+        /// The previous values of changed fields and the added fields, or nil if the object is new or was sent whole.
         fileprivate let former: (fields: JSONObject, added: [Name])?
         /// Whether the current object must be read.
         let isLarge: Bool

@@ -14,8 +14,7 @@ public struct CloudMail: Sendable {
     private static let maxRecipients = 100
 
     /// - Parameter caller: The HTTP client, or nil to create one if the transport needs it.
-    /// - Throws: `ConfigurationError` for invalid request bodies or templates, or if the app's own adapter sends the
-    ///   mails.
+    /// - Throws: `ConfigurationError` for invalid request bodies or templates, or for the app's own mail adapter.
     public init(_ delivery: Configuration.MailDelivery, _ configuration: Configuration, caller: HTTPCaller?) throws {
         self.delivery = delivery
         transport = try MailTransports.transport(delivery, configuration.outgoing, caller)

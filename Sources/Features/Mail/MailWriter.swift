@@ -93,8 +93,7 @@ public struct MailWriter: Sendable {
     ///
     /// - Parameters:
     ///   - name: The template of an account mail or another template of the configuration.
-    ///   - mail: `recipient`, `placeholders` and `user`, a user object. Columns that templates may not show are left
-    ///     out.
+    ///   - mail: `recipient`, `placeholders` and `user`, a user object. Columns hidden from templates are omitted.
     /// - Returns: The parts of the mail, or nil if the template doesn't exist or has no body.
     func parts(_ name: Name, _ mail: JSONObject) -> (subject: String?, text: String, html: String?)? {
         guard let template = templates[name] else { return nil }
@@ -156,8 +155,7 @@ public struct MailWriter: Sendable {
         return .english
     }
 
-    /// Returns the placeholder values. The user's columns override configured placeholders, and the mail's own values
-    /// override both.
+    /// Returns the placeholder values. The mail's own override the user's columns, which override configured ones.
     private func values(
         _ content: JSONObject, _ recipient: String, _ locales: [String], _ template: Configuration.MailTemplate?
     ) -> JSONObject {

@@ -48,8 +48,7 @@ public final class PushServices: Sendable {
         }
     }
 
-    /// Returns the senders for a device: all of its type if the app is unknown, otherwise those of
-    /// ``candidates(_:app:)``.
+    /// Returns the senders for a device: those of ``candidates(_:app:)``, or all of its type if the app is unknown.
     func senders(of type: Name, app: String?) -> [any PushSender] {
         app == nil ? senders[type] ?? [] : candidates(type, app: app)
     }
@@ -60,9 +59,8 @@ public final class PushServices: Sendable {
     /// The device types with a service that accepts many messages per request.
     var wholeTypes: [Name] { senders.filter { $0.value.contains(where: \.acceptsBatches) }.keys.sorted() }
 
-    /// Returns the senders for a device in the order they are tried: those of its app, or else those for any app. If
-    /// there are none for any app, a device without an app identifier gets all senders, provided they are for the same
-    /// app.
+    /// Returns the senders for a device in the order they are tried: those of its app, or else those for any app.
+    /// Without either, a device that names no app gets all senders if they are for the same app.
     func candidates(_ route: Name, app: String?) -> [any PushSender] {
         let all = senders[route] ?? []
         let name = app.map { Name($0) }

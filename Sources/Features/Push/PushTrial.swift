@@ -45,8 +45,7 @@ public struct PushTrial: Sendable {
         self.logger = logger
     }
 
-    /// Checks that keys can be read and can sign, and that the services respond. Sends no notifications, and doesn't
-    /// contact web-push services.
+    /// Checks that keys can be read and can sign, and that services except web push respond. Sends no notifications.
     ///
     /// - Throws: An error if the file of option `trustedCertificates` can't be read.
     public func check() async throws -> [Finding] {

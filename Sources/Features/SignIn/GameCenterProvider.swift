@@ -13,8 +13,7 @@ import ServerConfiguration
     import Foundation
 #endif
 
-/// Apple's Game Center: verifies a signature over the player, the app and the time. Apple publishes the signing
-/// certificates.
+/// Apple's Game Center: verifies a signature over player, app and time. Apple publishes the signing certificates.
 ///
 /// Specification: Apple's `GKLocalPlayer.fetchItems(forIdentityVerificationSignature:)`.
 struct GameCenterProvider: AuthProvider {

@@ -22,8 +22,7 @@ struct ConsoleAudit: Sendable {
         fileprivate let entry: AuditEntry
         /// The objects to read again after the change, by class.
         fileprivate let objects: [String: Objects]
-        /// The values of the request, or the user as whom it ran, to record after the change. Nil to read the objects
-        /// again instead.
+        /// The values to record: those of the request, or the user as whom it ran. Nil to read the objects again.
         fileprivate let sent: JSONValue?
         /// Whether objects are created, in which case their ids come from the response.
         let creates: Bool

@@ -137,8 +137,7 @@ package enum ConsoleRole: String, Sendable, CaseIterable, Comparable {
     case viewer
     /// Can also change objects and files.
     case editor
-    /// Can do everything that isn't reserved for owners: managing operators, applying fixes, and creating and
-    /// downloading backups.
+    /// Can do everything except manage operators, apply fixes, and create and download backups.
     case developer
     case owner
 

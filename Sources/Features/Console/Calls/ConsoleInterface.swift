@@ -11,8 +11,7 @@ internal import ServerConfiguration
 import Tasks
 internal import Telemetry
 
-/// The console API, by default below `/console/api`. Every call passes the role check here, except those of the session
-/// itself, such as sign-ins, and those of download URLs.
+/// The console API, by default below `/console/api`. Checks the role of every call except session and download calls.
 struct ConsoleInterface: Sendable {
     let backend: Backend
     let dispatcher: ConsoleDispatcher

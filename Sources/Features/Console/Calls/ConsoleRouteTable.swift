@@ -95,8 +95,7 @@ struct ConsoleCall {
         try await interface.dispatcher.body(of: visit.request, upTo: ConsoleInterface.largestBody)
     }
 
-    /// Runs a call with an audit entry, which is stored before it and completed after it. The call's errors become
-    /// responses.
+    /// Runs a call with an audit entry, stored before it and completed after it. The call's errors become responses.
     ///
     /// - Parameters:
     ///   - className: The affected class.

@@ -101,8 +101,7 @@ extension ConsoleInterface {
 
     /// Responds to a download URL with the exported file.
     ///
-    /// - Throws: 404 if the URL is unknown, used, expired or opened in another browser, or the session has ended; 403
-    ///   if the role no longer allows the export; 429 if too many exports of the session wait; or the database's error.
+    /// - Throws: 404 if the session can't use the URL, 403 for the role, 429 for too many exports, or a database error.
     func download(_ visit: ConsoleVisit, _ secret: Substring) async throws -> Reply {
         let gone = HTTPError(status: 404, message: "This download link is no longer valid. Start the export again.")
         guard visit.request.method == "GET", let item = exports.beginDownload(String(secret)) else { throw gone }

@@ -144,8 +144,7 @@ extension ConsoleInterface {
 
     /// Responds to a download URL with the backup while the session belongs to an owner.
     ///
-    /// - Throws: 404 if the URL is unknown, used, expired or opened in another browser, the session isn't an owner's
-    ///   any more, or the backup was deleted. Also errors of the database and the file system.
+    /// - Throws: 404 if the URL isn't valid for the session or the backup was deleted, or a database or file error.
     func backup(_ visit: ConsoleVisit, _ secret: Substring) async throws -> Reply {
         let gone = HTTPError(status: 404, message: "This download link is no longer valid. Request a new one.")
         let cookies = cookies(of: visit)

@@ -89,13 +89,11 @@ private struct LogFilter: Sendable {
     let text: String?
     let function: String?
     let request: String?
-    /// The beginning of the paths whose requests are left out unless they are logged as errors, or nil if all are
-    /// shown.
+    /// The beginning of the paths whose requests are shown only if logged as errors, or nil to show all.
     let leftOut: String?
     let secrets: SecretTexts
 
-    /// - Parameter console: The path of the console. Its own requests, except errors, are shown only if the query asks
-    ///   for them or for a single request.
+    /// - Parameter console: The console's path. Requests to it are shown only if they are errors or `query` wants them.
     /// - Throws: ``HTTPError`` for an unknown level.
     init(_ query: JSONObject, console: String, _ secrets: SecretTexts) throws(HTTPError) {
         func text(_ name: Name) -> String? { query[name]?.stringValue.flatMap { $0.isEmpty ? nil : $0 } }

@@ -33,8 +33,7 @@ struct OperatorFactor: Sendable {
         PercentEncoding.encode(text, keepingOnly: "")
     }
 
-    /// Enables the operator's second factor. Returns false if the secret is invalid, the code doesn't match it or the
-    /// operator doesn't exist.
+    /// Enables the operator's second factor. Returns false for an invalid secret or code, or an unknown operator.
     func turnOn(_ secret: String, code: String, of id: String) async throws -> Bool {
         guard (32...128).contains(secret.utf8.count), let key = Base32.decode(secret), key.count >= 16,
             let step = OneTimeCode(secret: key).step(of: Self.digits(code), at: seconds, after: nil)

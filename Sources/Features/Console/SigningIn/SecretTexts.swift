@@ -38,8 +38,7 @@ package struct SecretTexts: Sendable {
         }
     }
 
-    /// Replaces a key in a text. Compares bytes, because a combining mark after the key would change its last
-    /// character.
+    /// Replaces a key. Compares bytes, because a combining mark after the key would change its last character.
     private static func removing(_ key: String, from text: String) -> String {
         guard text.utf8.firstRange(of: key.utf8) != nil else { return text }
         var (redacted, rest): ([UInt8], ArraySlice<UInt8>) = ([], Array(text.utf8)[...])

@@ -13,8 +13,7 @@ import ServerConfiguration
 package enum CredentialChain {
     /// Returns the first provider that is configured, or else that of the virtual machine's role.
     ///
-    /// - Throws: `ConfigurationError` if a configured provider can't be used, or if none is configured and the
-    ///   machine's role is disabled.
+    /// - Throws: `ConfigurationError` if a configured provider can't be used or, without one, the role is disabled.
     package static func provider(
         _ key: Configuration.S3.Key?, region: String, _ variables: [String: String], _ outgoing: Configuration.Outgoing
     ) throws -> any AWSCredentialProvider {

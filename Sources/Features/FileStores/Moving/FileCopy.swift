@@ -28,8 +28,7 @@ public struct FileCopy: Sendable {
 
     /// - Parameters:
     ///   - jobs: The number of files copied at a time.
-    ///   - verifies: Whether to compare the contents of each file in both stores. Different files that are newer in the
-    ///     target then count as failed.
+    ///   - verifies: Whether to compare contents. Different files that are newer in the target then count as failed.
     ///   - progress: Receives the report after each file.
     public init(
         from source: any FileStorage, to target: any FileStorage, jobs: Int, isDryRun: Bool, verifies: Bool,

@@ -56,8 +56,7 @@ public struct PostgresStorage: FileStorage {
         if !onlyReads { try await rows.prepare() }
     }
 
-    /// Every ten minutes removes files that were replaced, deleted or left incomplete an hour ago. Does nothing on a
-    /// read-only server.
+    /// Every ten minutes, unless read-only, deletes files that were replaced, deleted or left incomplete an hour ago.
     public func tend() async {
         while !onlyReads, !Task.isCancelled {
             do {

@@ -85,8 +85,7 @@ package final class S3Client: Sendable {
         breaker = StoreBreaker(name: bucket.bucket, logger: logger)
     }
 
-    /// The current AWS credentials without waiting, or nil if there are none, they have expired, or the store is
-    /// Google's.
+    /// The valid AWS credentials without waiting, or nil if there are none.
     var knownCredentials: AWSCredentials? { (signer as? AWSSigner)?.credentials.known }
 
     var now: Date { Date().addingTimeInterval(Double(clockOffset.withLock { $0 })) }

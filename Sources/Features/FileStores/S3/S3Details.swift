@@ -98,8 +98,7 @@ enum S3Details {
         return tags
     }
 
-    /// Returns the content type and disposition. Clients may reach the object directly, so types that browsers can't
-    /// show safely become downloads.
+    /// Returns the content type and disposition. Types that browsers can't show safely become downloads.
     private static func type(_ details: FileDetails, name: String) -> [(name: String, value: String)] {
         let last = name.split(separator: "/").last ?? ""
         let type =

@@ -49,8 +49,7 @@ package struct S3Failure: Error, CustomStringConvertible {
             || ["RequestTimeout", "SlowDown", "InternalError", "ServiceUnavailable"].contains(code)
     }
 
-    /// Whether the object doesn't exist. Except for HEAD, a 404 without `NoSuchKey` may come from a proxy, so it
-    /// doesn't count.
+    /// Whether the object doesn't exist. A 404 without `NoSuchKey` may come from a proxy and counts only for HEAD.
     var isAbsence: Bool { status == 404 && (code == "NoSuchKey" || isOfHead) }
 
     /// The text for the log, without the URL.

@@ -157,8 +157,7 @@ enum HTMLText {
         return String(decoding: result, as: UTF8.self)
     }
 
-    /// Returns the character of a leading reference and the length of the reference in bytes, or nil if it is unknown
-    /// or invalid.
+    /// Returns the character and the length in bytes of a leading reference, or nil if it is unknown or invalid.
     private static func reference(_ bytes: ArraySlice<UInt8>) -> (Unicode.Scalar, Int)? {
         guard let end = bytes.prefix(12).firstIndex(of: UInt8(ascii: ";")) else { return nil }
         let name = String(decoding: bytes[(bytes.startIndex + 1)..<end], as: UTF8.self)

@@ -73,8 +73,7 @@ actor MailAccessTokens {
         !text.isEmpty && text.utf8.allSatisfy { (0x21...0x7E).contains($0) }
     }
 
-    /// Returns the error code (RFC 6749, section 5.2) in parentheses, or an empty text if the code could contain
-    /// anything else.
+    /// Returns the error code (RFC 6749, section 5.2) in parentheses, or an empty text if it could be something else.
     private static func code(_ json: JSONValue?) -> String {
         guard let code = json?["error"]?.stringValue, code.utf8.count <= 40,
             code.utf8.allSatisfy({ (UInt8(ascii: "a")...UInt8(ascii: "z")).contains($0) || $0 == UInt8(ascii: "_") })
@@ -82,8 +81,7 @@ actor MailAccessTokens {
         return " (\(code))"
     }
 
-    /// Returns the cache time of a token: a minute less than its lifetime or half of a short one, at most a day.
-    /// Without a lifetime, an hour is assumed.
+    /// Returns the cache time of a token: a minute less than its lifetime, but at least half of it, and at most a day.
     private static func age(_ seconds: JSONValue?) -> Duration {
         let lifetime = seconds?.numberValue ?? seconds?.stringValue.flatMap { Double($0) } ?? 3600
         let good = min(max(lifetime.isFinite ? lifetime : 0, 0), 86_400)

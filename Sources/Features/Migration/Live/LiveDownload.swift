@@ -31,8 +31,7 @@ package struct LiveDownload: Sendable {
 
     /// Downloads everything.
     ///
-    /// - Returns: Notes for the report, for example on files that couldn't be downloaded and data that the server
-    ///   doesn't expose.
+    /// - Returns: Notes for the report, for example on files that couldn't be downloaded.
     /// - Throws: `LiveServer.Failure`, `CancellationError`, or the error of writing to the folder.
     package func run() async throws -> [String] {
         try forgetOthers()
@@ -87,8 +86,7 @@ package struct LiveDownload: Sendable {
         return notes
     }
 
-    /// Discards an earlier download of other classes, and one with a maintenance key if this one has none, or the
-    /// reverse.
+    /// Discards an earlier download unless it has the same classes and, like this one, a maintenance key or none.
     private func forgetOthers() throws {
         guard FileManager.default.fileExists(atPath: folder) else { return }
         let start = FileManager.default.contents(atPath: startPath).flatMap { try? JSONValue(parsing: Array($0)) }
@@ -102,8 +100,7 @@ package struct LiveDownload: Sendable {
         ]
     }
 
-    /// The path of the record of the download's options and start time. Hidden, so that the file isn't imported as a
-    /// class.
+    /// The path of the download's options and start time. Hidden, so that the file isn't imported as a class.
     private var startPath: String { "\(folder)/.fetched" }
 
     private var manifestPath: String { "\(folder)/\(SourceCatalog.manifest)" }

@@ -70,8 +70,7 @@ package struct ImportRun: Sendable {
     ///   - files: The store for uploaded files.
     ///   - storedFiles: The store for files copied unchanged from another server's storage, which may be encrypted.
     /// - Returns: The report. A class that fails doesn't stop the others.
-    /// - Throws: ``Refusal`` if the import can't start, `CancellationError`, or an error of the source, the database or
-    ///   files.
+    /// - Throws: ``Refusal`` if the import can't start, `CancellationError`, or a source, database or file error.
     package func load(
         into connectionString: String, files: any FileStorage, storedFiles: any FileStorage
     ) async throws -> ImportReport {
@@ -179,8 +178,7 @@ package struct ImportRun: Sendable {
         var isDone: Bool
     }
 
-    /// Determines what is already imported from this source, and whether the rest can be imported. Discards unfinished
-    /// imports of other sources.
+    /// Determines what is already imported and whether the rest can be. Discards unfinished imports of other sources.
     private func begin(_ plan: ImportPlan, _ fingerprint: String, _ storage: ImportStorage) throws -> Start {
         guard try storage.begin() else { throw Refusal(description: "another import into this database is running") }
         try storage.discardOthers(than: fingerprint)

@@ -1,8 +1,7 @@
 import Encoding
 import JSON
 
-/// The rejects file, which lists everything that couldn't be imported exactly. It is created only if there is something
-/// to list.
+/// The rejects file, which lists everything that couldn't be imported exactly. Not created if the list is empty.
 struct RejectFile {
     private let path: String
     private var file: OpenFile?

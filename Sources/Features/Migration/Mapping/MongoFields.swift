@@ -84,8 +84,7 @@ enum MongoFields {
         .jsonb((["__type": "Bytes", "base64": .string(base64)] as JSONObject).serialized())
     }
 
-    /// Parses a pointer, either `Class$id` or the format used inside objects, or returns nil if the value has neither
-    /// format.
+    /// Parses a pointer, either `Class$id` or the format used inside objects. Returns nil for other values.
     static func pointer(_ value: BSONValue) -> Pointer? {
         if let text = value.stringValue {
             guard let sign = text.utf8.firstIndex(of: UInt8(ascii: "$")) else { return nil }

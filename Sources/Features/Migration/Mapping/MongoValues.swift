@@ -54,8 +54,7 @@ enum MongoValues {
 
     private static func path(_ outer: String, _ key: Name) -> String { outer.isEmpty ? key.text : "\(outer).\(key)" }
 
-    /// Returns a number as a double, or nil if the value isn't a number or, with `isInJSON`, isn't finite. Adds numbers
-    /// that change to `losses`.
+    /// Returns a number as a double, or nil if it isn't one or, with `isInJSON`, isn't finite. Adds changes to losses.
     static func number(
         _ value: BSONValue, _ field: @autoclosure () -> String, _ losses: inout Losses, isInJSON: Bool = false
     ) -> Double? {

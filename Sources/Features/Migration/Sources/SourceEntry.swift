@@ -43,8 +43,7 @@ enum FolderEntries {
         var notes: [String] = []
     }
 
-    /// Lists the files of a folder and its subfolders. Skips hidden names except `.metadata`, and links, because they
-    /// may lead anywhere.
+    /// Lists files in and below a folder. Skips hidden names except `.metadata`, and links, which may lead anywhere.
     static func list(_ folder: String) throws -> Listing {
         var listing = Listing()
         try list(folder, "", 0, &listing)

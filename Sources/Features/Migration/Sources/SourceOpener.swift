@@ -27,8 +27,7 @@ enum SourceOpener {
     /// Lists the files of a folder, a zip file, a mongodump archive or a single file.
     ///
     /// - Parameter scratch: A folder for archives that must be unpacked first.
-    /// - Throws: ``SourceDamage`` if the source is missing or damaged or has another format, or an error if it can't be
-    ///   unpacked.
+    /// - Throws: ``SourceDamage`` if the source is missing, damaged or of another format, or the error of unpacking it.
     static func open(_ path: String, scratch: String) throws -> Opened {
         let path = URL(fileURLWithPath: path).standardizedFileURL.path
         guard let isFolder = FilePaths.isFolder(path) else {

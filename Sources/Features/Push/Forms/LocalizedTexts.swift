@@ -23,8 +23,7 @@ struct LocalizedTexts: Sendable {
 
     private static func normal(_ tag: String) -> String { tag.lowercased().replacing("_", with: "-") }
 
-    /// Returns the locale of the push that matches a device best, or nil if none matches. Drops one subtag of the
-    /// device's locale at a time, until only the language is left.
+    /// Returns the longest locale of the push that begins the device's, such as `de` for `de-AT`, or nil if none does.
     func locale(for identifier: String?) -> String? {
         guard let identifier, !locales.isEmpty, identifier.utf8.count <= Self.longest else { return nil }
         var tag = Self.normal(identifier)

@@ -25,8 +25,7 @@ package struct PushMessage: Sendable {
 
     static let overdue = "expired before it could be sent"
 
-    /// Reads the parameters of a push. `collapse_id`, `priority` and `push_type` may also be in `data`; values outside
-    /// it take precedence.
+    /// Reads the parameters of a push. `collapse_id`, `priority` and `push_type` override those in `data`.
     package init(content: PushContent, data: JSONObject?, id: String, time: String) {
         self.data = data
         self.id = id

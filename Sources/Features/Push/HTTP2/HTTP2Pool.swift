@@ -52,8 +52,7 @@ final class HTTP2Pool {
         self.report = report
     }
 
-    /// Queues requests and sends them if possible. During a pause and after ``close()`` they end as `unsent`
-    /// immediately.
+    /// Queues requests and sends them if possible. During a pause or after ``close()`` they end as `unsent` at once.
     func submit(_ submission: HTTP2Submission) {
         if let reason {
             for index in submission.calls.indices { submission.finish(index, .unsent(reason)) }
@@ -103,8 +102,7 @@ final class HTTP2Pool {
         entry.submission.finish(entry.index, outcome)
     }
 
-    /// Puts a request that the service hasn't processed at the front of the queue, or reports it as unsent during a
-    /// pause.
+    /// Puts an unprocessed request at the front of the queue, or ends it as `unsent` during a pause.
     func requeue(_ entry: HTTP2Submission.Entry) {
         if let reason { giveUp(entry, .unsent(reason)) } else { queue.prepend(entry) }
     }

@@ -110,8 +110,7 @@ public final class PushQueue: Pusher {
         }
     }
 
-    /// Removes old push failures, dead tokens, reports and, if configured, finished pushes every hour. Runs separately
-    /// from `tick`, which must renew leases in time.
+    /// Removes old push data every hour. Runs separately from `tick`, which must renew leases in time.
     private func sweep(_ store: ObjectStore) async {
         while !Task.isCancelled {
             await attempt("delete old push failures") {

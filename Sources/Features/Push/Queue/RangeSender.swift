@@ -85,8 +85,7 @@ struct RangeSender {
         activity.end()
     }
 
-    /// Records what devices would get in a dry run. Returns the devices without a problem whose sender asks its service
-    /// in dry runs.
+    /// Records what devices would get in a dry run. Returns those without a problem that the service also checks.
     private func render(_ message: PushMessage, _ attempts: [PushAttempt], _ locale: String?, _ tally: RangeTally)
         -> [PushAttempt]
     {

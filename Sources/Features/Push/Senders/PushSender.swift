@@ -35,8 +35,7 @@ package protocol PushSender: Sendable {
 
     /// Sends the same message to several devices.
     ///
-    /// - Parameter report: Receives outcomes by device index as they become known, exactly once per device unless the
-    ///   task is cancelled.
+    /// - Parameter report: Receives outcomes by device index as they become known, once per device unless cancelled.
     func send(
         _ message: PushMessage, to devices: [PushDevice],
         report: ([(index: Int, outcome: PushOutcome)]) async -> Void
