@@ -51,8 +51,7 @@ public struct CloudResult: Sendable {
 
     /// The changed query or results of a find trigger.
     public enum Found: Sendable {
-        /// The changed query. In a find, it replaces the parameters that it contains, and null removes one. In a
-        /// subscription, it replaces all parameters.
+        /// The parameters to replace in a find's query, null to remove one, or a subscription's complete query.
         case query(JSONObject)
         /// The objects to return. They may contain `className`.
         case objects([JSONObject])

@@ -24,8 +24,7 @@ extension NodeHost {
 
     /// Runs app code that a request waits for.
     ///
-    /// - Throws: The code's own error, 124 after 10 seconds, 141 if it fails without a code or no process runs, or
-    ///   another error of the call.
+    /// - Throws: The code's own error, 124 after 10 seconds, 141 for a failure without a code, or another error.
     func run(
         _ name: Name, _ parameters: JSONObject, of request: ModuleRequest? = nil, otherwise text: String
     ) async throws -> JSONValue? {

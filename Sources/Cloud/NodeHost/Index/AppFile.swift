@@ -49,8 +49,7 @@ package struct AppFile: Sendable {
 
     private static func plain(_ path: String) -> String { URL(fileURLWithPath: path).standardizedFileURL.path }
 
-    /// Returns the last word of a start script that is a JavaScript file, or nil if there is none or the script doesn't
-    /// run `node`.
+    /// Returns the last JavaScript file in a start script, or nil if there is none or the script doesn't run `node`.
     private static func started(by script: String?) -> String? {
         guard let words = script?.split(separator: " "), words.contains("node") else { return nil }
         return words.map(String.init).last { endings.contains(FilePaths.fileExtension(of: $0)) }

@@ -117,8 +117,7 @@ package struct ServedApp: Sendable {
         notes.append(AppNote(subject: subject, outcome: outcome, details: details, place: place ?? self.place))
     }
 
-    /// Returns the major version of parse-server as a preset, or nil if it is unknown: 7 for `^7.4.0`, limited to 4
-    /// through 9.
+    /// Returns the preset for a version of parse-server: its major version, limited to 4 through 9, or nil if unknown.
     private static func line(_ version: String?) -> Int? {
         guard let version else { return nil }
         let digits = version.drop { !("0"..."9").contains($0) }.prefix { ("0"..."9").contains($0) }

@@ -13,8 +13,7 @@ struct FileWatch {
 
     private let folder: String
 
-    /// - Parameter main: The app's file. JavaScript and JSON files in its folder and in subfolders are watched, except
-    ///   in `node_modules` and hidden folders.
+    /// - Parameter main: The app's file. Watches visible scripts and JSON files below its folder, not `node_modules`.
     init(main: String) { folder = FilePaths.folder(of: main) }
 
     /// Calls `changed` once changed files have stayed the same for half a second, until the task is cancelled.

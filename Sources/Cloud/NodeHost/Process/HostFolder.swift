@@ -4,10 +4,9 @@
     import Foundation
 #endif
 
-/// A private folder with the scripts that run an app's file and the socket that they connect to, or with the socket of
-/// the app's own routes.
+/// A private folder with the scripts that run an app's file and their socket, or with the socket of the app's routes.
 ///
-/// A folder with scripts is removed once the process has loaded the file, so it rarely remains if the server is killed.
+/// With scripts, it is removed once the process has loaded the file, so it rarely remains if the server is killed.
 struct HostFolder: Sendable {
     private let path: String
 

@@ -207,8 +207,7 @@ final class NodeWorker: Sendable {
 
     func retire() { state.withLock { $0.isRetired = true } }
 
-    /// Waits until open calls and requests of the app's routes have finished, at most for `drainLimit`. Then ends the
-    /// process.
+    /// Ends the process once open calls and requests of the app's routes have finished, or after `drainLimit`.
     func drain() async {
         let deadline = ContinuousClock.now + settings.drainLimit
         if appSocket != nil { send(["type": "drain"]) }

@@ -83,8 +83,7 @@ public struct Database: Sendable {
 
     /// Returns the record with the given id.
     ///
-    /// - Throws: `ParseError`, for example 101 if the object doesn't exist or isn't readable, or `DecodingError` if its
-    ///   fields don't fit the record.
+    /// - Throws: 101 if the object doesn't exist or isn't readable, another `ParseError`, or `DecodingError`.
     public func get<Record: ParseRecord>(_ type: Record.Type, _ objectId: String) async throws -> Record {
         try ValueDecoder.decode(from: try await send("GET", Self.path(Record.className, objectId), [:]))
     }

@@ -206,8 +206,7 @@ public struct ParseObject: Sendable {
         return json
     }
 
-    /// The object as part of another value. A stored object with unsaved changes or without loaded fields is a pointer,
-    /// as in Parse's SDKs.
+    /// The object as part of another value: a pointer if it is stored but changed or not loaded, as in Parse's SDKs.
     var embedded: JSONObject {
         if let objectId, !operations.isEmpty || stored.isEmpty && createdAt == nil {
             return ["__type": "Pointer", "className": .string(className), "objectId": .string(objectId)]

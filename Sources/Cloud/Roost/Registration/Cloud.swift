@@ -4,8 +4,7 @@ public import OrderedCollections
 import ParseModel
 import Synchronization
 
-/// The cloud code of an app: functions, jobs, and triggers for saves, deletions, finds, log-ins, files, live queries
-/// and the configuration.
+/// The cloud code of an app: functions, jobs and triggers.
 ///
 /// Register everything before the server starts. Errors thrown by before triggers and functions reject the request: the
 /// client gets a ``ParseError`` unchanged and any other error as 141 with its text, or as 130 or 153 from file

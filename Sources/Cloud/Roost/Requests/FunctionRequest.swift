@@ -15,8 +15,7 @@ public struct FunctionRequest<Params: Sendable>: CloudRequest {
     }
 }
 
-/// A function result with an HTTP status and header fields. The response body is still `{"result":…}`, or empty for
-/// 204, 205 and 304.
+/// A function result with an HTTP status and header fields. The body is `{"result":…}`, or empty for 204, 205 and 304.
 public struct FunctionAnswer: Encodable, Sendable {
     let value: JSONValue?
     let status: Int
