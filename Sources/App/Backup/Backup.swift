@@ -20,8 +20,7 @@ import ServerConfiguration
     import Glibc
 #endif
 
-/// `roost backup`: writes the embedded PostgreSQL and the uploaded files on disk to one archive. The server may be
-/// running.
+/// `roost backup`: writes the embedded PostgreSQL and uploaded files on disk to one archive, even of a running server.
 package struct Backup: Sendable {
     package struct Report: Sendable {
         /// The size of the archive in bytes.

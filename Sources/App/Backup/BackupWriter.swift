@@ -45,8 +45,7 @@ package final class BackupWriter {
 
     /// Adds a file at its current size. Does nothing if it was deleted.
     ///
-    /// - Throws: `CommandFailure` if the source can't be read, is not a file or shrinks while being read;
-    ///   `CancellationError`, or the error of writing.
+    /// - Throws: `CommandFailure` if the source isn't a readable file or shrinks, `CancellationError`, or write errors.
     func add(_ path: String, contentsOf source: String) throws {
         let descriptor = open(source, O_RDONLY | O_CLOEXEC | O_NOFOLLOW | O_NONBLOCK)
         if descriptor < 0, errno == ENOENT { return }

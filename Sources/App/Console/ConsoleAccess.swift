@@ -28,8 +28,7 @@ package struct ConsoleAccess {
 
     /// Adds an operator.
     ///
-    /// - Throws: `ConfigurationError` for an unknown role, `ParseError` for an invalid name or password, and database
-    ///   errors.
+    /// - Throws: `ConfigurationError` for an unknown role, `ParseError` for the name or password, or a database error.
     package func addOperator(name: String, password: String, role: String) async throws {
         guard ConsoleRole(rawValue: role) != nil else {
             throw ConfigurationError("role must be owner, developer, editor or viewer")

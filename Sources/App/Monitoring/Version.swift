@@ -7,8 +7,7 @@ package enum Version {
     /// The version and the commit that the binary was built from.
     package static var described: String { describe(text, stamp: String(cString: roost_commit())) }
 
-    /// Returns the version and the commit, which it parses from the text that scripts/version.sh writes into the
-    /// binary.
+    /// Returns the version and the commit. scripts/version.sh writes `stamp` into the binary.
     package static func describe(_ version: String, stamp: String) -> String {
         let commit = stamp.drop { $0 != ":" }.dropFirst().prefix { $0 != "." }
         guard !commit.isEmpty else { return "\(version) (commit not recorded)" }
