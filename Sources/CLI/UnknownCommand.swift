@@ -3,8 +3,7 @@ import ServerConfiguration
 
 /// Detects arguments that don't start with the name of a command.
 enum UnknownCommand {
-    /// Returns the error message for arguments that name no command, or nil if they name one, are empty, or begin with
-    /// a flag such as `--help`.
+    /// Returns the error message for a first argument that is neither a command nor a flag such as `--help`, or nil.
     static func message(_ arguments: [String], of command: any ParsableCommand.Type = Roost.self) -> String? {
         if arguments.first == "help" { return message(Array(arguments.dropFirst()), of: command) }
         let subcommands = command.configuration.subcommands
