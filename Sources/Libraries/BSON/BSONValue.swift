@@ -74,8 +74,7 @@ extension BSONValue {
         }
     }
 
-    /// The number as an integer, or nil if the value is a `decimal128`, a double that isn't a whole 64-bit number, or
-    /// not a number.
+    /// The number as an integer, or nil if the value is a `decimal128` or isn't a whole 64-bit number.
     public var integerValue: Int64? {
         switch self {
         case .int32(let number): Int64(number)

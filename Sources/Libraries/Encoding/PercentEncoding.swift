@@ -34,8 +34,7 @@ public enum PercentEncoding {
         write(digit(byte & 15))
     }
 
-    /// Encodes control characters, spaces, non-ASCII characters and ``"<>`{}``, and each `%` without two hexadecimal
-    /// digits after it.
+    /// Encodes spaces, control and non-ASCII characters, ``"<>`{}``, and `%` unless two hexadecimal digits follow it.
     public static func encodeURL(_ text: some StringProtocol) -> String {
         let bytes = Array(text.utf8)
         var encoded: [UInt8] = []

@@ -28,8 +28,7 @@ public actor HTTPPieces {
 
     /// Reads the next piece, or returns nil at the end.
     ///
-    /// - Throws: `HTTPCallFailure` if the connection closes early or the read times out, and on every later call, or
-    ///   `CancellationError`.
+    /// - Throws: `HTTPCallFailure` if the connection or read fails, and on every later call, or `CancellationError`.
     public nonisolated func next() async throws -> ByteBuffer? {
         do {
             return try await withThrowingTaskGroup(of: ByteBuffer?.self) { group in

@@ -10,9 +10,7 @@ public final class DatabaseMeters: Sendable {
 
     /// Counts an operation.
     ///
-    /// - Parameter errorClass: The SQLSTATE of a failure, of which the first two characters count, or nil if the
-    ///   operation succeeded or failed as expected, for example because of a missing object. Other texts count as
-    ///   `_OTHER`.
+    /// - Parameter errorClass: The SQLSTATE of an unexpected failure, or another text if it has none. Otherwise nil.
     public func add(_ operation: Operation, _ duration: Duration, errorClass: String? = nil) {
         durations[operation.rawValue].record(duration, of: Self.number(of: errorClass))
     }

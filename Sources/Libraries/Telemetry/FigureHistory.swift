@@ -117,8 +117,7 @@ public final class FigureHistory: Sendable {
         list.append(element)
     }
 
-    /// Returns the points of a period that ends now, oldest first. The last point covers the time since the last step,
-    /// if that is at least a second.
+    /// Returns the points of a period that ends now, oldest first. Omits a last point that covers less than a second.
     ///
     /// - Parameter byMinute: Whether to return minutes of the last day instead of ten-second steps of the last hour.
     public func points(byMinute: Bool, within seconds: Double) -> [Point] {

@@ -46,8 +46,7 @@ package struct TraceContext: Sendable, Equatable {
         "00-\(traceID.text)-\(Self.digits(spanID))-\(isSampled ? "01" : "00")"
     }
 
-    /// Returns the `tracestate` to propagate, or nil if it has more than 32 members or 512 bytes, or isn't printable
-    /// ASCII.
+    /// Returns the `tracestate` to propagate, or nil if it exceeds 32 members or 512 bytes or isn't printable ASCII.
     private static func handedOn(_ state: String) -> String? {
         guard !state.isEmpty, state.utf8.count <= 512, state.split(separator: ",").count <= 32,
             state.utf8.allSatisfy({ (0x20...0x7E).contains($0) })
