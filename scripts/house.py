@@ -17,10 +17,10 @@ root = os.path.dirname(os.path.dirname(os.path.abspath(__file__)))
 
 # Measure: what is wanted, and the bound until then.
 BOUNDS = {
-    "lines": (73_000, 100_719),
+    "lines": (73_000, 100_423),
     "files": (560, 884),
-    "lines of Core": (40_000, 60_981),
-    "lines of Tests": (62_000, 86_412),
+    "lines of Core": (40_000, 60_757),
+    "lines of Tests": (62_000, 86_423),
     "files outside of Distribution that name Citus": (6, 18),
     "files outside of Replicas that name replicas": (6, 10),
     "files outside of Console that name it": (6, 23),
