@@ -112,7 +112,7 @@ public final class WebhookHost: CloudHost {
             logger.warning(
                 "webhook failed",
                 metadata: ["call": "\(call.target)", "host": "\(authority.host)", "error": "\(failure)"])
-            throw CloudFailure(Self.text(failure.kind))
+            throw CloudFailure(Self.text(failure.kind), isUnreachable: failure.kind == .unreachable)
         }
         return try await HeavyWork.makeValues(of: reply.body.count) { try WebhookAnswer.read(reply, call.target) }
     }

@@ -180,6 +180,31 @@ import Testing
         }
     }
 
+    @Test("Metrics tell a webhook that cannot be reached from one that fails")
+    func measured() async throws {
+        try await WebhookServer.run { hooks in
+            try await TestServer.runMeasured { server, port in
+                try await hooks.function("failing", on: server) { _ in .error("broken") }
+                let closed = try await FreePort.find()
+                _ = try await server.send(
+                    "POST", "/hooks/functions",
+                    ["functionName": "absent", "url": .string("http://127.0.0.1:\(closed)/absent")], as: .master
+                ).succeeded()
+                for name in ["failing", "absent", "absent"] {
+                    _ = try await server.send("POST", "/functions/\(name)", [:])
+                }
+                let samples = try await TestServer.metrics(at: port)
+                func count(_ result: String) -> Double? {
+                    samples[
+                        "roost_cloud_call_duration_seconds_count{kind=\"function\",host=\"webhook\",result=\"\(result)\"}"
+                    ]
+                }
+                #expect(count("error") == 1)
+                #expect(count("unreachable") == 2)
+            }
+        }
+    }
+
     /// Responses of a beforeSave webhook, and the stored fields of `{"a": 1}`.
     private static let writes: [(name: String, answer: WebhookServer.Answer, stored: JSONObject)] = [
         ("an empty object", .success([:]), [:]), ("null", .success(.null), ["a": 1]),

@@ -182,9 +182,14 @@ public final class CloudEngine: Sendable {
             callLog.record(call, duration, nil)
             return result
         } catch {
-            let isOverdue = (error as? ParseError).map { $0.message == TimeLimit.exceeded.message } ?? false
+            let outcome: CloudMeters.Result =
+                switch error {
+                case let error as ParseError where error.message == TimeLimit.exceeded.message: .timeout
+                case let failure as CloudFailure where failure.isUnreachable: .unreachable
+                default: .error
+                }
             let duration = ContinuousClock.now - start
-            record(isOverdue ? .timeout : .error, call, host, duration)
+            record(outcome, call, host, duration)
             callLog.record(call, duration, error)
             throw error
         }

@@ -68,9 +68,14 @@ public struct CloudResult: Sendable {
 public struct CloudFailure: Error, Sendable {
     /// The error text. If it is nil or empty, the default text of the target is used.
     public var message: String?
+    /// Whether the code couldn't be reached, so it didn't run.
+    public var isUnreachable: Bool
 
     /// Creates a failure with a text. The target determines the code: 130 or 153 for files, otherwise 141.
-    public init(_ message: String?) { self.message = message }
+    public init(_ message: String?, isUnreachable: Bool = false) {
+        self.message = message
+        self.isUnreachable = isUnreachable
+    }
 
     /// Returns the error that the client gets.
     public func parseError(for call: CloudCall) -> ParseError {
