@@ -10,7 +10,8 @@
 # `thread` and `address` as debug builds with ThreadSanitizer and AddressSanitizer (scripts/sanitize.sh).
 case "${ROOST_TEST_CONFIGURATION:-release}" in
 release)
-    local_build=(--configuration release -debug-info-format none)
+    # Without -no-emit-module-separately-wmo a second job writes each module of tests, for which nothing waits.
+    local_build=(--configuration release -debug-info-format none -Xswiftc -no-emit-module-separately-wmo)
     # `swift test` would otherwise plan a build with -enable-testing.
     local_test=("${local_build[@]}" --disable-testable-imports)
     local_binaries=.build/release
