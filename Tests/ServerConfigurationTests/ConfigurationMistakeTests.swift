@@ -70,6 +70,28 @@ struct ConfigurationMistakeTests {
             ])
     }
 
+    @Test("A server that only reads refuses live queries by the option that turns them on")
+    func readOnlyLiveQueries() {
+        for (options, name) in [
+            (["liveQuery": ["classNames": ["Song"]], "startLiveQueryServer": false], "liveQuery"),
+            (["liveQueryServerOptions": [:]], "startLiveQueryServer or liveQueryServerOptions"),
+        ] as [(JSONObject, String)] {
+            #expect(
+                refusal(options.merging(["readOnly": true]) { $1 })
+                    == "readOnly can't be combined with \(name), which writes to the database")
+        }
+    }
+
+    @Test("The metrics need another port than the server, unless the addresses differ")
+    func metricsPort() {
+        let text = "metrics.port must differ from port, for example 9464"
+        for host in ["0.0.0.0", "127.0.0.1"] {
+            #expect(refusal(["port": 1400, "host": .string(host), "metrics": ["port": 1400]]) == text)
+        }
+        #expect(refusal(["port": 1400, "host": "10.0.0.1", "metrics": ["port": 1400]]) == nil)
+        #expect(refusal(["port": 0, "metrics": ["port": 0]]) == nil)
+    }
+
     @Test("A wrong option isn't reported again for the options beside it")
     func noFollowingMistakes() {
         #expect(
@@ -165,7 +187,8 @@ struct ConfigurationMistakeTests {
     @Test(
         "A parameter of node-postgres is refused with what libpq has in its place",
         arguments: [
-            ("ssl=true", "sslmode=require"), ("sslmode=require&rejectUnauthorized=false", "sslmode=require"),
+            ("ssl=true", "sslmode=require"), ("ssl=false", "sslmode=disable"),
+            ("sslmode=require&rejectUnauthorized=false", "sslmode=require"),
             ("max=20", "databaseOptions.poolSize"), ("poolSize=20", "databaseOptions.poolSize"),
             ("connectionTimeoutMillis=5", "connect_timeout"), ("idleTimeoutMillis=5", "Remove it"),
         ])

@@ -68,14 +68,17 @@ struct ConfigurationSourceTests {
             _ = try text(#"{"apps":[{"appId":"a","masterKey":"m"},{"appId":"b","masterKey":"m"}]}"#)
             Issue.record("two apps must be refused")
         } catch let error as ConfigurationError {
-            #expect(error.message == "Multiple apps are not supported")
+            #expect(
+                error.message
+                    == "Multiple apps are not supported (the configuration file). Start a server with its own file "
+                    + "for each app")
         }
     }
 
     @Test("Unknown names are refused by name, in the file, in flags and inside objects")
     func unknownNames() {
         #expect(refusal(["prot": 1]) == "error: unknown option prot. Did you mean port?")
-        #expect(refusal(["nothingLikeIt": 1]) == "error: unknown option nothingLikeIt")
+        #expect(refusal(["nothingLikeIt": 1]) == "error: unknown option nothingLikeIt. See roost serve --help")
         #expect(refusal(flags: ["--prot", "1"]) == "error: unknown option --prot. Did you mean --port?")
         #expect(refusal(flags: ["stray"]) == "error: unexpected argument stray")
         #expect(

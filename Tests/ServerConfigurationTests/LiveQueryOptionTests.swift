@@ -29,6 +29,13 @@ import Testing
             "liveQueryServerOptions": ["keyPairs": ["clientKey": "c"], "websocketTimeout": 5000, "port": 1400]
         ])
         #expect(options.isServed && options.pingInterval == 5000)
+        let settings: JSONObject = ["startLiveQueryServer": false, "liveQueryServerOptions": [:]]
+        #expect(try Self.load(settings).isServed)
+        #expect(
+            try told(settings).contains {
+                $0.hasPrefix("option startLiveQueryServer has no effect: liveQueryServerOptions turns live queries on")
+            })
+        #expect(try !told(["startLiveQueryServer": false]).contains { $0.contains("startLiveQueryServer") })
         #expect(options.keyPairs.map(\.name) == ["clientKey"] && options.keyPairs.map(\.key) == ["c"])
         #expect(try Self.load([:]).pingInterval == 10_000)
         // Redis options are accepted, although Roost doesn't need them.

@@ -56,7 +56,9 @@ public struct BackendExtensions: Sendable {
                 if Self.unbuiltProviders.contains(name) {
                     throw ConfigurationError("option auth.\(name) is not supported. Remove it, or set its module")
                 }
-                throw ConfigurationError("error: unknown option auth.\(name)")
+                let meant = allAuthProviders.keys.map(\.text).nearest(to: name.text)
+                throw ConfigurationError(
+                    "error: unknown option auth.\(name)" + (meant.map { ". Did you mean \($0)?" } ?? ""))
             }
             guard value.objectValue != nil || value.isNull else {
                 throw ConfigurationError("option auth.\(name) must be an object")

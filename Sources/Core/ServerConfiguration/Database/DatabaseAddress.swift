@@ -25,14 +25,17 @@ enum DatabaseAddress {
     static func read(_ value: JSONValue, _ name: String) throws(ConfigurationError) -> String? {
         guard let uri = value.nonEmptyText else { return nil }
         guard uri.hasPrefix("postgres://") || uri.hasPrefix("postgresql://") else {
-            throw ConfigurationError("\(name) must begin with postgres:// or postgresql://")
+            let hint = uri.hasPrefix("mongodb") ? ". Import a MongoDB database with roost import (docs/import.md)" : ""
+            throw ConfigurationError("\(name) must begin with postgres:// or postgresql://\(hint)")
         }
         try checkServer(uri, name)
         for parameter in uri.split(separator: "?", maxSplits: 1).dropFirst().joined(separator: "").split(separator: "&")
         {
             let key = parameter.prefix { $0 != "=" }
             guard let advice = foreign.first(where: { $0.key.hasSameBytes(as: String(key)) })?.value else { continue }
-            throw ConfigurationError("\(name) contains the unsupported parameter \(key). \(advice)")
+            let isOff = key == "ssl" && ["=false", "=0"].contains(parameter.dropFirst(key.count))
+            throw ConfigurationError(
+                "\(name) contains the unsupported parameter \(key). \(isOff ? "Use sslmode=disable instead" : advice)")
         }
         return uri
     }

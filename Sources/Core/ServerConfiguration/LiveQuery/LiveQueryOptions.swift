@@ -12,7 +12,7 @@ extension OptionTable {
             ], variables: .init(prefix: "PARSE_SERVER_LIVEQUERY")),
         OptionDefinition(
             "startLiveQueryServer", "PARSE_SERVER_START_LIVE_QUERY_SERVER", .boolean,
-            "Accepts live queries on the server's port; default true if liveQuery names classes or "
+            "Accepts live queries on the server's port; default true if liveQuery names classes, always true if "
                 + "liveQueryServerOptions is set"),
         OptionDefinition(
             "liveQueryServerOptions", "PARSE_SERVER_LIVE_QUERY_SERVER_OPTIONS", .object,

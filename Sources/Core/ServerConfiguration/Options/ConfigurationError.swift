@@ -20,8 +20,11 @@ public struct ConfigurationError: Error, Sendable, Equatable {
     }
 
     /// Returns the error for an unknown option, with a suggestion if there is one.
-    static func unknown(_ name: String, among names: [String]) -> ConfigurationError {
-        ConfigurationError("error: unknown option \(name)" + (hint(name, among: names).map { ". \($0)" } ?? ""))
+    ///
+    /// - Parameter advice: The advice without a suggestion, or nil for none.
+    static func unknown(_ name: String, among names: [String], otherwise advice: String? = nil) -> ConfigurationError {
+        let advice = hint(name, among: names) ?? advice
+        return ConfigurationError("error: unknown option \(name)" + (advice.map { ". \($0)" } ?? ""))
     }
 
     /// Returns a suggestion for an unknown option, such as its usual spelling, the option that it belongs to or a

@@ -43,6 +43,8 @@ private struct ConfigurationLoader {
         let option: String
     }
 
+    private static let help = "See roost serve --help"
+
     private var values: [String: JSONValue]
     private var given: [String: Setting.Given] = [:]
     private var mistakes = ConfigurationMistakes()
@@ -88,7 +90,8 @@ private struct ConfigurationLoader {
         }
         guard let apps = object["apps"]?.arrayValue else { return object }
         guard apps.count == 1, let app = apps[0].objectValue else {
-            throw ConfigurationError("Multiple apps are not supported")
+            throw ConfigurationError("Multiple apps are not supported. Start a server with its own file for each app")
+                .found(in: name)
         }
         return app
     }
@@ -159,7 +162,8 @@ private struct ConfigurationLoader {
             if let definition = OptionTable.find(name) {
                 read(text, definition)
             } else {
-                mistakes.add(.unknown("--" + name, among: OptionTable.all.map { "--" + $0.name }), "")
+                let known = OptionTable.all.map { "--" + $0.name }
+                mistakes.add(.unknown("--" + name, among: known, otherwise: Self.help), "")
             }
             last = name
         }
@@ -194,7 +198,11 @@ private struct ConfigurationLoader {
         }
         // parse-server ignores unknown options. Roost warns about them up to preset 8, and doesn't start from 9 on.
         if preset ?? 9 >= 9 {
-            for key in unknown { mistakes.add(.unknown(key.name, among: key.known), key.option) }
+            for key in unknown {
+                let isMember = key.name != key.option
+                let advice = isMember ? "Allowed: \(key.known.joined(separator: ", "))" : Self.help
+                mistakes.add(.unknown(key.name, among: key.known, otherwise: advice), key.option)
+            }
         } else {
             warnings += unknown.map { key in
                 let hint = ConfigurationError.hint(key.name, among: key.known)

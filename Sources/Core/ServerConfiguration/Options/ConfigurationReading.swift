@@ -78,7 +78,9 @@ extension Configuration {
             try distribution?.check(schema: databaseSchema)
         }
         let writers = [
-            ("liveQuery", liveQuery.isNeeded), ("rateLimitStore", rateLimitStore == .database),
+            ("liveQuery", liveQuery.isPublished),
+            ("startLiveQueryServer or liveQueryServerOptions", liveQuery.isServed && !liveQuery.isPublished),
+            ("rateLimitStore", rateLimitStore == .database),
             ("audit", !audit.events.isEmpty),
         ]
         for (writer, isUsed) in writers {
@@ -86,6 +88,11 @@ extension Configuration {
                 "readOnly", beside: [writer], if: readOnly && isUsed,
                 "readOnly can't be combined with \(writer), which writes to the database")
         }
+        mistakes.refuse(
+            "metrics", beside: ["port", "host"],
+            if: metrics.port == port && port != 0
+                && (metrics.host == host || host == "0.0.0.0" && metrics.host.hasPrefix("127.")),
+            "metrics.port must differ from port, for example 9464")
         accountMail.check(publicServerURL: publicServerURL, &mistakes)
         mistakes.check("console", beside: ["host", "mountPath", "trustProxy", "publicServerURL"]) {
             () throws(ConfigurationError) in try console.check(self)
@@ -135,6 +142,11 @@ extension Configuration {
                     "option \(name).\(adapter) has no effect: processes notify each other through PostgreSQL, and "
                         + "Roost has its own WebSockets")
             }
+        }
+        if values["startLiveQueryServer"] == false, liveQuery.isServed {
+            warnings.append(
+                "option startLiveQueryServer has no effect: liveQueryServerOptions turns live queries on, as in parse-server. "
+                    + "To turn them off, remove liveQueryServerOptions")
         }
         if metrics.port != nil, !metrics.isLocal, metrics.key == nil {
             warnings.append(
