@@ -44,7 +44,8 @@ package struct DatabaseAccess: Sendable {
     ) async throws -> R {
         let configuration = deployment.configuration
         func body(_ text: String) async throws -> R {
-            try await DatabaseFailure.reporting {
+            let option = configuration.directDatabaseURI == nil ? "databaseURI" : "directDatabaseURI"
+            return try await DatabaseFailure.reporting(option: option) {
                 try await use(PostgresConfiguration.connectionString(text, schema: configuration.databaseSchema))
             }
         }

@@ -91,7 +91,10 @@ package struct Server {
             filesDirectory: deployment.filesDirectory, extensions: extensions, logger: logger)
         // A signal that comes before the services trap it must not leave an embedded PostgreSQL running.
         let interruption = await Interruption.ofProcess()
-        try await interruption.guarding { try await DatabaseFailure.reporting { try await server.prepare() } }
+        let option = configuration.directDatabaseURI == nil ? "databaseURI" : "databaseURI or directDatabaseURI"
+        try await interruption.guarding {
+            try await DatabaseFailure.reporting(option: option) { try await server.prepare() }
+        }
         var services: [ServiceGroupConfiguration.ServiceConfiguration] = [
             .init(service: server, successTerminationBehavior: .gracefullyShutdownGroup)
         ]

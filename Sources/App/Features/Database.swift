@@ -116,8 +116,22 @@ struct DatabaseFeature: Feature {
 
     func prepare() async throws {
         try await database.client.start(within: .milliseconds(configuration.connectionTimeout), logger)
-        if configuration.readOnly { try await backend.catalog.reload() } else { try await install() }
+        if configuration.readOnly { try await load() } else { try await install() }
         await database.replicas?.start()
+    }
+
+    /// Loads the classes of a database that another server has prepared.
+    private func load() async throws {
+        do {
+            try await backend.catalog.reload()
+        } catch let error as PostgresError where error.sqlState == "42P01" {
+            let (place, option) =
+                configuration.databaseSchema.map { ("database schema \($0)", "databaseSchema") }
+                ?? ("database", "databaseURI")
+            throw CommandFailure(
+                "The \(place) isn't prepared: it has no table _SCHEMA, and a server with readOnly creates no tables. Start "
+                    + "roost serve once without readOnly, on the primary if this is a standby, or correct \(option).")
+        }
     }
 
     /// Creates missing tables and classes. All of them must exist before cloud code loads.

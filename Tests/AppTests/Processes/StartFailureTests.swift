@@ -89,11 +89,25 @@ struct StartFailureTests {
         let unknown = try await Self.failure([
             "databaseURI": .string("postgres://u@127.0.0.1:\(port)/d?pasword=Swordfish")
         ])
-        #expect(unknown.contains("databaseURI has a parameter that libpq doesn't know"), "\(unknown)")
+        #expect(
+            unknown == "databaseURI contains the unknown parameter pasword. Correct its name, or remove it.",
+            "\(unknown)")
         let value = try await Self.failure([
             "databaseURI": .string("postgres://u@127.0.0.1:\(port)/d?sslmode=Swordfish")
         ])
-        #expect(value == "The parameter sslmode of databaseURI has an invalid value. Correct it.", "\(value)")
+        #expect(
+            value
+                == "The parameter sslmode of databaseURI has an invalid value. It must be disable, allow, prefer, require, "
+                + "verify-ca or verify-full.", "\(value)")
+        for server in ["127.0.0.1:0", "::1"] {
+            let wrong = try await Self.failure(["databaseURI": .string("postgres://u:Swordfish@\(server)/d")])
+            #expect(
+                wrong == "The parameter port of databaseURI has an invalid value. It must be a number from 1 to 65535.",
+                "\(wrong)")
+        }
+        let direct = try await Self.failure(
+            ["databaseURI": .string("postgres://u@127.0.0.1:\(port)/d"), "directDatabaseURI": "postgres://u@h/d"])
+        #expect(direct.hasSuffix("Start it, or correct databaseURI or directDatabaseURI."), "\(direct)")
         let foreign = try await Self.failure(["databaseURI": "postgres://u:Swordfish@127.0.0.1/d?ssl=true&max=5"])
         #expect(
             foreign
@@ -104,6 +118,20 @@ struct StartFailureTests {
         )
         #expect(doctor.status == 1)
         #expect(doctor.messages.count == 1 && doctor.messages[0].hasPrefix("Can't reach PostgreSQL: "))
+    }
+
+    @Test("A server that only reads says how to prepare a database that isn't prepared")
+    func unprepared() async throws {
+        try await TestServer.withDatabase { uri in
+            let options: JSONObject = ["databaseURI": .string(uri), "readOnly": true]
+            let remedy =
+                "isn't prepared: it has no table _SCHEMA, and a server with readOnly creates no tables. Start roost serve "
+                + "once without readOnly, on the primary if this is a standby, or correct"
+            let database = try await Self.failure(options)
+            #expect(database == "The database \(remedy) databaseURI.", "\(database)")
+            let schema = try await Self.failure(options.merging(["databaseSchema": "shop"]) { $1 })
+            #expect(schema == "The database schema shop \(remedy) databaseSchema.", "\(schema)")
+        }
     }
 
     @Test("A user without rights in the database is reported with what to grant")
