@@ -48,13 +48,16 @@ enum CommandRun {
     /// Returns the first argument, which names the command's target, such as a file or folder, and the remaining
     /// arguments.
     ///
+    /// - Parameter isURI: Whether the target may be a URI.
     /// - Throws: `ExitCode` if the first argument is missing or a flag.
     static func target(
-        _ arguments: [String], called name: String, of command: any ParsableCommand.Type
+        _ arguments: [String], called name: String, isURI: Bool = false, of command: any ParsableCommand.Type
     ) throws -> (target: String, rest: [String]) {
         guard let first = arguments.first, !first.hasPrefix("-"), !first.isEmpty else {
             throw mistake("the first argument must be the \(name)", of: command)
         }
+        // The URI may contain a password, so the error doesn't quote it.
+        guard isURI || !first.contains("://") else { throw mistake("the \(name) can't be a URI", of: command) }
         return (first, Array(arguments.dropFirst()))
     }
 

@@ -81,6 +81,10 @@ struct ImportCommand: AsyncParsableCommand {
 
     private func source() throws -> (DataImport.Source, rest: [String]) {
         guard let from else {
+            if let first = common.arguments.first, ["mongodb://", "mongodb+srv://"].contains(where: first.hasPrefix) {
+                throw CommandRun.mistake(
+                    "MongoDB is imported from a dump. Run mongodump, and pass its folder or archive", of: Self.self)
+            }
             let (path, rest) = try CommandRun.target(common.arguments, called: "source to import", of: Self.self)
             return (.path(path), rest)
         }

@@ -54,7 +54,7 @@ struct PushTestCommand: AsyncParsableCommand {
 
     func run() async throws {
         let (target, rest) = try CommandRun.target(
-            arguments, called: "device: an objectId, or TYPE:TOKEN", of: Self.self)
+            arguments, called: "device: an objectId, or TYPE:TOKEN", isURI: true, of: Self.self)
         try await CommandRun.run(isForScripts: false) {
             let findings = try await PushCheck(CommandRun.deployment(rest)).send(to: target)
             return PushCommand.report(findings, isDone: findings.contains { $0.problem == nil })

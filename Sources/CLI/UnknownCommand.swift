@@ -24,7 +24,11 @@ enum UnknownCommand {
             return isOption
                 ? "\(name) is an option of a command: roost serve \(name) …" : "unknown option \(name). \(list)"
         }
-        if first.hasSuffix(".json") { return "unknown command \(first). To start the server: roost serve \(first)" }
+        // A URI may contain a password.
+        if first.contains("://") { return "a URI is not a command. \(list)" }
+        if [".json", ".js", ".mjs", ".cjs", ".ts"].contains(where: first.hasSuffix) {
+            return "unknown command \(first). To start the server: roost serve \(first)"
+        }
         return "unknown command \(first). " + (names.nearest(to: first).map { "Did you mean \($0)? " } ?? "") + list
     }
 

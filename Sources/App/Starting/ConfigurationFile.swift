@@ -41,9 +41,14 @@ struct ConfigurationFile {
 
     private static func read(_ path: String) throws(ConfigurationError) -> ConfigurationFile {
         guard let isFolder = FilePaths.isFolder(path) else {
+            guard !path.contains("://") else {
+                // The URI may contain a password, so the error doesn't quote it.
+                throw ConfigurationError(
+                    "A URI can't be the configuration file. Pass the URI of the database with --databaseURI")
+            }
+            let folder = path.hasPrefix("/") ? "" : " in \(FileManager.default.currentDirectoryPath)"
             throw ConfigurationError(
-                "File not found: \(path) in \(FileManager.default.currentDirectoryPath). Pass the configuration file, for "
-                    + "example roost serve \(usual)")
+                "File not found: \(path)\(folder). Pass the configuration file, for example roost serve \(usual)")
         }
         guard !isFolder else {
             throw ConfigurationError("\(path) is a folder. Pass the path of the configuration file in it")

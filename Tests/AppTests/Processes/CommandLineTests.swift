@@ -12,6 +12,8 @@ struct CommandLineTests {
         #expect(missing.status == 1)
         #expect(missing.messages.count == 1 && missing.messages[0].hasPrefix("File not found: nosuch.json in /"))
         #expect(missing.messages[0].hasSuffix("Pass the configuration file, for example roost serve roost.json"))
+        let absolute = try await CommandLineRun.roost(["serve", "/nosuch/roost.json"])
+        #expect(absolute.messages.first?.hasPrefix("File not found: /nosuch/roost.json. Pass the") == true)
         let folder = try await CommandLineRun.roost(["serve", "."])
         #expect(folder.messages == [". is a folder. Pass the path of the configuration file in it"], "\(folder.errors)")
         // Even root can't read this file.
@@ -143,6 +145,46 @@ struct CommandLineTests {
             "\(blank.errors)")
     }
 
+    @Test("An unknown option without a similar name is reported with the allowed ones")
+    func unknownOptions() async throws {
+        let file = try CommandLineRun.configuration(["nothingLikeIt": 1, "https": ["crt": "a"]])
+        let run = try await CommandLineRun.roost(["serve", "--neitherThis", "1"], file: file)
+        #expect(run.status == 1)
+        #expect(
+            run.messages.prefix(3) == [
+                "unknown option --neitherThis. See roost serve --help",
+                "unknown option nothingLikeIt (roost.json). See roost serve --help",
+                "unknown option https.crt (roost.json). Allowed: certificate, key",
+            ], "\(run.errors)")
+        let auth: JSONObject = ["databaseURI": "postgres://u@127.0.0.1/d", "auth": ["gogle": ["clientId": "a"]]]
+        let provider = try await CommandLineRun.roost(["serve"], file: CommandLineRun.configuration(auth))
+        #expect(provider.messages == ["unknown option auth.gogle. Did you mean google?"], "\(provider.errors)")
+    }
+
+    @Test("A URI in place of a command, a file or a folder is refused without its password")
+    func misplacedURIs() async throws {
+        let uri = "postgres://u:Swordfish@h/d"
+        for arguments in [["serve", uri], ["doctor", uri]] {
+            let run = try await CommandLineRun.roost(arguments)
+            #expect(run.status == 1)
+            #expect(
+                run.messages == [
+                    "A URI can't be the configuration file. Pass the URI of the database with --databaseURI"
+                ], "\(run.errors)")
+        }
+        for (arguments, text) in [
+            ([uri], "a URI is not a command. Commands: serve, "),
+            (["import", uri], "the source to import can't be a URI. Usage: roost import "),
+            (["import", "mongodb+srv://u:Swordfish@h/d"], "MongoDB is imported from a dump. Run mongodump, and "),
+            (["export", uri], "the folder to write can't be a URI. Usage: roost export "),
+            (["restore", uri], "the backup to restore can't be a URI. Usage: roost restore "),
+        ] {
+            let run = try await CommandLineRun.roost(arguments)
+            #expect(run.status == 64)
+            #expect(run.messages.count == 1 && run.messages[0].hasPrefix(text), "\(run.errors)")
+        }
+    }
+
     @Test("Options that can't be combined are reported in one start, beside wrong ones")
     func combinations() async throws {
         let file = try CommandLineRun.configuration([
@@ -180,6 +222,7 @@ struct CommandLineTests {
             (["srve"], "unknown command srve. Did you mean serve? Commands: serve, import, "),
             (["nothing"], "unknown command nothing. Commands: serve, import, "),
             (["roost.json"], "unknown command roost.json. To start the server: roost serve roost.json"),
+            (["index.js"], "unknown command index.js. To start the server: roost serve index.js"),
             (["files", "chek"], "unknown command chek. Did you mean check? Commands: check, copy, "),
             (["--masterKey=Swordfish"], "--masterKey is an option of a command: roost serve --masterKey …"),
             (["--nosuch=Swordfish"], "unknown option --nosuch. Commands: serve, "),
