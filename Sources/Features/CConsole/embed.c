@@ -39,222 +39,219 @@ static const unsigned char file_8[] = {
 #embed "files/data/batches.js"
 };
 static const unsigned char file_9[] = {
-#embed "files/data/bulk-others.js"
-};
-static const unsigned char file_10[] = {
 #embed "files/data/bulk.js"
 };
-static const unsigned char file_11[] = {
+static const unsigned char file_10[] = {
 #embed "files/data/cells.js"
 };
-static const unsigned char file_12[] = {
+static const unsigned char file_11[] = {
 #embed "files/data/clipboard.js"
 };
-static const unsigned char file_13[] = {
+static const unsigned char file_12[] = {
 #embed "files/data/editing.js"
 };
-static const unsigned char file_14[] = {
+static const unsigned char file_13[] = {
 #embed "files/data/editors/file.js"
 };
-static const unsigned char file_15[] = {
+static const unsigned char file_14[] = {
 #embed "files/data/editors/inline.js"
 };
-static const unsigned char file_16[] = {
+static const unsigned char file_15[] = {
 #embed "files/data/editors/members.js"
 };
-static const unsigned char file_17[] = {
+static const unsigned char file_16[] = {
 #embed "files/data/editors/pointer.js"
 };
-static const unsigned char file_18[] = {
+static const unsigned char file_17[] = {
 #embed "files/data/editors/sheet.js"
 };
-static const unsigned char file_19[] = {
+static const unsigned char file_18[] = {
 #embed "files/data/editors/tree.js"
 };
-static const unsigned char file_20[] = {
+static const unsigned char file_19[] = {
 #embed "files/data/filter/chips.js"
 };
-static const unsigned char file_21[] = {
+static const unsigned char file_20[] = {
 #embed "files/data/filter/model.js"
 };
-static const unsigned char file_22[] = {
+static const unsigned char file_21[] = {
 #embed "files/data/grid-geometry.js"
 };
-static const unsigned char file_23[] = {
+static const unsigned char file_22[] = {
 #embed "files/data/grid-keys.js"
 };
-static const unsigned char file_24[] = {
+static const unsigned char file_23[] = {
 #embed "files/data/grid.js"
 };
-static const unsigned char file_25[] = {
+static const unsigned char file_24[] = {
 #embed "files/data/import/columns.js"
 };
-static const unsigned char file_26[] = {
+static const unsigned char file_25[] = {
 #embed "files/data/import/reader.js"
 };
-static const unsigned char file_27[] = {
+static const unsigned char file_26[] = {
 #embed "files/data/indexing.js"
 };
-static const unsigned char file_28[] = {
+static const unsigned char file_27[] = {
 #embed "files/data/rows.js"
 };
-static const unsigned char file_29[] = {
+static const unsigned char file_28[] = {
 #embed "files/data/save.js"
 };
-static const unsigned char file_30[] = {
+static const unsigned char file_29[] = {
 #embed "files/data/schema.js"
 };
-static const unsigned char file_31[] = {
+static const unsigned char file_30[] = {
 #embed "files/data/values.js"
 };
-static const unsigned char file_32[] = {
+static const unsigned char file_31[] = {
 #embed "files/index.html"
 };
-static const unsigned char file_33[] = {
+static const unsigned char file_32[] = {
 #embed "files/main.js"
 };
-static const unsigned char file_34[] = {
+static const unsigned char file_33[] = {
 #embed "files/pages/access/editors.js"
 };
-static const unsigned char file_35[] = {
+static const unsigned char file_34[] = {
 #embed "files/pages/access/eyes.js"
 };
-static const unsigned char file_36[] = {
+static const unsigned char file_35[] = {
 #embed "files/pages/access/index.js"
 };
-static const unsigned char file_37[] = {
+static const unsigned char file_36[] = {
 #embed "files/pages/access/model.js"
 };
-static const unsigned char file_38[] = {
+static const unsigned char file_37[] = {
 #embed "files/pages/account.js"
 };
-static const unsigned char file_39[] = {
+static const unsigned char file_38[] = {
 #embed "files/pages/audit/index.js"
 };
-static const unsigned char file_40[] = {
+static const unsigned char file_39[] = {
 #embed "files/pages/class-frame.js"
 };
-static const unsigned char file_41[] = {
+static const unsigned char file_40[] = {
 #embed "files/pages/cloud/call.js"
 };
-static const unsigned char file_42[] = {
+static const unsigned char file_41[] = {
 #embed "files/pages/cloud/index.js"
 };
-static const unsigned char file_43[] = {
+static const unsigned char file_42[] = {
 #embed "files/pages/cloud/jobs.js"
 };
-static const unsigned char file_44[] = {
+static const unsigned char file_43[] = {
 #embed "files/pages/cloud/schedule.js"
 };
-static const unsigned char file_45[] = {
+static const unsigned char file_44[] = {
 #embed "files/pages/config/index.js"
 };
-static const unsigned char file_46[] = {
+static const unsigned char file_45[] = {
 #embed "files/pages/data/class-actions.js"
 };
-static const unsigned char file_47[] = {
+static const unsigned char file_46[] = {
 #embed "files/pages/data/class-menu.js"
 };
-static const unsigned char file_48[] = {
+static const unsigned char file_47[] = {
 #embed "files/pages/data/class-view.js"
 };
-static const unsigned char file_49[] = {
+static const unsigned char file_48[] = {
 #embed "files/pages/data/export.js"
 };
-static const unsigned char file_50[] = {
+static const unsigned char file_49[] = {
 #embed "files/pages/data/import-note.js"
 };
-static const unsigned char file_51[] = {
+static const unsigned char file_50[] = {
 #embed "files/pages/data/import.js"
 };
-static const unsigned char file_52[] = {
+static const unsigned char file_51[] = {
 #embed "files/pages/data/index.js"
 };
-static const unsigned char file_53[] = {
+static const unsigned char file_52[] = {
 #embed "files/pages/data/new.js"
 };
-static const unsigned char file_54[] = {
+static const unsigned char file_53[] = {
 #embed "files/pages/data/object-view.js"
 };
-static const unsigned char file_55[] = {
+static const unsigned char file_54[] = {
 #embed "files/pages/data/viewing.js"
 };
-static const unsigned char file_56[] = {
+static const unsigned char file_55[] = {
 #embed "files/pages/files/index.js"
 };
-static const unsigned char file_57[] = {
+static const unsigned char file_56[] = {
 #embed "files/pages/health/index.js"
 };
-static const unsigned char file_58[] = {
+static const unsigned char file_57[] = {
 #embed "files/pages/live/index.js"
 };
-static const unsigned char file_59[] = {
+static const unsigned char file_58[] = {
 #embed "files/pages/logs/index.js"
 };
-static const unsigned char file_60[] = {
+static const unsigned char file_59[] = {
 #embed "files/pages/logs/lines.js"
 };
-static const unsigned char file_61[] = {
+static const unsigned char file_60[] = {
 #embed "files/pages/operators.js"
 };
-static const unsigned char file_62[] = {
+static const unsigned char file_61[] = {
 #embed "files/pages/palette.js"
 };
-static const unsigned char file_63[] = {
+static const unsigned char file_62[] = {
 #embed "files/pages/performance/index.js"
 };
-static const unsigned char file_64[] = {
+static const unsigned char file_63[] = {
 #embed "files/pages/push/compose.js"
 };
-static const unsigned char file_65[] = {
+static const unsigned char file_64[] = {
 #embed "files/pages/push/index.js"
 };
-static const unsigned char file_66[] = {
+static const unsigned char file_65[] = {
 #embed "files/pages/rest/index.js"
 };
-static const unsigned char file_67[] = {
+static const unsigned char file_66[] = {
 #embed "files/pages/schema/diagram.js"
 };
-static const unsigned char file_68[] = {
+static const unsigned char file_67[] = {
 #embed "files/pages/schema/forms.js"
 };
-static const unsigned char file_69[] = {
+static const unsigned char file_68[] = {
 #embed "files/pages/schema/index.js"
 };
-static const unsigned char file_70[] = {
+static const unsigned char file_69[] = {
 #embed "files/pages/schema/new-class.js"
 };
-static const unsigned char file_71[] = {
+static const unsigned char file_70[] = {
 #embed "files/pages/settings/index.js"
 };
-static const unsigned char file_72[] = {
+static const unsigned char file_71[] = {
 #embed "files/pages/shell.js"
 };
-static const unsigned char file_73[] = {
+static const unsigned char file_72[] = {
 #embed "files/pages/start/index.js"
 };
-static const unsigned char file_74[] = {
+static const unsigned char file_73[] = {
 #embed "files/pages/trash/index.js"
 };
-static const unsigned char file_75[] = {
+static const unsigned char file_74[] = {
 #embed "files/pages/users/index.js"
 };
-static const unsigned char file_76[] = {
+static const unsigned char file_75[] = {
 #embed "files/pages/users/one.js"
 };
-static const unsigned char file_77[] = {
+static const unsigned char file_76[] = {
 #embed "files/parts/chart.js"
 };
-static const unsigned char file_78[] = {
+static const unsigned char file_77[] = {
 #embed "files/parts/dialog.js"
 };
-static const unsigned char file_79[] = {
+static const unsigned char file_78[] = {
 #embed "files/parts/states.js"
 };
-static const unsigned char file_80[] = {
+static const unsigned char file_79[] = {
 #embed "files/style/console.css"
 };
-static const unsigned char file_81[] = {
+static const unsigned char file_80[] = {
 #embed "files/style/icon.svg"
 };
 
@@ -268,79 +265,78 @@ static const struct file all[] = {
     {"core/signal.js", file_6, sizeof file_6},
     {"core/words.js", file_7, sizeof file_7},
     {"data/batches.js", file_8, sizeof file_8},
-    {"data/bulk-others.js", file_9, sizeof file_9},
-    {"data/bulk.js", file_10, sizeof file_10},
-    {"data/cells.js", file_11, sizeof file_11},
-    {"data/clipboard.js", file_12, sizeof file_12},
-    {"data/editing.js", file_13, sizeof file_13},
-    {"data/editors/file.js", file_14, sizeof file_14},
-    {"data/editors/inline.js", file_15, sizeof file_15},
-    {"data/editors/members.js", file_16, sizeof file_16},
-    {"data/editors/pointer.js", file_17, sizeof file_17},
-    {"data/editors/sheet.js", file_18, sizeof file_18},
-    {"data/editors/tree.js", file_19, sizeof file_19},
-    {"data/filter/chips.js", file_20, sizeof file_20},
-    {"data/filter/model.js", file_21, sizeof file_21},
-    {"data/grid-geometry.js", file_22, sizeof file_22},
-    {"data/grid-keys.js", file_23, sizeof file_23},
-    {"data/grid.js", file_24, sizeof file_24},
-    {"data/import/columns.js", file_25, sizeof file_25},
-    {"data/import/reader.js", file_26, sizeof file_26},
-    {"data/indexing.js", file_27, sizeof file_27},
-    {"data/rows.js", file_28, sizeof file_28},
-    {"data/save.js", file_29, sizeof file_29},
-    {"data/schema.js", file_30, sizeof file_30},
-    {"data/values.js", file_31, sizeof file_31},
-    {"index.html", file_32, sizeof file_32},
-    {"main.js", file_33, sizeof file_33},
-    {"pages/access/editors.js", file_34, sizeof file_34},
-    {"pages/access/eyes.js", file_35, sizeof file_35},
-    {"pages/access/index.js", file_36, sizeof file_36},
-    {"pages/access/model.js", file_37, sizeof file_37},
-    {"pages/account.js", file_38, sizeof file_38},
-    {"pages/audit/index.js", file_39, sizeof file_39},
-    {"pages/class-frame.js", file_40, sizeof file_40},
-    {"pages/cloud/call.js", file_41, sizeof file_41},
-    {"pages/cloud/index.js", file_42, sizeof file_42},
-    {"pages/cloud/jobs.js", file_43, sizeof file_43},
-    {"pages/cloud/schedule.js", file_44, sizeof file_44},
-    {"pages/config/index.js", file_45, sizeof file_45},
-    {"pages/data/class-actions.js", file_46, sizeof file_46},
-    {"pages/data/class-menu.js", file_47, sizeof file_47},
-    {"pages/data/class-view.js", file_48, sizeof file_48},
-    {"pages/data/export.js", file_49, sizeof file_49},
-    {"pages/data/import-note.js", file_50, sizeof file_50},
-    {"pages/data/import.js", file_51, sizeof file_51},
-    {"pages/data/index.js", file_52, sizeof file_52},
-    {"pages/data/new.js", file_53, sizeof file_53},
-    {"pages/data/object-view.js", file_54, sizeof file_54},
-    {"pages/data/viewing.js", file_55, sizeof file_55},
-    {"pages/files/index.js", file_56, sizeof file_56},
-    {"pages/health/index.js", file_57, sizeof file_57},
-    {"pages/live/index.js", file_58, sizeof file_58},
-    {"pages/logs/index.js", file_59, sizeof file_59},
-    {"pages/logs/lines.js", file_60, sizeof file_60},
-    {"pages/operators.js", file_61, sizeof file_61},
-    {"pages/palette.js", file_62, sizeof file_62},
-    {"pages/performance/index.js", file_63, sizeof file_63},
-    {"pages/push/compose.js", file_64, sizeof file_64},
-    {"pages/push/index.js", file_65, sizeof file_65},
-    {"pages/rest/index.js", file_66, sizeof file_66},
-    {"pages/schema/diagram.js", file_67, sizeof file_67},
-    {"pages/schema/forms.js", file_68, sizeof file_68},
-    {"pages/schema/index.js", file_69, sizeof file_69},
-    {"pages/schema/new-class.js", file_70, sizeof file_70},
-    {"pages/settings/index.js", file_71, sizeof file_71},
-    {"pages/shell.js", file_72, sizeof file_72},
-    {"pages/start/index.js", file_73, sizeof file_73},
-    {"pages/trash/index.js", file_74, sizeof file_74},
-    {"pages/users/index.js", file_75, sizeof file_75},
-    {"pages/users/one.js", file_76, sizeof file_76},
-    {"parts/chart.js", file_77, sizeof file_77},
-    {"parts/dialog.js", file_78, sizeof file_78},
-    {"parts/states.js", file_79, sizeof file_79},
-    {"style/console.css", file_80, sizeof file_80},
-    {"style/icon.svg", file_81, sizeof file_81},
+    {"data/bulk.js", file_9, sizeof file_9},
+    {"data/cells.js", file_10, sizeof file_10},
+    {"data/clipboard.js", file_11, sizeof file_11},
+    {"data/editing.js", file_12, sizeof file_12},
+    {"data/editors/file.js", file_13, sizeof file_13},
+    {"data/editors/inline.js", file_14, sizeof file_14},
+    {"data/editors/members.js", file_15, sizeof file_15},
+    {"data/editors/pointer.js", file_16, sizeof file_16},
+    {"data/editors/sheet.js", file_17, sizeof file_17},
+    {"data/editors/tree.js", file_18, sizeof file_18},
+    {"data/filter/chips.js", file_19, sizeof file_19},
+    {"data/filter/model.js", file_20, sizeof file_20},
+    {"data/grid-geometry.js", file_21, sizeof file_21},
+    {"data/grid-keys.js", file_22, sizeof file_22},
+    {"data/grid.js", file_23, sizeof file_23},
+    {"data/import/columns.js", file_24, sizeof file_24},
+    {"data/import/reader.js", file_25, sizeof file_25},
+    {"data/indexing.js", file_26, sizeof file_26},
+    {"data/rows.js", file_27, sizeof file_27},
+    {"data/save.js", file_28, sizeof file_28},
+    {"data/schema.js", file_29, sizeof file_29},
+    {"data/values.js", file_30, sizeof file_30},
+    {"index.html", file_31, sizeof file_31},
+    {"main.js", file_32, sizeof file_32},
+    {"pages/access/editors.js", file_33, sizeof file_33},
+    {"pages/access/eyes.js", file_34, sizeof file_34},
+    {"pages/access/index.js", file_35, sizeof file_35},
+    {"pages/access/model.js", file_36, sizeof file_36},
+    {"pages/account.js", file_37, sizeof file_37},
+    {"pages/audit/index.js", file_38, sizeof file_38},
+    {"pages/class-frame.js", file_39, sizeof file_39},
+    {"pages/cloud/call.js", file_40, sizeof file_40},
+    {"pages/cloud/index.js", file_41, sizeof file_41},
+    {"pages/cloud/jobs.js", file_42, sizeof file_42},
+    {"pages/cloud/schedule.js", file_43, sizeof file_43},
+    {"pages/config/index.js", file_44, sizeof file_44},
+    {"pages/data/class-actions.js", file_45, sizeof file_45},
+    {"pages/data/class-menu.js", file_46, sizeof file_46},
+    {"pages/data/class-view.js", file_47, sizeof file_47},
+    {"pages/data/export.js", file_48, sizeof file_48},
+    {"pages/data/import-note.js", file_49, sizeof file_49},
+    {"pages/data/import.js", file_50, sizeof file_50},
+    {"pages/data/index.js", file_51, sizeof file_51},
+    {"pages/data/new.js", file_52, sizeof file_52},
+    {"pages/data/object-view.js", file_53, sizeof file_53},
+    {"pages/data/viewing.js", file_54, sizeof file_54},
+    {"pages/files/index.js", file_55, sizeof file_55},
+    {"pages/health/index.js", file_56, sizeof file_56},
+    {"pages/live/index.js", file_57, sizeof file_57},
+    {"pages/logs/index.js", file_58, sizeof file_58},
+    {"pages/logs/lines.js", file_59, sizeof file_59},
+    {"pages/operators.js", file_60, sizeof file_60},
+    {"pages/palette.js", file_61, sizeof file_61},
+    {"pages/performance/index.js", file_62, sizeof file_62},
+    {"pages/push/compose.js", file_63, sizeof file_63},
+    {"pages/push/index.js", file_64, sizeof file_64},
+    {"pages/rest/index.js", file_65, sizeof file_65},
+    {"pages/schema/diagram.js", file_66, sizeof file_66},
+    {"pages/schema/forms.js", file_67, sizeof file_67},
+    {"pages/schema/index.js", file_68, sizeof file_68},
+    {"pages/schema/new-class.js", file_69, sizeof file_69},
+    {"pages/settings/index.js", file_70, sizeof file_70},
+    {"pages/shell.js", file_71, sizeof file_71},
+    {"pages/start/index.js", file_72, sizeof file_72},
+    {"pages/trash/index.js", file_73, sizeof file_73},
+    {"pages/users/index.js", file_74, sizeof file_74},
+    {"pages/users/one.js", file_75, sizeof file_75},
+    {"parts/chart.js", file_76, sizeof file_76},
+    {"parts/dialog.js", file_77, sizeof file_77},
+    {"parts/states.js", file_78, sizeof file_78},
+    {"style/console.css", file_79, sizeof file_79},
+    {"style/icon.svg", file_80, sizeof file_80},
 };
 
 int console_file_count(void) { return sizeof all / sizeof all[0]; }

@@ -3,7 +3,7 @@
 import { parse, send } from "../../core/api.js";
 import { button, h, icon, iconButton, labelled, option, put, textField } from "../../core/dom.js";
 import { address, route } from "../../core/router.js";
-import { session, setTitle } from "../../core/session.js";
+import { setTitle } from "../../core/session.js";
 import { effect, latest } from "../../core/signal.js";
 import { addWords, ago, count, date, plain, said, shown, t } from "../../core/words.js";
 import { confirm, openForm, openMenu } from "../../parts/dialog.js";

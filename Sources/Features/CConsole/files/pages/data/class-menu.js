@@ -36,8 +36,8 @@ export function open(page, anchor) {
     mayChange && n > 0 && null,
     mayChange && n > 0 && { words: t("menu.setAll", { n }), icon: "columns", do: async () => (await import("../../data/bulk.js")).openBulk(page, "all") },
     mayChange && n > 0 && { words: t("menu.accessAll", { n }), icon: "shield", do: async () => (await import("../../data/bulk.js")).openBulk(page, "all", "ACL") },
-    mayChange && n > 0 && { words: t("menu.addAll", { n }), icon: "link", do: async () => (await import("../../data/bulk-others.js")).openAdding(page, "all") },
-    mayChange && mayChangeClasses() && n > 0 && { words: t("menu.callAll", { n }), icon: "cloud", do: async () => (await import("../../data/bulk-others.js")).openCalling(page, "all") },
+    mayChange && n > 0 && { words: t("menu.addAll", { n }), icon: "link", do: async () => (await import("../../data/bulk.js")).openAdding(page, "all") },
+    mayChange && mayChangeClasses() && n > 0 && { words: t("menu.callAll", { n }), icon: "cloud", do: async () => (await import("../../data/bulk.js")).openCalling(page, "all") },
     mayChange && n > 0 && { words: t("menu.deleteAll", { n }), icon: "trash", isDanger: true, do: async () => (await import("../../data/bulk.js")).deleteAll(page) },
   ].filter((row) => row === null || row), { label: t("grid.more") });
 }

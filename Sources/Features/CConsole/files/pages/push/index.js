@@ -2,7 +2,7 @@
 
 import { parse, send } from "../../core/api.js";
 import { watched } from "../../core/attention.js";
-import { button, h, icon, iconButton, put } from "../../core/dom.js";
+import { h, iconButton, put } from "../../core/dom.js";
 import { session, setTitle } from "../../core/session.js";
 import { addWords, ago, count, cut, date, plain, shown, t } from "../../core/words.js";
 import { confirm, keepFocus, openDialog, openMenu } from "../../parts/dialog.js";
