@@ -11,6 +11,8 @@ WORKDIR /source
 COPY Package.swift ./
 COPY schema schema
 COPY Sources Sources
+# The console serves some of them.
+COPY docs docs
 # The tests and the example are not built, but the package names their folders.
 COPY Tests Tests
 COPY examples/cloud examples/cloud

@@ -1,12 +1,12 @@
 #!/bin/sh
-# Writes the list of the console's files, which are embedded into the binary. With --check it only says whether the list
-# is that of the folder.
+# Writes the list of the console's files, and of the documents that its texts name, which are embedded into the binary.
+# With --check it only says whether the list is up to date.
 set -eu
 cd "$(dirname "$0")/../Sources/Features/CConsole"
 
 list() {
     cat <<'HEAD'
-// Written by scripts/embed_console.sh: the files of the folder `files`.
+// Written by scripts/embed_console.sh: the files of the folder `files`, and the documents that they name.
 #include "CConsole.h"
 
 #ifdef __clang__
@@ -28,7 +28,8 @@ HEAD
     printf '\nstatic const struct file all[] = {\n'
     number=0
     for file in $files; do
-        printf '    {"%s", file_%d, sizeof file_%d},\n' "${file#files/}" "$number" "$number"
+        name=${file#files/}
+        printf '    {"%s", file_%d, sizeof file_%d},\n' "${name#../../../}" "$number" "$number"
         number=$((number + 1))
     done
     cat <<'TAIL'
@@ -41,9 +42,12 @@ size_t console_file_size(int number) { return all[number].size; }
 TAIL
 }
 
-files=$(find files -type f ! -name '.*' | LC_ALL=C sort)
+files=$(
+    find files -type f ! -name '.*' | LC_ALL=C sort
+    grep -rhoE 'docs/[a-z-]+\.md' files ../../Core/ServerConfiguration | LC_ALL=C sort -u | sed 's|^|../../../|'
+)
 if [ "${1:-}" = --check ]; then
-    list | cmp -s - embed.c || { echo "files were added or removed. Run scripts/embed_console.sh" >&2; exit 1; }
+    list | cmp -s - embed.c || { echo "embed.c is out of date. Run scripts/embed_console.sh" >&2; exit 1; }
 else
     list > embed.c
 fi

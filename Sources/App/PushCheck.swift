@@ -1,4 +1,5 @@
 import JSON
+import Logging
 import ParseStorage
 package import Push
 import ServerConfiguration
@@ -14,6 +15,23 @@ package struct PushCheck {
     /// - Throws: `ConfigurationError` if the option `push` is not set.
     package func check() async throws -> [PushTrial.Finding] {
         try await trial().check()
+    }
+
+    /// Returns a function that does the same and returns the findings as JSON, or nil if the option `push` is not set.
+    static func function(_ configuration: Configuration, _ logger: Logger) -> (@Sendable () async throws -> JSONValue)?
+    {
+        guard let push = configuration.push else { return nil }
+        let trial = PushTrial(push, outgoing: configuration.outgoing, logger: logger)
+        return {
+            .array(
+                try await trial.check().map {
+                    let problem = $0.problem.map { JSONValue.string($0) } ?? .null
+                    return [
+                        "type": .string($0.type), "entry": .string($0.entry), "step": .string($0.step),
+                        "problem": problem,
+                    ]
+                })
+        }
     }
 
     /// Sends a test notification to one device.

@@ -98,7 +98,7 @@ public struct RoostServer: Service {
         let countsRequests = configuration.metrics.isOn || configuration.console.signIn == .thisMachine
         let console = try ConsoleFeature(
             routes, files: fileRoutes, monitoring: monitoringRoutes, countsRequests: countsRequests,
-            backups: extensions.backups, logger: logger)
+            backups: extensions.backups, pushCheck: PushCheck.function(configuration, logger), logger: logger)
         self.console = console?.site
         let dispatcher = try Dispatcher(
             configuration, handler: routes, files: fileRoutes, pages: PageRoutes(beside: routes),

@@ -5,7 +5,7 @@ import Testing
 
 @Suite("The files of the console")
 struct ConsoleFilesTests {
-    @Test("The binary has the files of the folder; their comments are not sent")
+    @Test("The binary has the files of the folder and the documents that they name; comments are not sent")
     func embedded() throws {
         let folder = Checkout.path("Sources/Features/CConsole/files")
         let found = try #require(FileManager.default.enumerator(atPath: folder)).allObjects.compactMap { $0 as? String }
@@ -14,12 +14,14 @@ struct ConsoleFilesTests {
             return FileManager.default.fileExists(atPath: "\(folder)/\(name)", isDirectory: &isFolder)
                 && !isFolder.boolValue && !name.hasPrefix(".")
         }
-        #expect(Set(ConsoleFiles.numbers.keys) == Set(files), "run scripts/embed_console.sh")
+        let documents = ConsoleFiles.numbers.keys.filter { $0.hasPrefix("docs/") }
+        #expect(Set(ConsoleFiles.numbers.keys) == Set(files + documents), "run scripts/embed_console.sh")
         let site = ConsoleFiles(path: "/console", folder: nil)
-        for name in files where name != "index.html" {
+        for name in files + documents where name != "index.html" {
             let reply = try #require(site.reply(name[...], acceptsGzip: false))
             guard case .json(let bytes) = reply.body else { throw CocoaError(.fileReadUnknown) }
-            let stored = try [UInt8](Data(contentsOf: URL(fileURLWithPath: "\(folder)/\(name)")))
+            let source = name.hasPrefix("docs/") ? Checkout.path(name) : "\(folder)/\(name)"
+            let stored = try [UInt8](Data(contentsOf: URL(fileURLWithPath: source)))
             let isCode = name.hasSuffix(".js") || name.hasSuffix(".css")
             #expect(bytes == (isCode ? ConsoleFiles.withoutComments(stored) : stored), "\(name)")
         }
@@ -48,7 +50,7 @@ struct ConsoleFilesTests {
     }
 
     @Test(
-        "A folder gives its own files, and none beside it",
+        "A folder gives its own files and the documents, and none beside it",
         arguments: ["../secret", "a/../../secret", ".hidden", "%2e%2e/secret"])
     func folder(path: String) throws {
         let folder = FileManager.default.temporaryDirectory.path + "/console-\(UUID().uuidString)"
@@ -59,6 +61,7 @@ struct ConsoleFilesTests {
         }
         let files = ConsoleFiles(path: "/console", folder: folder + "/page")
         #expect(files.reply("own.js", acceptsGzip: false) != nil)
+        #expect(files.reply("docs/tutorial.md", acceptsGzip: false) != nil)
         #expect(files.reply(path[...], acceptsGzip: false) == nil)
     }
 }

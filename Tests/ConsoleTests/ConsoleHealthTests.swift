@@ -110,6 +110,30 @@ struct ConsoleHealthTests {
         }
     }
 
+    @Test("A developer checks the push keys, which sends nothing")
+    func pushKeys() async throws {
+        let path = "/console/api/push/check"
+        try await PushSink.run { sink in
+            let port = try await FreePort.find()
+            let entries: JSONValue = ["ios": sink.apple("app.one"), "osx": sink.identity.apple("app.two", port: port)]
+            try await TestServer.run(["push": entries]) { server in
+                let developer = try await ConsoleBrowser.operatorBrowser(server, "developer")
+                let answer = try await developer.send("POST", path, [:])
+                let findings = try #require(answer["findings"]?.arrayValue)
+                #expect(findings.map { $0["type"] } == ["ios", "ios", "osx", "osx"], "\(answer.text)")
+                #expect(findings.map { $0["problem"] != .null } == [false, false, false, true], "\(answer.text)")
+                #expect(findings[3]["problem"]?.stringValue?.contains("no connection") == true, "\(answer.text)")
+                #expect(sink.tokens.isEmpty)
+                let editor = try await ConsoleBrowser.operatorBrowser(server, "editor")
+                #expect(try await editor.send("POST", path, [:]).status == 403)
+            }
+        }
+        try await TestServer.run { server in
+            let developer = try await ConsoleBrowser.operatorBrowser(server, "developer")
+            #expect(try await developer.send("POST", path, [:]).status == 409)
+        }
+    }
+
     @Test("Settings say by what they are set, and no secret of them")
     func settings() async throws {
         let values: JSONObject = [

@@ -1,4 +1,5 @@
 internal import Console
+import JSON
 import LiveQuery
 import Logging
 import Operations
@@ -14,15 +15,15 @@ struct ConsoleFeature: Feature {
     /// Creates the console, or returns nil if it is off or the server is read-only.
     init?(
         _ routes: ParseRoutes, files: FileRoutes?, monitoring: MonitoringRoutes, countsRequests: Bool,
-        backups: BackupMaker?, logger: Logger
+        backups: BackupMaker?, pushCheck: (@Sendable () async throws -> JSONValue)?, logger: Logger
     ) throws {
         let configuration = routes.backend.configuration
         guard configuration.console.reach != .closed, !configuration.readOnly else { return nil }
         figures = FigureHistory(routes.backend.meters, countsRequests: countsRequests)
         site = try ConsoleSite(
             routes.backend, ConsoleDispatcher(routes, files: files), figures: figures,
-            readiness: { await monitoring.findings(showsReasons: true) }, backups: backups, version: Version.text,
-            logger: logger)
+            readiness: { await monitoring.findings(showsReasons: true) }, backups: backups, pushCheck: pushCheck,
+            version: Version.text, logger: logger)
     }
 
     /// Adds live queries and the server's gauges, which are created after the console.

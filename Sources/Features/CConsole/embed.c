@@ -1,4 +1,4 @@
-// Written by scripts/embed_console.sh: the files of the folder `files`.
+// Written by scripts/embed_console.sh: the files of the folder `files`, and the documents that they name.
 #include "CConsole.h"
 
 #ifdef __clang__
@@ -254,6 +254,33 @@ static const unsigned char file_79[] = {
 static const unsigned char file_80[] = {
 #embed "files/style/icon.svg"
 };
+static const unsigned char file_81[] = {
+#embed "../../../docs/accounts.md"
+};
+static const unsigned char file_82[] = {
+#embed "../../../docs/cloud-code.md"
+};
+static const unsigned char file_83[] = {
+#embed "../../../docs/configuration.md"
+};
+static const unsigned char file_84[] = {
+#embed "../../../docs/live-queries.md"
+};
+static const unsigned char file_85[] = {
+#embed "../../../docs/maintenance.md"
+};
+static const unsigned char file_86[] = {
+#embed "../../../docs/push.md"
+};
+static const unsigned char file_87[] = {
+#embed "../../../docs/security.md"
+};
+static const unsigned char file_88[] = {
+#embed "../../../docs/sign-in.md"
+};
+static const unsigned char file_89[] = {
+#embed "../../../docs/tutorial.md"
+};
 
 static const struct file all[] = {
     {"core/api.js", file_0, sizeof file_0},
@@ -337,6 +364,15 @@ static const struct file all[] = {
     {"parts/states.js", file_78, sizeof file_78},
     {"style/console.css", file_79, sizeof file_79},
     {"style/icon.svg", file_80, sizeof file_80},
+    {"docs/accounts.md", file_81, sizeof file_81},
+    {"docs/cloud-code.md", file_82, sizeof file_82},
+    {"docs/configuration.md", file_83, sizeof file_83},
+    {"docs/live-queries.md", file_84, sizeof file_84},
+    {"docs/maintenance.md", file_85, sizeof file_85},
+    {"docs/push.md", file_86, sizeof file_86},
+    {"docs/security.md", file_87, sizeof file_87},
+    {"docs/sign-in.md", file_88, sizeof file_88},
+    {"docs/tutorial.md", file_89, sizeof file_89},
 };
 
 int console_file_count(void) { return sizeof all / sizeof all[0]; }

@@ -77,6 +77,12 @@ def scenario_an_empty_project_opens_on_the_start_page_and_an_app_connects(consol
         console.click_text(name, "main")
         code = console.text("main pre.code")
         assert app in code and rest.headers["X-Parse-Master-Key"] not in code and "master" not in code.lower(), code
+    # The server has the documents, and serves them as they are.
+    documents = console.value("""Promise.all([...document.querySelectorAll('main a[target]')].map(async ({ href }) => {
+        const answer = await fetch(href);
+        return [answer.status, answer.headers.get('content-type'), (await answer.text()).slice(0, 2)];
+    }))""")
+    assert documents == 4 * [[200, "text/plain; charset=utf-8", "# "]], documents
     console.wait_text("Waiting for the first request", "main")
     # What the console asks for, and who has the master key, is no app.
     rest.call("GET", "/classes/Note")

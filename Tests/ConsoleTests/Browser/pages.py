@@ -632,13 +632,15 @@ def scenario_48_parameters_are_made_changed_and_taken_back(console, rest):
 
 def scenario_80_pages_are_reached_by_keys(console, rest):
     open_page(console, "data", ".classes")
-    for key, page in (("s", "schema"), ("w", "access"), ("u", "users"), ("f", "files"), ("c", "config"), ("l", "logs"), ("k", "cloud"), ("n", "push"), ("a", "rest"), ("v", "live"), ("p", "performance"), ("h", "health"), ("o", "settings"), ("t", "trash"), ("e", "audit"), ("d", "data")):
+    for key, page in (("b", "start"), ("s", "schema"), ("w", "access"), ("u", "users"), ("f", "files"), ("c", "config"), ("l", "logs"), ("k", "cloud"), ("n", "push"), ("a", "rest"), ("v", "live"), ("p", "performance"), ("h", "health"), ("o", "settings"), ("t", "trash"), ("e", "audit"), ("d", "data")):
         console.press("g", key)
         console.wait(f"location.pathname.endsWith('/{page}') && document.querySelector('main h1, main .classes')")
         console.wait(f"document.querySelector('.rail [aria-current]').getAttribute('href').endsWith('/{page}')")
         console.settle()
         console.press("?")
         console.wait_text("Keys", "dialog")
+        keys = console.value("[...document.querySelectorAll('dialog .keys > span:nth-of-type(odd)')].map((e) => e.innerText)")
+        assert len(keys) == len(set(keys)) > 17, keys
         console.press("Escape")
         console.wait("document.querySelector('dialog') === null")
         tab_to(console, "e.closest('main') && e.matches('a, button, input, select, [tabindex]') && e.id !== 'main'", 2)

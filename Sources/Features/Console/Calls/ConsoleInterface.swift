@@ -21,6 +21,8 @@ struct ConsoleInterface: Sendable {
     let figures: FigureHistory
     /// The readiness probe results of the database and other components.
     let readiness: @Sendable () async -> JSONObject
+    /// Returns what a check of the push keys found, or nil if pushes are not configured.
+    let pushCheck: (@Sendable () async throws -> JSONValue)?
     let live = LiveSource()
     /// The slots for concurrent queries from consoles: half as many as CPU cores, so that cores remain for apps, but at
     /// least two.
@@ -28,6 +30,8 @@ struct ConsoleInterface: Sendable {
     /// One session gets at most all but one slot, so its slow queries don't block other operators.
     let finds: Gate
     let lastReport = LastReport()
+    /// The single slot for checking push keys, because that contacts the push services.
+    let checking = Gate(capacity: 1)
     /// The single slot for reading slow-query statistics, because that reads the whole catalog.
     let planning = Gate(capacity: 1)
     let exports = ConsoleExports()
@@ -50,9 +54,11 @@ struct ConsoleInterface: Sendable {
 
     init(
         _ backend: Backend, _ dispatcher: ConsoleDispatcher, figures: FigureHistory,
-        readiness: @escaping @Sendable () async -> JSONObject, backups: BackupMaker?, version: String, logger: Logger
+        readiness: @escaping @Sendable () async -> JSONObject, backups: BackupMaker?,
+        pushCheck: (@Sendable () async throws -> JSONValue)?, version: String, logger: Logger
     ) {
         self.readiness = readiness
+        self.pushCheck = pushCheck
         self.backups = ConsoleBackups(backups)
         self.backend = backend
         self.dispatcher = dispatcher

@@ -14,6 +14,7 @@ extension ConsoleRouteTable {
         ConsoleRoute(.post, "doctor", .developer, .nothing) { try HealthCalls(call: $0).examine() },
         ConsoleRoute(.post, "doctor/fix", .owner, isConfirmed: true) { try await HealthCalls(call: $0).putRight() },
         ConsoleRoute(.get, "settings", .developer) { HealthCalls(call: $0).settings() },
+        ConsoleRoute(.post, "push/check", .developer, .nothing) { try await HealthCalls(call: $0).checkPush() },
     ]
 }
 
@@ -118,6 +119,14 @@ private struct HealthCalls: ConsoleCalls {
 
     private func item(_ kind: String, _ words: String) -> ConsoleTasks.Item {
         .init(id: Identifiers.alphanumeric(10), kind: kind, className: "", startedAt: backend.clock.now, message: words)
+    }
+
+    /// Checks the push keys and whether the push services respond. Sends no notifications.
+    func checkPush() async throws -> Reply {
+        guard let check = interface.pushCheck else {
+            throw HTTPError(status: 409, message: "The option push is not set.")
+        }
+        return .object(["findings": try await interface.checking.run { try await check() }])
     }
 
     func settings() -> Reply {

@@ -101,7 +101,9 @@ package struct ConsoleFiles: Sendable {
         if let folder {
             let components = path.split(separator: "/", omittingEmptySubsequences: false)
             guard components.allSatisfy({ !$0.isEmpty && !$0.hasPrefix(".") && !$0.contains("%") }),
+                // Documents lie outside the folder.
                 let bytes = Self.read("\(folder)/\(path)")
+                    ?? (path.hasPrefix("docs/") ? Self.file(String(path))?.bytes : nil)
             else { return nil }
             return Reply(headers: [("Content-Type", Self.type(of: String(path)))], body: .json(bytes))
         }
@@ -128,6 +130,7 @@ package struct ConsoleFiles: Sendable {
         case "js": "text/javascript; charset=utf-8"
         case "css": "text/css; charset=utf-8"
         case "json": "application/json; charset=utf-8"
+        case "md": "text/plain; charset=utf-8"
         case "svg": "image/svg+xml"
         case "png": "image/png"
         default: "application/octet-stream"

@@ -35,12 +35,14 @@ package final class ConsoleSite: ConsoleHandler {
     ///   - figures: The metrics over time.
     ///   - readiness: Returns the readiness probe results of the database and other components.
     ///   - backups: The backup maker, or nil if no backup folder is configured or the database is external.
+    ///   - pushCheck: Returns what a check of the push keys found, or nil if pushes are not configured.
     ///   - version: The version of the server.
     ///   - logger: Receives error details that aren't sent to browsers.
     /// - Throws: The first invalid address in the option `console.addresses`.
     package init(
         _ backend: Backend, _ dispatcher: ConsoleDispatcher, figures: FigureHistory,
-        readiness: @escaping @Sendable () async -> JSONObject, backups: BackupMaker?, version: String, logger: Logger
+        readiness: @escaping @Sendable () async -> JSONObject, backups: BackupMaker?,
+        pushCheck: (@Sendable () async throws -> JSONValue)?, version: String, logger: Logger
     ) throws(AddressList.InvalidEntry) {
         configuration = backend.configuration
         path = configuration.console.path
@@ -50,8 +52,8 @@ package final class ConsoleSite: ConsoleHandler {
         files = ConsoleFiles(path: path, folder: configuration.consoleFolder)
         self.dispatcher = dispatcher
         interface = ConsoleInterface(
-            backend, dispatcher, figures: figures, readiness: readiness, backups: backups, version: version,
-            logger: logger)
+            backend, dispatcher, figures: figures, readiness: readiness, backups: backups,
+            pushCheck: pushCheck, version: version, logger: logger)
         port = Atomic(configuration.port)
         self.logger = logger
     }

@@ -86,6 +86,9 @@ export const textField = (properties) => h("input", { type: "text", autocomplete
 /** Creates an option of a select. */
 export const option = (value, words, selected) => h("option", { value, selected }, words);
 
+/** Turns the documents that a text names, such as docs/push.md, into links. The server serves them beside these modules. */
+export const linked = (text) => text.split(/(docs\/[a-z-]+\.md)/).map((part, index) => (index % 2 ? h("a", { href: import.meta.resolve("../" + part), target: "_blank" }, part) : part));
+
 /** The icons in index.html, kept when the page replaces them. */
 const icons = globalThis.document?.querySelector("#icons");
 

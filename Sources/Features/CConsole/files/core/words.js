@@ -145,7 +145,7 @@ export function bytes(value) {
     value /= 1000;
     unit += 1;
   }
-  return `${short.format(value)} ${units[unit]}`;
+  return `${short.format(value)} ${value === 1 && !unit ? "byte" : units[unit]}`;
 }
 
 const two = (value) => String(value).padStart(2, "0");

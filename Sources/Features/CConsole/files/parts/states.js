@@ -1,6 +1,6 @@
 /** The states of lists (loading, empty, failed), short messages, and undo. */
 
-import { button, h, icon } from "../core/dom.js";
+import { button, h, icon, linked } from "../core/dom.js";
 import { session } from "../core/session.js";
 import { plain, t } from "../core/words.js";
 
@@ -12,7 +12,7 @@ export function loading(rows = 8) {
 
 /** Creates the state of an empty list: its purpose, and how to add the first entry. */
 export function empty({ picture = "data", title, text, actions = [] }) {
-  return h(".state", h(".badge", icon(picture)), h("h2", title), h("p", text), h(".actions", actions));
+  return h(".state", h(".badge", icon(picture)), h("h2", title), h("p", linked(text)), h(".actions", actions));
 }
 
 /**

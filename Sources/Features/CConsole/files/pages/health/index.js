@@ -1,7 +1,7 @@
 /** Health: the doctor's findings and fixes, the security check, mails and backups. */
 
 import { download, parse, send } from "../../core/api.js";
-import { button, h, icon, put } from "../../core/dom.js";
+import { button, h, icon, linked, put } from "../../core/dom.js";
 import { addKeys } from "../../core/keys.js";
 import { session, setTitle } from "../../core/session.js";
 import { addWords, ago, bytes, date, plain, shown, t } from "../../core/words.js";
@@ -152,7 +152,7 @@ function backupPanel(scope) {
 async function readBackups(host, scope) {
   try {
     const { body } = await send("GET", "backups", { signal: scope });
-    if (!body.ownDatabase) return put(host, h("p.quiet", t("backups.dump")));
+    if (!body.ownDatabase) return put(host, h("p.quiet", linked(t("backups.dump"))));
     const restore = [h("p.quiet", t("backups.restore")), h("code", "roost restore FILE")];
     if (!body.backups) return put(host, h("p.quiet", t("backups.off")), h("code", "roost backup FILE"), restore);
     const isOwner = session.peek().operator.role === "owner";

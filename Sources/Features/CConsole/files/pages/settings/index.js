@@ -1,7 +1,7 @@
 /** The server's settings by topic, with their sources. Read-only. */
 
 import { send } from "../../core/api.js";
-import { button, debounce, h, icon, put, textField } from "../../core/dom.js";
+import { button, debounce, h, icon, linked, put, textField } from "../../core/dom.js";
 import { session, setTitle } from "../../core/session.js";
 import { addWords, drawnApart, plain, shown, t } from "../../core/words.js";
 import { openDialog } from "../../parts/dialog.js";
@@ -12,7 +12,7 @@ addWords({
   "settings.changed": "Only set options", "settings.copy": "Copy without secrets", "settings.copied": "Copied, without secrets", "settings.option": "Option",
   "settings.source": "Set by", "settings.secret": "set, and not shown", "settings.none": "No option has that name.",
   "settings.flag": "flag {from}", "settings.environment": "variable {from}", "settings.file": "configuration file", "settings.preset": "defaults of this preset",
-  "settings.default": "default", "settings.else": "otherwise {value}", "settings.noEffect": "has no effect",
+  "settings.default": "default", "settings.else": "otherwise {value}", "settings.noEffect": "has no effect", "settings.push": "Check push keys", "settings.works": "works",
   "settings.change": "How to change {name}", "settings.lines": "Put these lines into the configuration file, such as roost.json, and restart the server:", "settings.more": "docs/configuration.md describes the option.",
   "settings.flagLine": "A flag does the same for one start:", "settings.isFlag": "It is set by {from} now, which overrides the file. Change it there.",
 });
@@ -43,7 +43,8 @@ export function open(scope) {
   };
   read();
   return h(".page", h("header.head", h("h1", t("rail.settings")), h("span.quiet.words", t("settings.hint")), h(".space"),
-    session.peek().operator.role === "owner" && button(".button", async () => (await import("../operators.js")).openOperators(), icon("users"), h("span.words", t("rail.operators"))), copy),
+    session.peek().operator.role === "owner" && button(".button", async () => (await import("../operators.js")).openOperators(), icon("users"), h("span.words", t("rail.operators"))),
+    session.peek().features.push && button(".button", checkPush, icon("push"), h("span.words", t("settings.push"))), copy),
     h(".filters", h(".narrow", find), h("label.line", isChanged, t("settings.changed"))), body);
 }
 
@@ -59,11 +60,24 @@ function list(settings, wanted, isChanged) {
 
 function row({ name, value, isSecret, source, from, meaning, default: usual, example, isBuilt }) {
   const isSet = source === "flag" || source === "environment" || source === "file";
-  return h("tr", h("th.option", { scope: "row" }, isBuilt ? h("button.link", { "aria-label": t("settings.change", { name }), onclick: () => explain({ name, isSecret, source, from, value: value ?? example, usual }) }, h("code", shown(name, 60))) : h("code", shown(name, 60)), h(".quiet", plain(meaning, 300))),
+  return h("tr", h("th.option", { scope: "row" }, isBuilt ? h("button.link", { "aria-label": t("settings.change", { name }), onclick: () => explain({ name, isSecret, source, from, value: value ?? example, usual }) }, h("code", shown(name, 60))) : h("code", shown(name, 60)), h(".quiet", linked(plain(meaning, 300)))),
     h("td", isSecret ? h("span.apart", t("settings.secret")) : value === undefined ? usual === undefined ? drawnApart("\u2013") : h("span.quiet", shown(usual, 200)) : h("code", shown(typeof value === "string" ? value : JSON.stringify(value), 600)),
       !isBuilt && isSet && h(".quiet", t("settings.noEffect"))),
     h("td", isSet ? h("b", t("settings." + source, { from: (from ?? []).map((text) => plain(text, 80)).join(", ") })) : h("span.quiet", t("settings." + source)),
       isSet && usual !== undefined && h(".quiet", t("settings.else", { value: usual }))));
+}
+
+/** Checks that the push keys can sign and that the services respond, and shows the findings. */
+async function checkPush() {
+  const body = h("div", { role: "status" }, loading(3));
+  openDialog({ title: t("settings.push") }, () => ({ body }));
+  try {
+    const { findings } = (await send("POST", "push/check", { body: {} })).body;
+    put(body, findings.map(({ type, entry, step, problem }) => h(".line.member", icon(problem ? "warn" : "check"), h(".grow", h("b", plain(`${type} ${entry}`)), h(".quiet", plain(step))),
+      h("span", { class: problem ? "warn" : "good" }, problem ? plain(problem, 300) : t("settings.works")))));
+  } catch (problem) {
+    put(body, failed(problem));
+  }
 }
 
 /** Shows how to change an option. */
@@ -74,5 +88,5 @@ function explain({ name, isSecret, source, from, value, usual }) {
   openDialog({ title: t("settings.change", { name }) }, () => ({ body: [
     ["flag", "environment"].includes(source) && h("p.warn", t("settings.isFlag", { from: (from ?? []).join(", ") })),
     h("p", t("settings.lines")), h("pre.mono.code", lines), h(".line", copyButton(lines)),
-    typeof example !== "object" && [h("p", t("settings.flagLine")), h("pre.mono.code", plain(`--${name} ${example}`, 300))], h("p.quiet", t("settings.more"))] }));
+    typeof example !== "object" && [h("p", t("settings.flagLine")), h("pre.mono.code", plain(`--${name} ${example}`, 300))], h("p.quiet", linked(t("settings.more")))] }));
 }

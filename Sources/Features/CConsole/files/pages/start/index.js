@@ -2,7 +2,7 @@
 
 import { send } from "../../core/api.js";
 import { EVERY, POLL, watched } from "../../core/attention.js";
-import { button, h, icon, iconButton, put, svg } from "../../core/dom.js";
+import { button, h, icon, iconButton, linked, put, svg } from "../../core/dom.js";
 import { address, go } from "../../core/router.js";
 import { mayChangeClasses, session, setTitle } from "../../core/session.js";
 import { addWords, ago, t } from "../../core/words.js";
@@ -10,7 +10,7 @@ import { classes, loadClasses } from "../../data/schema.js";
 import { complain, copy, failed, loading } from "../../parts/states.js";
 
 addWords({
-  "start.hint": "Connect an app and add data. docs/tutorial.md goes on from there.", "start.connect": "1. Connect an app", "start.url": "Server URL", "start.appId": "Application id",
+  "start.hint": "Connect an app and add data.", "start.connect": "1. Connect an app", "start.url": "Server URL", "start.appId": "Application id",
   "start.clientKey": "Client key", "start.javascriptKey": "JavaScript key", "start.scan": "Scan the code to take the server URL to a phone.", "start.code": "QR code of the server URL",
   "start.thisMachine": "Only this machine reaches the server: it listens on {host}. To connect a phone, set host to 0.0.0.0.",
   "start.unknown": "This machine has no network address. To connect a phone, join a network or set publicServerURL.",
@@ -18,6 +18,7 @@ addWords({
   "start.noKey": "The code contains {key} until you set the option {option}.", "start.noClass": "The code reads the class Note. Load the sample first to avoid error 119.", "start.sample": "Load the sample",
   "start.snippets": "2. Make a request", "start.waiting": "Waiting for the first request of an app\u2026", "start.connected": "Connected: {name}",
   "start.data": "3. Add data", "start.class": "Create a class", "start.import": "Import CSV or JSON", "start.invite": "Invite an operator",
+  "start.read": "Read on: docs/tutorial.md, docs/cloud-code.md, docs/security.md, docs/configuration.md",
 });
 
 /** Opens the page until `scope` ends. */
@@ -48,7 +49,7 @@ function content(server, scope) {
     h("section.panel", h("h2", t("start.connect")), h(".connect", h(".facts", h("table.list", h("tbody", ["url", "appId", "clientKey", "javascriptKey"].map(row))),
       hint && h("p.quiet", hint), server.needsKey && keyHint(server)), server.code && drawn(server.code))),
     h("section.panel", h("h2", t("start.snippets")), lacksNote() && h("p.quiet", t("start.noClass")), snippets(server.snippets), h("div", status, said)),
-    h("section.panel", h("h2", t("start.data")), h(".line.wrap", steps())),
+    h("section.panel", h("h2", t("start.data")), h(".line.wrap", steps()), h("p.quiet", linked(t("start.read")))),
   ];
 }
 
