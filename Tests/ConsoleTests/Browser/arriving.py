@@ -134,6 +134,14 @@ def scenario_live_queries_need_one_option(console, rest):
     console.wait_text("all of First", "main")
 
 
+def scenario_78_requests_of_the_console_are_other_paths(console, rest):
+    if console.credentials:
+        return
+    arrive(console, rest)
+    console.open("performance")
+    console.wait_text("other paths", ".performance")
+
+
 def scenario_02_the_root_leads_to_rows_after_a_ticket(console, rest):
     if console.credentials:
         return
