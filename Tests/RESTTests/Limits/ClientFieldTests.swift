@@ -28,6 +28,25 @@ struct ClientFieldTests {
         }
     }
 
+    @Test("are bounded in the server's own classes, however their objects are made")
+    func systemClasses() async throws {
+        try await TestServer.run(["maxClientFields": 2]) { server in
+            let kim = TestServer.Identity.session(try await server.signUp("kim").token)
+            let bodies: [(path: String, body: JSONObject)] = [
+                ("/sessions", [:]), ("/classes/_Session", [:]), ("/roles", ["name": "readers", "ACL": [:]]),
+                ("/installations", ["deviceType": "ios", "installationId": "device"]),
+                ("/users", ["username": "ann", "password": "p"]), ("/users", ["authData": ["anonymous": ["id": "a"]]]),
+            ]
+            for (path, body) in bodies {
+                let refused = try await server.send(
+                    "POST", path, .object(body.merging(Self.fields(0..<3)) { $1 }), as: kim)
+                #expect(refused.code == 119 && refused.text.contains("maxClientFields"), "\(path): \(refused.text)")
+            }
+            #expect(try await server.send("POST", "/sessions", .object(Self.fields(0..<2)), as: kim).status == 201)
+            #expect(try await server.send("POST", "/sessions", .object(Self.fields(1..<3)), as: kim).code == 119)
+        }
+    }
+
     @Test("are bounded when several add them at once")
     func concurrency() async throws {
         try await TestServer.run(["maxClientFields": 10]) { server in

@@ -31,13 +31,11 @@ struct SessionRules: SaveRules {
         }
         guard let objectId = save.objectId else {
             if save.isPartOfTransaction { throw Providers.noLogInOfTransaction }
-            // `POST /sessions` creates another session for the caller. Additional fields need the permission to add
-            // fields.
-            if let schema = backend.catalog.schema("_Session") {
-                let extra = save.body.filter { !Sessions.isServerOwned($0.key.text) }
-                let operations = try WrittenFields.operations(extra, "_Session", isCreating: true)
-                try WrittenFields.checkAddition(operations, to: schema, save.caller, isCreating: true)
-            }
+            // `POST /sessions` creates another session for the caller. The caller adds its fields like those of other
+            // objects.
+            let extra = save.body.filter { !Sessions.isServerOwned($0.key.text) }
+            let operations = try WrittenFields.operations(extra, "_Session", isCreating: true)
+            _ = try await backend.saving.prepare("_Session", operations, save.caller, isCreating: true)
             let session = try await backend.sessions.open(
                 for: user.id, createdWith: ["action": "create"], extra: save.body, by: user, save.context)
             return WriteResult(
