@@ -21,6 +21,11 @@ struct UnknownRouteTests {
             // A path that exists only with another method.
             let answer = try await server.send("PATCH", "/login", as: .master)
             #expect(answer.json == ["error": "Cannot PATCH /login"])
+            for method: JSONValue in ["PATCH", "PUT"] {
+                let call: JSONValue = ["method": method, "path": "/parse/nosuch"]
+                let batch = try await server.send("POST", "/batch", ["requests": [call]], as: .master)
+                #expect(batch.error == "cannot route \(method.stringValue ?? "") /nosuch", "\(batch.text)")
+            }
         }
     }
 

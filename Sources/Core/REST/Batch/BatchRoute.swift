@@ -102,7 +102,8 @@ extension ParseRoutes {
         guard let method = known,
             RouteTable.match(method, components)?.traits.contains(.batchable) == true
         else {
-            throw ParseError(ParseError.invalidJSON, "cannot route \(name) \(below)")
+            let asked = known == .put && given.asciiUppercased == "PATCH" ? "PATCH" : name
+            throw ParseError(ParseError.invalidJSON, "cannot route \(asked) \(below)")
         }
         var body = request["body"]?.objectValue ?? [:]
         if body.keys.contains(where: { $0.utf8.first == UInt8(ascii: "_") }) {
