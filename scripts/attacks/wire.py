@@ -1,16 +1,9 @@
 """Attacks on connections: what is cheap to send, on many of them, and never read or never whole."""
 
-import contextlib
-import pathlib
 import selectors
-import shutil
-import socket
-import subprocess
-import tempfile
 import time
 
-from ports import free_port
-
+from attacks.proxies import PROXIES, proxy
 from attacks.sending import APPLICATION_ID, connect, request
 from attacks.sockets import frame, open_socket
 
@@ -103,53 +96,11 @@ def silent(port, sender):
     return connect(port, sender, 4096)
 
 
-@contextlib.contextmanager
-def nginx(port):
-    """The port of Debian's nginx as a proxy of the server, or None where it is not installed."""
-    program = shutil.which("nginx", path="/usr/sbin:/usr/local/sbin:/usr/bin:/usr/local/bin")
-    if program is None:
-        yield None
-        return
-    with tempfile.TemporaryDirectory(prefix="roost-attack-nginx.") as name:
-        folder, own = pathlib.Path(name), free_port()
-        folder.chmod(0o755)
-        paths = "\n".join(
-            f"{kind}_temp_path {folder}/{kind};" for kind in ("client_body", "proxy", "fastcgi", "uwsgi", "scgi"))
-        (folder / "nginx.conf").write_text(f"""
-            daemon off; worker_processes 1; pid {folder}/pid; error_log {folder}/error.log;
-            events {{ worker_connections 1024; }}
-            http {{
-                access_log off;
-                {paths}
-                server {{
-                    listen 127.0.0.1:{own};
-                    location / {{
-                        proxy_pass http://127.0.0.1:{port};
-                        proxy_http_version 1.1;
-                        proxy_set_header Upgrade $http_upgrade;
-                        proxy_set_header Connection "upgrade";
-                        proxy_set_header X-Forwarded-For $proxy_add_x_forwarded_for;
-                    }}
-                }}
-            }}""", encoding="utf-8")
-        process = subprocess.Popen(
-            [program, "-p", name, "-e", f"{folder}/error.log", "-c", f"{folder}/nginx.conf"],
-            stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL)
-        try:
-            for _ in range(100):
-                with contextlib.suppress(OSError), socket.create_connection(("127.0.0.1", own)):
-                    break
-                time.sleep(0.05)
-            yield own
-        finally:
-            process.terminate()
-            process.wait()
-
-
-def through_nginx(data, count):
+def through(name, data, count):
+    """An attack through a proxy, which makes all senders one."""
     def send(_, port, senders):
-        with nginx(port) as own:
-            return {"no nginx": 1} if own is None else Flood(own, count, senders, data, open=upgraded).run()
+        with proxy(name, port) as own:
+            return {f"no {name}": 1} if own is None else Flood(own, count, senders, data, open=upgraded).run()
     return send
 
 
@@ -193,8 +144,9 @@ def attacks(attack, save, save_little):
     found = {}
     found["pings"] = attack(flood(PING * 10_000, few, open=upgraded))
     found["unknown messages"] = attack(flood(UNKNOWN * 4_000, few, open=upgraded))
-    found["pings, nginx"] = attack(through_nginx(PING * 10_000, 16))
-    found["unknown messages, nginx"] = attack(through_nginx(UNKNOWN * 4_000, 16))
+    for name in PROXIES:
+        found[f"pings, {name}"] = attack(through(name, PING * 10_000, 16))
+        found[f"unknown messages, {name}"] = attack(through(name, UNKNOWN * 4_000, 16))
     found["unfinished messages"] = attack(message, allowed=600 * CONNECTION // 1024)
     for name, data in SHORT.items():
         found[f"pipelined {name}"] = attack(flood(data * 1_000, some))
