@@ -109,6 +109,37 @@ struct IndexFileTests {
         }
     }
 
+    @Test("Of several HTTP servers, the one with ParseServer is served")
+    func severalPorts() async throws {
+        let code = """
+            const express = require('express');
+            const http = require('http');
+            const fs = require('fs');
+            const { ParseServer } = require('parse-server');
+            const app = express();
+            app.use('/parse', new ParseServer({ appId: 'testApp', masterKey: 'testMaster' }).app);
+            app.get('/hello', (request, response) => response.send('hello'));
+            const redirect = (request, response) => response.writeHead(301, { Location: 'https://x' }).end();
+            http.createServer(redirect).listen(8080);
+            const [key, cert] = [fs.readFileSync('key.pem'), fs.readFileSync('certificate.pem')];
+            require('https').createServer({ key, cert }, app).listen(8443);
+            """
+        try await IndexApp.with(["index.js": code]) { app in
+            try TestAuthority().write(for: "localhost", to: app.folder)
+            let served = try await app.read()
+            #expect(served.options["port"] == 8443 && served.options["https"] != nil, "\(served.options)")
+            let warnings = served.warnings
+            #expect(warnings.contains { $0.hasPrefix("listen(8080): Roost serves only one") }, "\(warnings)")
+        }
+        let secure = "require('https').createServer({ key, cert }, app)"
+        let plain = code.replacing(secure, with: "http.createServer(app)")
+            .replacing("[fs.readFileSync('key.pem'), fs.readFileSync('certificate.pem')]", with: "[]")
+        try await IndexApp.serve(["index.js": plain]) { _, client, _ in
+            let answer = try await client.request("GET", "/hello")
+            #expect(answer.status == 200 && answer.text == "hello", "\(answer.status) \(answer.text)")
+        }
+    }
+
     @Test("ParseGraphQLServer is refused by name")
     func graphQL() async throws {
         let code = """

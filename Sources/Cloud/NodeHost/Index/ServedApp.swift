@@ -20,6 +20,8 @@ package struct ServedApp: Sendable {
     let server: Int
     /// Whether the app listens, in which case it has its own routes.
     let listens: Bool
+    /// The port of the HTTP server that serves this server, or nil if it is the first one that the app opens.
+    let listenedPort: Int?
     private var providers: [Name] = []
     /// The options that the app provides as functions.
     package private(set) var functions: Set<Configuration.OptionFunction> = []
@@ -78,8 +80,11 @@ package struct ServedApp: Sendable {
         server = index
         place = made["at"]?.stringValue ?? ""
         options = made["options"]?.objectValue ?? [:]
-        let listens = record["listens"]?.arrayValue ?? []
+        var listens = record["listens"]?.arrayValue ?? []
         self.listens = !listens.isEmpty
+        let listen = made["listen"]?.numberValue.flatMap { Int(exactly: $0) } ?? 0
+        if listens.indices.contains(listen), listen > 0 { listens.insert(listens.remove(at: listen), at: 0) }
+        listenedPort = listen > 0 ? listens.first?["port"]?.numberValue.flatMap { Int(exactly: $0) } : nil
         cloudFile = options.removeValue(forKey: "cloud")?.stringValue
         if let cloudFile { add("cloud", .applied, cloudFile) }
         for (option, failure) in made["asked"]?.objectValue ?? [:] {
@@ -132,7 +137,7 @@ package struct ServedApp: Sendable {
         let overridden = configuration.settings.filter { $0.source == .flag || $0.source == .environment }
         configuration.cloudMain.main = file.path
         configuration.cloudMain.app = Configuration.CloudMain.App(
-            folder: file.folder, server: server, listens: listens, providers: providers,
+            folder: file.folder, server: server, listens: listens, port: listenedPort, providers: providers,
             functions: functions.filter { function in
                 if function == .masterKey, configuration.masterKeyTtl == 0 { return false }
                 return !overridden.contains {
@@ -240,7 +245,7 @@ package struct ServedApp: Sendable {
         if let host = listen?["host"]?.stringValue { options["host"] = .string(host) }
         for other in listens.dropFirst() {
             let port = Int(other["port"]?.numberValue ?? 0)
-            add("listen(\(port))", .left, "only the first port is served", at: other["at"]?.stringValue)
+            add("listen(\(port))", .left, "Roost serves only one HTTP server of the app", at: other["at"]?.stringValue)
         }
         if let path = made["mountPath"]?.stringValue {
             options["mountPath"] = .string(path)

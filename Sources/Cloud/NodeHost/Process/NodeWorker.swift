@@ -257,10 +257,12 @@ final class NodeWorker: Sendable {
         ]
         if let socket = state.withLock({ $0.appFolder })?.socket {
             if let app = settings.app {
-                welcome["app"] = [
+                var served: JSONObject = [
                     "server": .number(Double(app.server)), "socket": .string(socket), "listens": .bool(app.listens),
                     "functions": .array(app.functions.map { .string($0.rawValue) }),
                 ]
+                served["port"] = app.port.map { .number(Double($0)) }
+                welcome["app"] = .object(served)
             }
             if !settings.routes.isEmpty {
                 welcome["routes"] = .object(settings.routes.merging(["socket": .string(socket)]) { $1 })

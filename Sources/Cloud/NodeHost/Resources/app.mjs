@@ -16,13 +16,13 @@ const longestWait = 10_000;
  * Loads the app, including its cloud code.
  *
  * @param settings `server`: the index of this server among those that the app creates; `socket`: the path of the
- *   socket; `listens`: whether the app listens.
+ *   socket; `listens`: whether the app listens; `port`: the port whose server is served, by default the first one.
  * @param made Called with the options of the server, and awaited.
  * @param opened Called when the app listens.
  * @param routes The routes that precede the app's own, or undefined.
  */
-export async function runApp(main, { server, socket, listens }, log, made, opened, routes) {
-  const listening = new Promise(resolve => takeListen(socket, log, () => resolve(opened()), routes));
+export async function runApp(main, { server, socket, listens, port }, log, made, opened, routes) {
+  const listening = new Promise(resolve => takeListen(socket, port, log, () => resolve(opened()), routes));
   routes?.offerApp();
   const loaded = new Promise((resolve, reject) => {
     observe({
@@ -54,7 +54,7 @@ async function loadCloud(cloud) {
 }
 
 /** Makes the app's HTTP server listen on the socket instead of the port, which belongs to Roost. */
-function takeListen(socket, log, opened, routes) {
+function takeListen(socket, wanted, log, opened, routes) {
   let isTaken = false;
   const { listen } = net.Server.prototype;
   http.Server.prototype.listen = function (...args) {
@@ -64,8 +64,8 @@ function takeListen(socket, log, opened, routes) {
     this.address = () => ({ address: '::', family: 'IPv6', port });
     const callback = args.find(argument => typeof argument === 'function');
     if (callback) this.once('listening', callback);
-    if (isTaken) {
-      log.write('warn', `${callSite()}: listen(${port}) opens no port: only the app's first HTTP server is served.`);
+    if (isTaken || (wanted !== undefined && port !== wanted)) {
+      log.write('warn', `${callSite()}: listen(${port}) opens no port: only one HTTP server of the app is served.`);
       setImmediate(() => this.emit('listening'));
       return this;
     }

@@ -95,7 +95,7 @@ net.Server.prototype.listen = function (...args) {
   const isHTTP = this instanceof http.Server || this instanceof https.Server;
   if (isHTTP && Number.isInteger(port) && port >= 0 && port < 65536) {
     const secure = this instanceof https.Server ? certificate(this) : undefined;
-    listens.push({ port, host: options.host, https: secure, at: callSite() });
+    listens.push({ port, host: options.host, https: secure, at: callSite(), server: this });
   }
   const callback = args.find(argument => typeof argument === 'function');
   this.address = () => ({ port, address: options.host ?? '::', family: 'IPv6' });
@@ -144,6 +144,13 @@ setInterval(() => {
   if (quiet > (hasServer && listens.length > 0 ? 150 : hasServer ? 1000 : 20_000)) finish();
 }, 25);
 
+/** Returns the index of the HTTP server that serves a ParseServer, or of the first one if that isn't known. */
+function listenOf({ server }) {
+  let app = server.parent;
+  while (app?.parent) app = app.parent;
+  return Math.max(listens.findIndex(({ server }) => app && server.listeners('request').includes(app)), 0);
+}
+
 function installParse(Parse) {
   // Functions that only the server's SDK has are ignored here. They work in the app's real run.
   Parse.Cloud = new Proxy(Parse.Cloud, { get: (cloud, name) => (name in cloud ? cloud[name] : () => {}) });
@@ -153,9 +160,9 @@ function finish(error) {
   if (finish.isOver) return;
   finish.isOver = true;
   const record = {
-    servers: servers.map(entry => ({ at: entry.at, mountPath: mountPath(entry), port: entry.port, asked: entry.asked,
+    servers: servers.map(entry => ({ at: entry.at, mountPath: mountPath(entry), port: entry.port, listen: listenOf(entry), asked: entry.asked,
       ...plain({ ...entry.options, ...entry.values }) })),
-    listens, notes, version: version(), error: error === undefined ? undefined : String(error?.stack ?? error),
+    listens: listens.map(({ server, ...listen }) => listen), notes, version: version(), error: error === undefined ? undefined : String(error?.stack ?? error),
   };
   fs.writeFileSync(target, JSON.stringify(record));
   process.kill(process.pid, 'SIGKILL');

@@ -100,6 +100,8 @@ extension Configuration {
             package var server: Int
             /// Whether the app listens on a port, and thus has routes of its own.
             package var listens: Bool
+            /// The port whose HTTP server has the app's routes, or nil for the first HTTP server that the app starts.
+            package var port: Int?
             /// The providers in `auth` whose adapters are objects or classes in the app's code.
             package var providers: [Name]
 
@@ -107,10 +109,11 @@ extension Configuration {
             package var functions: Set<OptionFunction>
 
             package init(
-                folder: String, server: Int, listens: Bool, providers: [Name], functions: Set<OptionFunction> = []
+                folder: String, server: Int, listens: Bool, port: Int? = nil, providers: [Name],
+                functions: Set<OptionFunction> = []
             ) {
                 (self.folder, self.server, self.listens, self.providers) = (folder, server, listens, providers)
-                self.functions = functions
+                (self.port, self.functions) = (port, functions)
             }
         }
     }
