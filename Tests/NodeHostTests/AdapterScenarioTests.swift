@@ -27,7 +27,16 @@ struct AdapterScenarioTests {
             factor: { policy: 'additional', validateAuthData: check('factor') },
             whole: { policy: 'solo', validateAuthData: check('whole') },
             asked: { policy: (request, { role }) => role, validateAuthData: check('asked') },
-            hidden: { validateAuthData() {}, afterFind: async () => ({}) },
+            shown: {
+              validateAuthData() {},
+              async afterFind({ id, how }, options, { triggerName, master, user, ip }) {
+                calls.push(`${triggerName} ${id} ${master} ${user?.get('username')} ${ip}`);
+                if (how === 'fail') throw new Error('no');
+                if (how === 'stop') await new Promise(() => {});
+                if (how === 'ask') await new Parse.Query('_User').find({ useMasterKey: true });
+                return how === 'keep' ? undefined : { id, name: `n${id}` };
+              },
+            },
             slow: { validateAuthData: data => data.slow && new Promise(resolve => setTimeout(resolve, 20_000)) },
           },
           cloud: Parse => {
@@ -183,23 +192,63 @@ struct AdapterScenarioTests {
         }
     }
 
-    @Test("Users and those who include them see only the id of data that afterFind would change")
+    @Test("afterFind chooses the login data that users and the master key see, in log-ins, gets, finds and includes")
     func afterFind() async throws {
         try await Self.serve { server in
-            let data: JSONObject = ["hidden": ["id": "1", "token": "t"]]
+            let data: JSONObject = ["shown": ["id": "1", "token": "t"]]
             let user = try await Self.signUp(server, data, ["username": "kim", "password": "secret"])
             let id = try user.string("objectId")
             let session = TestServer.Identity.session(try user.string("sessionToken"))
             _ = try await server.create("Song", ["by": .pointer("_User", id)])
+            _ = try await Self.calls(server)
             let login = try await server.send("POST", "/login", ["username": "kim", "password": "secret"])
+            #expect(try await Self.calls(server) == ["afterFind 1 false undefined 127.0.0.1"])
             let again = try await Self.signUp(server, data)
+            _ = try await Self.calls(server)
             let me = try await server.send("GET", "/users/me", as: session)
+            #expect(try await Self.calls(server) == ["afterFind 1 false kim 127.0.0.1"])
             let found = try await server.send("GET", "/users/\(id)", as: session)
-            for answer in [login, again, me, found] {
-                #expect(answer["authData"] == ["hidden": ["id": "1"]], "\(answer.text)")
+            _ = try await Self.calls(server)
+            let master = try await server.send("GET", "/users/\(id)", as: .master)
+            #expect(try await Self.calls(server) == ["afterFind 1 true undefined 127.0.0.1"])
+            for answer in [login, again, me, found, master] {
+                #expect(answer["authData"] == ["shown": ["id": "1", "name": "n1"]], "\(answer.text)")
             }
+            _ = try await Self.calls(server)
             let song = try await server.find("Song", ["include": "by"], as: session).results.first
             #expect(song?["by"]?["username"] == "kim" && song?["by"]?["authData"] == nil, "\(song?.text ?? "")")
+            #expect(try await Self.calls(server) == [])
+            let all = try await server.find("Song", ["include": "by"], as: .master).results.first
+            #expect(all?["by"]?["authData"] == ["shown": ["id": "1", "name": "n1"]], "\(all?.text ?? "")")
+        }
+    }
+
+    @Test("Login data whose afterFind fails or takes longer than a second is left out, and its stored form is kept")
+    func failingAfterFind() async throws {
+        try await Self.serve { server in
+            func shown(_ name: String) async throws -> JSONValue? {
+                let users = try await server.find("_User", ["where": ["username": .string(name)]], as: .master)
+                #expect(users.status == 200 && users.results.count == 1, "\(users.text)")
+                return users.results.first?["authData"]
+            }
+            for (how, expected) in [
+                ("fail", nil), ("keep", ["shown": ["id": "keep", "how": "keep"]]),
+                ("ask", ["shown": ["id": "ask", "name": "nask"]]),
+            ] as [(String, JSONValue?)] {
+                let data: JSONObject = ["shown": ["id": .string(how), "how": .string(how)]]
+                let login: JSONObject = ["username": .string(how), "password": "secret"]
+                #expect(try await Self.signUp(server, data, login).status == 201)
+                #expect(try await shown(how) == expected, "\(how)")
+            }
+            // A user whose data fails doesn't affect the others.
+            _ = try await Self.calls(server)
+            let users = try await server.find("_User", ["order": "username"], as: .master).results
+            #expect(users.map { $0["authData"] != nil } == [true, false, true], "\(users)")
+            let data: JSONObject = ["first": ["id": "1"], "shown": ["id": "stop", "how": "stop"]]
+            #expect(try await Self.signUp(server, data, ["username": "stop", "password": "secret"]).status == 201)
+            #expect(try await shown("stop") == ["first": ["id": "1"]])
+            let rows = try await server.texts("SELECT \"authData\"::text FROM \"_User\" WHERE username = 'stop'")
+            #expect(rows.allSatisfy { $0.contains("stop") }, "\(rows)")
         }
     }
 

@@ -11,12 +11,14 @@ import Testing
 struct SignInAdapterTests {
     /// Starts a server with `auth.my`, a module in the configuration's folder, and no cloud code.
     private static func serve(
-        _ module: String, named name: String = "my.js", _ more: JSONObject = [:],
+        _ module: String, named name: String = "my.js", _ more: JSONObject = [:], preset: Int = 9,
         _ body: @escaping @Sendable (TestServer) async throws -> Void
     ) async throws {
         try await IndexApp.with([name: module]) { app in
             let entry: JSONObject = ["module": .string("./\(name)")]
-            let options: JSONObject = ["auth": ["my": .object(entry.merging(more) { $1 })]]
+            let options: JSONObject = [
+                "preset": .number(Double(preset)), "auth": ["my": .object(entry.merging(more) { $1 })],
+            ]
             try await TestServer.run(
                 options, logger: UnwrittenLog.logger(), configure: { $0.resolvePaths(in: app.folder) }, body)
         }
@@ -244,8 +246,10 @@ struct SignInAdapterTests {
         }
     }
 
-    @Test("beforeFind finds the id, challenge asks, and data that afterFind would change show the id alone")
-    func steps() async throws {
+    @Test(
+        "beforeFind finds the id, challenge asks, and afterFind gets the request first with presets below 8",
+        arguments: [7, 9])
+    func steps(preset: Int) async throws {
         let module = """
             module.exports = {
               beforeFind: data => {
@@ -255,10 +259,10 @@ struct SignInAdapterTests {
               },
               validateAuthData: data => { if (data.code) throw new Error('code'); },
               challenge: data => ({ question: data.topic }),
-              afterFind: () => ({}),
+              afterFind: (...given) => ({ given: given.map(value => value.id ?? value.ip ?? 'options') }),
             };
             """
-        try await Self.serve(module) { server in
+        try await Self.serve(module, preset: preset) { server in
             let first = try await Self.signUp(server, ["code": "7-a"])
             #expect(first.status == 201, "\(first.text)")
             let second = try await Self.signUp(server, ["code": "7-b"])
@@ -272,7 +276,8 @@ struct SignInAdapterTests {
             #expect(rows.count == 2 && rows.allSatisfy { !$0.contains("code") }, "\(rows)")
             let token = try second.string("sessionToken")
             let shown = try await server.send("GET", "/users/\(first.string("objectId"))", as: .session(token))
-            #expect(shown["authData"]?["my"] == ["id": "7"], "\(shown.text)")
+            let order: JSONValue = preset < 8 ? ["127.0.0.1", "7", "options"] : ["7", "options", "127.0.0.1"]
+            #expect(shown["authData"]?["my"] == ["given": order], "\(shown.text)")
             let asked = try await server.send("POST", "/challenge", ["challengeData": ["my": ["topic": "t"]]])
             #expect(asked["challengeData"]?["my"] == ["question": "t"], "\(asked.text)")
         }

@@ -55,6 +55,8 @@ package struct NodeSettings: Sendable {
     package var renewedKey: RenewedKey?
     package var masterKeyTtl = 0
     package var javascriptKey: String?
+    /// The major version of parse-server whose conventions the app's code follows.
+    package var preset = 9
     /// The API URL, for SDK requests that use HTTP.
     package var serverURL = ""
 
@@ -100,6 +102,7 @@ package struct NodeSettings: Sendable {
         masterKey = configuration.masterKey
         (renewedKey, masterKeyTtl) = (configuration.renewedMasterKey, configuration.masterKeyTtl)
         javascriptKey = configuration.javascriptKey
+        preset = configuration.preset
         serverURL = configuration.serverURL
     }
 }

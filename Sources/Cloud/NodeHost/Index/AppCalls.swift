@@ -24,9 +24,10 @@ extension NodeHost {
 
     /// Runs app code that a request waits for.
     ///
-    /// - Throws: The code's own error, 124 after 10 seconds, 141 for a failure without a code, or another error.
+    /// - Throws: The code's own error, 124 after the time limit, 141 for a failure without a code, or another error.
     func run(
-        _ name: Name, _ parameters: JSONObject, of request: ModuleRequest? = nil, otherwise text: String
+        _ name: Name, _ parameters: JSONObject, of request: ModuleRequest? = nil, within limit: Duration = .seconds(10),
+        otherwise text: String
     ) async throws -> JSONValue? {
         var call = CloudCall(.function(name))
         call.params = parameters
@@ -38,9 +39,9 @@ extension NodeHost {
         }
         call.size = call.measured()
         // Cloud code may be waiting for this log-in. Nested calls have separate slots, which functions seldom use.
-        (call.isNested, call.depth) = (true, 8)
+        (call.isNested, call.depth) = (true, Providers.adapterDepth)
         do {
-            return try await TimeLimit.run(.seconds(10)) { [call] in try await self.adapt(call) }
+            return try await TimeLimit.run(limit) { [call] in try await self.adapt(call) }
         } catch let error as CloudFailure {
             throw ParseError(ParseError.scriptFailed, error.message ?? text)
         }

@@ -80,8 +80,19 @@ struct NodeAuthProvider: AuthProvider {
         return Description.policy(try await run("policy", stored, of: attempt.request)?["policy"] ?? .null)
     }
 
-    /// Returns the stored data, or only its id if the adapter has an `afterFind` step that would change the data for
-    /// readers.
+    var choosesShownData: Bool { has("afterFind") }
+
+    func shownData(_ stored: [JSONObject], _ attempt: AuthAttempt) async -> [JSONValue] {
+        var parameters = Self.parameters(attempt)
+        parameters["changes"] = nil
+        parameters["authData"] = .array(stored.map(JSONValue.object))
+        parameters["isRequestFirst"] = .bool(host.settings.preset < 8)
+        let answer = try? await run("afterFind", parameters, of: attempt.request, within: .seconds(1))
+        return answer?["shown"]?.arrayValue ?? []
+    }
+
+    /// Returns the stored data, or only its id if the adapter has an `afterFind` step, for callers for whom the step
+    /// isn't run.
     func visibleData(_ stored: JSONObject, _ options: JSONObject) -> JSONObject {
         guard has("afterFind") else { return builtIn?.visibleData(stored, options) ?? stored }
         return stored.filter { $0.key == "id" }
@@ -107,9 +118,11 @@ struct NodeAuthProvider: AuthProvider {
     }
 
     private func run(
-        _ step: String, _ parameters: JSONObject, of request: ModuleRequest? = nil
+        _ step: String, _ parameters: JSONObject, of request: ModuleRequest? = nil,
+        within limit: Duration = .seconds(10)
     ) async throws -> JSONValue? {
         let parameters = parameters.merging(["step": .string(step)]) { $1 }
-        return try await host.run(name, parameters, of: request, otherwise: "Auth failed. Unknown error.")
+        return try await host.run(
+            name, parameters, of: request, within: limit, otherwise: "Auth failed. Unknown error.")
     }
 }

@@ -109,13 +109,21 @@ export class Adapters {
       return {};
     }
     if (call.name === '@option') return this.#ask(call.request.params);
-    const { step, authData, challengeData } = call.request.params;
+    const { step, authData, challengeData, isRequestFirst } = call.request.params;
     const { adapter, entry, methods: found } = this.#providers.get(call.name) ?? {};
     if (adapter === undefined) throw new Error(`Cloud code has no adapter for ${call.name}.`);
     const request = requestOf(call, this.#log.forCall(call));
     if (step === 'beforeFind') {
       await adapter.beforeFind(authData);
       return { value: { authData } };
+    }
+    if (step === 'afterFind') {
+      const show = async data => plain(await adapter.afterFind(...(isRequestFirst ? [request, data, entry] : [data, entry, request]))) || data;
+      const shown = await Promise.allSettled(authData.map(show));
+      const failed = shown.find(({ status }) => status === 'rejected');
+      if (failed) this.#log.write('error', `Failed running auth step afterFind for ${call.name}: ${failed.reason?.stack ?? failed.reason}`, call);
+      // The server hides data for which it gets null.
+      return { value: { shown: shown.map(({ value }) => value ?? null) } };
     }
     if (step === 'policy') return { value: { policy: await adapter.policy(request, authData) } };
     if (step === 'challenge') {

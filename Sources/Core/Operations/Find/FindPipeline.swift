@@ -42,7 +42,8 @@ struct FindPipeline {
             find.options.condition = try await backend.findTriggers.answeringSubqueries(
                 in: find.options.condition, find.context)
         }
-        let found = try await reachesTriggers ? searchForTriggers(find) : search(find)
+        let stored = try await reachesTriggers ? searchForTriggers(find) : search(find)
+        let found = await backend.providers.showing(stored, find.context)
         // Objects for cloud code take several times the memory of rows, both here and in its own process.
         if reachesTriggers, !find.caller.isMaster {
             try AnswerSize.check(found.valueSize, backend.configuration.maxTriggerSize)

@@ -57,7 +57,7 @@ public struct Triggers: Sendable, BackendPart {
         guard context.userRecord == nil, let user = context.caller.user else { return context }
         try await backend.ownRecords.measure(user, context)
         let bytes = try await HeldMemory.reading(expecting: user.recordSize, size: \.count) {
-            try await backend.ownRecords.me(context)
+            try await backend.ownRecords.me(context, isResponse: false)
         }
         var record = try await HeavyWork.makeValues(of: bytes.count) {
             try JSONValue(parsing: bytes).objectValue ?? [:]

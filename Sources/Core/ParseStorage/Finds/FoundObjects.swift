@@ -1,6 +1,7 @@
 public import JSON
 import ParseModel
 import Postgres
+import Synchronization
 import Tasks
 
 extension ObjectStore {
@@ -8,7 +9,7 @@ extension ObjectStore {
     public struct Found: Sendable {
         let result: PostgresResult?
         let plan: ReadPlan?
-        let access: ReadAccess
+        var access: ReadAccess
         let included: IncludedObjects
         let include: IncludeNode?
         let links: FileLinks
@@ -97,6 +98,26 @@ extension ObjectStore {
             get async throws {
                 try await HeavyWork.makeValues(of: valueSize) { try (0..<rowCount).map { try object($0) } }
             }
+        }
+
+        /// The transformation of login data, or nil to write it as stored.
+        public var loginDataView: (@Sendable (JSONObject) -> JSONObject)? {
+            get { access.loginData }
+            set { access.loginData = newValue }
+        }
+
+        /// The stored login data of all users, including included ones, whose login data is written.
+        public var loginData: [JSONObject] {
+            guard plan?.hasLoginData == true || included.hasLoginData else { return [] }
+            let written = Mutex<[JSONObject]>([])
+            var copy = self
+            copy.loginDataView = { stored in
+                written.withLock { $0.append(stored) }
+                return stored
+            }
+            var writer = JSONWriter(capacity: writtenSize)
+            try? copy.writeAll(into: &writer)
+            return written.withLock { $0 }
         }
 
         public func objectId(_ row: Int) -> String? {

@@ -98,6 +98,8 @@ struct IncludedObjects: Sendable {
 
     func find(_ pointer: Pointer) -> Found? { objects[pointer] ?? nil }
 
+    var hasLoginData: Bool { objects.values.contains { $0?.plan.hasLoginData == true } }
+
     mutating func reserve(_ count: Int) { objects.reserveCapacity(objects.count + count) }
 
     /// Records that an object is needed. Returns false if it was already recorded.

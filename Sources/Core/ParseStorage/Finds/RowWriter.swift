@@ -150,8 +150,10 @@ struct RowWriter {
         let json = result.jsonb(row, index).flatMap { try? JSONValue(parsing: $0) }
         let providers = (json?.objectValue ?? [:]).filter { !$0.value.isNull }
         guard !providers.isEmpty else { return }
+        let visible = loginData?(providers) ?? providers
+        guard !visible.isEmpty else { return }
         writer.raw(column.key)
-        writer.object(loginData?(providers) ?? providers)
+        writer.object(visible)
     }
 
     /// The size in bytes up to which a permission list counts as short.

@@ -12,17 +12,19 @@ public struct OwnRecords: Sendable, BackendPart {
 
     /// Returns the caller's own record, as for `GET /users/me`.
     ///
-    /// The record is cached with the session unless it is large. Every change of a user invalidates the user's
-    /// sessions.
+    /// The record is cached with the session unless it is large or an adapter of the app chooses what it shows. Every
+    /// change of a user invalidates the user's sessions.
     ///
+    /// - Parameter isResponse: Whether a client gets the record. For cloud code, adapters aren't called.
     /// - Throws: 209 without a user.
-    public func me(_ context: RequestContext) async throws -> [UInt8] {
+    public func me(_ context: RequestContext, isResponse: Bool = true) async throws -> [UInt8] {
         guard let user = context.caller.user else {
             throw ParseError(
                 ParseError.invalidSessionToken, "Invalid session token", publicMessage: "Permission denied")
         }
         let schemaVersion = catalog.version
-        if !backend.isInTransaction, let known = user.record, known.mountURL == context.mountURL,
+        let isCached = !backend.isInTransaction && !(isResponse && backend.providers.chooseShownData)
+        if isCached, let known = user.record, known.mountURL == context.mountURL,
             known.schemaVersion == schemaVersion
         {
             return known.bytes
@@ -33,8 +35,8 @@ public struct OwnRecords: Sendable, BackendPart {
             members["__type"] = "Object"
             members["className"] = "_User"
         }
-        let bytes = try await record(user.id, user, members, context)
-        if !backend.isInTransaction, bytes.count <= Self.largestRecord {
+        let bytes = try await record(user.id, user, members, context, isResponse: isResponse)
+        if isCached, bytes.count <= Self.largestRecord {
             user.record = SessionUser.Record(bytes: bytes, mountURL: context.mountURL, schemaVersion: schemaVersion)
         }
         return bytes
@@ -46,7 +48,7 @@ public struct OwnRecords: Sendable, BackendPart {
         guard user.recordSize == 0, !backend.isInTransaction else { return }
         do {
             try await Self.firstReads.run(of: Sender(address: user.token)) {
-                if user.recordSize == 0 { _ = try await me(context) }
+                if user.recordSize == 0 { _ = try await me(context, isResponse: false) }
             }
         } catch is CancellationError where !Task.isCancelled {
             // The caller disconnected. Running work continues anyway.
@@ -61,10 +63,10 @@ public struct OwnRecords: Sendable, BackendPart {
     /// Returns a user's record as visible to the user, as JSON written directly from the row.
     ///
     /// - Parameter members: Additional members of the response.
-    func record(_ id: String, _ user: SessionUser, _ members: JSONObject, _ context: RequestContext) async throws
-        -> [UInt8]
-    {
-        guard let found = try await row(id, user, context) else {
+    func record(
+        _ id: String, _ user: SessionUser, _ members: JSONObject, _ context: RequestContext, isResponse: Bool = true
+    ) async throws -> [UInt8] {
+        guard let found = try await row(id, user, context, isResponse: isResponse) else {
             let known: JSONObject = ["objectId": .string(id)]
             return JSONValue.object(known.merging(members) { $1 }).serialized()
         }
@@ -84,15 +86,16 @@ public struct OwnRecords: Sendable, BackendPart {
 
     /// From preset 9, the row is read with the user's own rights, so class permissions and protected fields apply.
     /// Returns nil if they deny it or the user doesn't exist.
-    private func row(_ id: String, _ user: SessionUser, _ context: RequestContext) async throws
-        -> ObjectStore.Found?
-    {
+    private func row(
+        _ id: String, _ user: SessionUser, _ context: RequestContext, isResponse: Bool = true
+    ) async throws -> ObjectStore.Found? {
         var own = context
         own.caller = configuration.preset >= 9 ? Caller(user: user) : .server
         own.caller.hiddenSecrets = context.caller.hiddenSecrets
         do {
-            return try await backend.finding.found(
+            let found = try await backend.finding.found(
                 "_User", id, own, expectedBytes: user.recordSize, loginData: services.loginDataView)
+            return isResponse ? await backend.providers.showing(found, context) : found
         } catch let error as ParseError
             where error.code == ParseError.operationForbidden || error.code == ParseError.objectNotFound
         {

@@ -52,6 +52,12 @@ public protocol AuthProvider: Sendable {
     /// Returns the part of the stored data that users may see.
     func visibleData(_ stored: JSONObject, _ options: JSONObject) -> JSONObject
 
+    /// Whether code of the app chooses the data in responses, with ``shownData(_:_:)``.
+    var choosesShownData: Bool { get }
+
+    /// Returns the data to show to the caller instead of each user's stored data, or null to hide it.
+    func shownData(_ stored: [JSONObject], _ attempt: AuthAttempt) async -> [JSONValue]
+
     /// Creates a challenge for a log-in through `/challenge`.
     ///
     /// - Returns: The challenge for the client, or nil if the provider has none.
@@ -108,6 +114,8 @@ extension AuthProvider {
     public func policy(_ stored: JSONObject) -> AuthPolicy { .standard }
     public func loginPolicy(_ attempt: AuthAttempt) async throws -> AuthPolicy { policy(attempt.stored ?? [:]) }
     public func visibleData(_ stored: JSONObject, _ options: JSONObject) -> JSONObject { stored }
+    public var choosesShownData: Bool { false }
+    public func shownData(_ stored: [JSONObject], _ attempt: AuthAttempt) async -> [JSONValue] { [] }
     public func challenge(_ data: JSONObject, _ attempt: AuthAttempt) async throws -> JSONValue? { nil }
     public var unstored: Set<Name> { [] }
     public var optionForms: [Name: AuthOptionForm]? { nil }
