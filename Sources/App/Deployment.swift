@@ -44,6 +44,8 @@ package struct Deployment: Sendable {
             file: file?.bytes, fileName: file?.path, environment: environment, flags: flags,
             fallbacks: needsKeys ? [:] : ["appId": "roost", "masterKey": .string(Identifiers.hexadecimal(32))])
         configuration.resolvePaths(in: folder)
+        try configuration.accountMail.delivery?.checkPackage(
+            in: [folder] + (app.map { [FilePaths.folder(of: $0.file.path)] } ?? []))
         if let app {
             app.configure(&configuration)
             warnings = app.warnings + warnings

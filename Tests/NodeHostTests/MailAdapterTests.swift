@@ -12,10 +12,11 @@ struct NodeMailAdapterTests {
     ]
 
     private static func serve(
-        _ module: String, _ body: @escaping @Sendable (TestServer) async throws -> Void
+        _ module: String, at file: String = "postman.js", named name: String = "./postman.js",
+        _ body: @escaping @Sendable (TestServer) async throws -> Void
     ) async throws {
-        try await IndexApp.with(["postman.js": module]) { app in
-            let adapter: JSONValue = ["module": "./postman.js", "options": ["from": "a@m.example"]]
+        try await IndexApp.with([file: module]) { app in
+            let adapter: JSONValue = ["module": .string(name), "options": ["from": "a@m.example"]]
             try await TestServer.run(
                 options.merging(["emailAdapter": adapter]) { $1 }, logger: UnwrittenLog.logger(),
                 configure: { $0.resolvePaths(in: app.folder) }, body)
@@ -42,14 +43,15 @@ struct NodeMailAdapterTests {
         }
     }
 
-    @Test("Without methods of its own, an adapter gets the mail for a new password by sendMail")
+    @Test("Without methods of its own, an adapter from a package gets the mail for a new password by sendMail")
     func plainReset() async throws {
         let module = """
             module.exports = () => ({
               sendMail: async mail => console.log(`${Object.keys(mail)} ${mail.to} ${mail.subject} ${mail.text.includes('http')}`),
             });
             """
-        try await Self.serve(module) { server in
+        let package = "node_modules/parse-server-mailjet-adapter/index.js"
+        try await Self.serve(module, at: package, named: "parse-server-mailjet-adapter") { server in
             _ = try await server.signUp("kim", ["email": "kim@m.example"])
             let reset = try await server.send("POST", "/requestPasswordReset", ["email": "kim@m.example"])
             #expect(reset.status == 200, "\(reset.text)")

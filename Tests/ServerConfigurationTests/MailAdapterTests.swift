@@ -1,3 +1,4 @@
+import Foundation
 import JSON
 import ServerConfiguration
 import Testing
@@ -199,13 +200,35 @@ struct MailAdapterTests {
         }
     }
 
+    @Test("A package that isn't installed for Node.js is refused with the most similar service")
+    func packages() throws {
+        let folder = FileManager.default.temporaryDirectory.path + "/roost-mail-\(UUID().uuidString)"
+        defer { try? FileManager.default.removeItem(atPath: folder) }
+        for path in ["node_modules/installed", "node_modules/@own/mail", "app/src"] {
+            try FileManager.default.createDirectory(atPath: "\(folder)/\(path)", withIntermediateDirectories: true)
+        }
+        let rows: [(String, String?)] = [
+            ("installed", nil), ("@own/mail", nil), ("./own.js", nil),
+            ("parse-server-mailjet-adapter", #"{"module":"http","options":{"from","url","headers","body"}}"#),
+            ("my-mailgun-thing", #"{"module":"mailgun","options":{"from","domain","apiKey"}}"#),
+            ("own-adapter", #"{"module":"smtp""#),
+        ]
+        for (module, text) in rows {
+            let delivery = try #require(try Self.load(module, [:]).0)
+            var message: String?
+            do throws(ConfigurationError) {
+                try delivery.checkPackage(in: ["\(folder)/app/src"])
+            } catch {
+                message = error.message
+            }
+            #expect(text.map { message?.contains($0) == true } ?? (message == nil), "\(module): \(message ?? "")")
+        }
+    }
+
     @Test("What cannot be served stops the start, and says what to write")
     func refusals() {
         let rows: [(String, JSONObject, String)] = [
             ("parse-server-api-mail-adapter", ["sender": "a@b.c"], #"{"module":"mailgun","options""#),
-            ("parse-server-mailjet-adapter", [:], #"{"module":"http","options":{"from","url","headers","body"}}"#),
-            ("my-mailgun-thing", [:], #"{"module":"mailgun","options":{"from","domain","apiKey"}}"#),
-            ("own-adapter", [:], #"{"module":"smtp""#),
             ("@parse/simple-mailgun-adapter", ["fromAddress": "a@b.c", "domain": "d"], "apiKey is missing"),
             (
                 "mailgun", ["from": "a@b.c", "domain": "d", "apiKey": "k", "host": "h/evil?"],

@@ -69,7 +69,7 @@ private struct AppReport {
             case .built: return app.makeNote(name.text, .applied, "")
             case .ignored(let why): return app.makeNote(name.text, .left, why)
             case .notBuilt: return nil
-            case nil: return app.makeNote(name.text, .left, hint(name.text) ?? "unknown option")
+            case nil: return hint(name.text).map { app.makeNote(name.text, .left, $0) }
             }
         }
         let others = mistakes.map { app.makeNote("options", .decide, $0) }

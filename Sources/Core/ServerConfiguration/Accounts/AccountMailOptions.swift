@@ -10,6 +10,7 @@ extension OptionTable {
             "Mail service and texts: {\"module\":\"smtp\",\"options\":{…}}; also mailgun, ses, http and "
                 + "parse-server's modules; see docs/accounts.md"
         ) { value, _, configuration throws(ConfigurationError) in
+            if value == false || value == "" { return }
             configuration.accountMail.delivery = try Configuration.MailDelivery(
                 value, warnings: &configuration.accountMail.warnings)
         },

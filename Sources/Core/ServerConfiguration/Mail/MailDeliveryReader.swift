@@ -1,5 +1,11 @@
 import JSON
 
+#if canImport(FoundationEssentials)
+    import FoundationEssentials
+#else
+    import Foundation
+#endif
+
 extension Configuration.MailDelivery {
     /// Reads the option `emailAdapter`: a module of Roost's, or one of parse-server's with its own options.
     ///
@@ -16,7 +22,7 @@ extension Configuration.MailDelivery {
         for key in adapter.objectValue?.keys.elements ?? [] where !["module", "options"].contains(key) {
             warnings.append("option emailAdapter.\(key) has no effect")
         }
-        if module == Self.ofApp || ["./", "../", "/"].contains(where: module.hasPrefix) {
+        if module == Self.ofApp || Self.isPath(module) {
             // The adapter itself knows the sender's address.
             self.init(sender: "", transport: .node(module == Self.ofApp ? true : adapter))
             return
@@ -29,7 +35,9 @@ extension Configuration.MailDelivery {
         case "http": self = try Self.http(&options)
         default:
             guard let delivery = try ParseServerMailAdapter.delivery(&options) else {
-                throw ParseServerMailAdapter.unknown(module)
+                guard !module.isEmpty else { throw ParseServerMailAdapter.unknown(module) }
+                self.init(sender: "", transport: .node(adapter))
+                return
             }
             self = delivery
             warnings += options.unknown.map { "option \($0) has no effect" }
@@ -42,6 +50,27 @@ extension Configuration.MailDelivery {
 
     /// The module name of an adapter that the app's own index.js defines.
     package static let ofApp = "roost:app"
+
+    private static func isPath(_ module: String) -> Bool { ["./", "../", "/"].contains(where: module.hasPrefix) }
+
+    /// Checks that the adapter's package, if it isn't one of Roost's or parse-server's, is installed for Node.js.
+    ///
+    /// - Parameter folders: The folders in and above which packages are looked up, in `node_modules`.
+    /// - Throws: `ConfigurationError` with a replacement if it isn't installed.
+    package func checkPackage(in folders: [String]) throws(ConfigurationError) {
+        guard case .node(let adapter) = transport, let module = adapter.stringValue ?? adapter["module"]?.stringValue,
+            !Self.isPath(module)
+        else { return }
+        for folder in folders {
+            var steps = URL(fileURLWithPath: folder).standardizedFileURL.path.split(separator: "/")
+            while true {
+                let place = steps.map { "/\($0)" }.joined() + "/node_modules/\(module)"
+                if FileManager.default.fileExists(atPath: place) { return }
+                if steps.popLast() == nil { break }
+            }
+        }
+        throw ParseServerMailAdapter.unknown(module)
+    }
 
     static func smtp(_ options: inout AdapterOptions) throws(ConfigurationError) -> Self {
         let host = try options.needed("host")

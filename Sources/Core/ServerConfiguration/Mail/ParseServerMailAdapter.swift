@@ -48,8 +48,8 @@ enum ParseServerMailAdapter {
             nearest = #"{"module":"smtp","options":{"host","port","secure","from","user","password"}}"#
         }
         return ConfigurationError(
-            "option emailAdapter.module: \(module) is not supported. Every mail provider accepts SMTP, and many "
-                + "HTTP. Use \(nearest)")
+            "option emailAdapter.module: \(module) is neither built in nor installed in node_modules. Every mail provider "
+                + "accepts SMTP, and many HTTP. Use \(nearest)")
     }
 
     /// Returns the error for an adapter whose transport is a JavaScript function. Only its templates can be reused.
