@@ -122,6 +122,11 @@ import Testing
             [["$match": ["item": "fig"]], ["$project": ["price": 0, "createdAt": 0, "updatedAt": 0, "objectId": 0]]],
             [["item": "fig", "count": 1]]
         ),
+        ([["$match": ["item": "fig"]], ["$project": ["item": 1, "objectId": 0]]], [["item": "fig"]]),
+        (
+            [["$match": ["item": "fig"]], ["$project": ["k": ["$add": ["$count", 1]], "objectId": false]]],
+            [["k": 2]]
+        ),
         (
             [
                 ["$lookup": ["from": "Shop", "localField": "shop", "foreignField": "_id", "as": "shops"]],

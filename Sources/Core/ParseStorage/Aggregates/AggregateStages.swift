@@ -99,7 +99,8 @@ extension AggregateCompiler {
         func isRemoval(_ value: JSONValue) -> Bool { value == 0 || value == false }
         let ids: Set<Name> = ["_id", "objectId"]
         // If both names are present, `objectId` counts unless it is an exclusion.
-        let id = object["objectId"].flatMap { isRemoval($0) ? nil : $0 } ?? object["_id"] ?? object["objectId"] ?? 1
+        let chosen = object["objectId"].flatMap { isRemoval($0) ? JSONValue?.none : $0 }
+        let id = chosen ?? object["_id"] ?? object["objectId"] ?? 1
         let others = object.filter { !ids.contains($0.key) }
         if !others.isEmpty || isRemoval(id),
             others.values.allSatisfy(isRemoval)
