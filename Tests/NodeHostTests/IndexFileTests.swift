@@ -109,7 +109,7 @@ struct IndexFileTests {
         }
     }
 
-    @Test("Of several HTTP servers, the one with ParseServer is served")
+    @Test("Of several HTTP servers, the one with ParseServer is served, and its trusted proxies are Roost's")
     func severalPorts() async throws {
         let code = """
             const express = require('express');
@@ -117,6 +117,7 @@ struct IndexFileTests {
             const fs = require('fs');
             const { ParseServer } = require('parse-server');
             const app = express();
+            app.set('trust proxy', 1);
             app.use('/parse', new ParseServer({ appId: 'testApp', masterKey: 'testMaster' }).app);
             app.get('/hello', (request, response) => response.send('hello'));
             const redirect = (request, response) => response.writeHead(301, { Location: 'https://x' }).end();
@@ -128,6 +129,7 @@ struct IndexFileTests {
             try TestAuthority().write(for: "localhost", to: app.folder)
             let served = try await app.read()
             #expect(served.options["port"] == 8443 && served.options["https"] != nil, "\(served.options)")
+            #expect(served.options["trustProxy"] == 1, "\(served.options)")
             let warnings = served.warnings
             #expect(warnings.contains { $0.hasPrefix("listen(8080): Roost serves only one") }, "\(warnings)")
         }

@@ -243,6 +243,10 @@ package struct ServedApp: Sendable {
             }
         }
         if let host = listen?["host"]?.stringValue { options["host"] = .string(host) }
+        if options["trustProxy"] == nil, let proxies = made["trustProxy"]?.orNil {
+            options["trustProxy"] = proxies
+            add("trustProxy", .applied, "the setting trust proxy of the app")
+        }
         for other in listens.dropFirst() {
             let port = Int(other["port"]?.numberValue ?? 0)
             add("listen(\(port))", .left, "Roost serves only one HTTP server of the app", at: other["at"]?.stringValue)

@@ -144,11 +144,15 @@ setInterval(() => {
   if (quiet > (hasServer && listens.length > 0 ? 150 : hasServer ? 1000 : 20_000)) finish();
 }, 25);
 
-/** Returns the index of the HTTP server that serves a ParseServer, or of the first one if that isn't known. */
-function listenOf({ server }) {
+/** Returns the settings of the application that mounts a ParseServer, and the index of its HTTP server or of the first one. */
+function outside({ server }) {
   let app = server.parent;
   while (app?.parent) app = app.parent;
-  return Math.max(listens.findIndex(({ server }) => app && server.listeners('request').includes(app)), 0);
+  const trust = app?.get?.('trust proxy');
+  return {
+    listen: Math.max(listens.findIndex(({ server }) => app && server.listeners('request').includes(app)), 0),
+    trustProxy: trust && typeof trust !== 'function' ? trust : undefined,
+  };
 }
 
 function installParse(Parse) {
@@ -160,7 +164,7 @@ function finish(error) {
   if (finish.isOver) return;
   finish.isOver = true;
   const record = {
-    servers: servers.map(entry => ({ at: entry.at, mountPath: mountPath(entry), port: entry.port, listen: listenOf(entry), asked: entry.asked,
+    servers: servers.map(entry => ({ at: entry.at, mountPath: mountPath(entry), port: entry.port, ...outside(entry), asked: entry.asked,
       ...plain({ ...entry.options, ...entry.values }) })),
     listens: listens.map(({ server, ...listen }) => listen), notes, version: version(), error: error === undefined ? undefined : String(error?.stack ?? error),
   };
