@@ -1,3 +1,4 @@
+import Encoding
 import FileStorage
 import JSON
 import Mail

@@ -66,6 +66,26 @@ struct SignInAdapterTests {
         }
     }
 
+    @Test("An adapter extends AuthAdapter of parse-server, and sends requests with its httpsRequest")
+    func parseServerModules() async throws {
+        let module = """
+            const { AuthAdapter, Parse } = require('parse-server');
+            const { get, request } = require('parse-server/lib/Adapters/Auth/httpsRequest');
+            const Base = require('parse-server/lib/Adapters/Auth/AuthAdapter').default;
+            module.exports = class extends AuthAdapter {
+              async validateAuthData() {
+                const failed = await Promise.all([get('https://127.0.0.1:1/'), request({ port: 1 }, '')].map(sent => sent.catch(error => error.code)));
+                return { response: { failed, isBase: Base === AuthAdapter, isParse: Parse === globalThis.Parse } };
+              }
+            };
+            """
+        try await Self.serve(module) { server in
+            let user = try await Self.signUp(server, ["id": "1"])
+            let expected: JSONValue = ["failed": ["ECONNREFUSED", "ECONNREFUSED"], "isBase": true, "isParse": true]
+            #expect(user["authDataResponse"]?["my"] == expected, "\(user.text)")
+        }
+    }
+
     @Test("Three methods are called for their purposes; what they return is stored, left out or answered")
     func outcomes() async throws {
         let module = """

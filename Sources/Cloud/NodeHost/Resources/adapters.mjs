@@ -23,6 +23,8 @@ export class Adapters {
   #mail;
   #options = new Map();
   #log;
+  /** The number of adapters that are being loaded. */
+  loading = 0;
 
   constructor(log) {
     this.#log = log;
@@ -38,7 +40,7 @@ export class Adapters {
     try {
       // The reserved names `@mail` and `@option` begin with @.
       if (provider.startsWith('@')) throw new Error('The name of a provider cannot begin with @.');
-      const adapter = await make(entry, folders);
+      const adapter = await this.#make(entry, folders);
       const found = methods.filter(name => typeof adapter[name] === 'function');
       const isWhole = found.includes('validateAuthData')
         || ['validateSetUp', 'validateLogin', 'validateUpdate'].every(name => found.includes(name));
@@ -54,12 +56,21 @@ export class Adapters {
   /** Creates the mail adapter. Throws if it can't be used. */
   async addMail(entry, folders) {
     try {
-      this.#mail = await make(entry, folders);
+      this.#mail = await this.#make(entry, folders);
       if (typeof this.#mail.sendMail !== 'function') {
         throw new Error("Adapter prototype don't match expected prototype: it has no sendMail");
       }
     } catch (error) {
       throw named('emailAdapter', error);
+    }
+  }
+
+  async #make(entry, folders) {
+    this.loading += 1;
+    try {
+      return await make(entry, folders);
+    } finally {
+      this.loading -= 1;
     }
   }
 

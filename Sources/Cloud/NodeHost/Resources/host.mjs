@@ -14,6 +14,7 @@ import { Registry } from './registry.mjs';
 import { Routes } from './routes.mjs';
 import { loadSDK, routeRequests } from './sdk.mjs';
 import { installCloud } from './services.mjs';
+import { installAdapterStandIns } from './standIns.mjs';
 import { currentCall } from './tracking.mjs';
 import { startWatchdog } from './watchdog.mjs';
 
@@ -37,6 +38,7 @@ try {
   routeRequests(Parse, connection, currentCall);
   const registry = new Registry(log);
   const adapters = new Adapters(log);
+  if (!settings.app) installAdapterStandIns(() => adapters.loading > 0);
   installCloud(Parse, registry, connection, log, settings, adapters);
   const calls = new Calls(connection, registry, log, settings);
   const lag = new LagMeter();

@@ -164,6 +164,7 @@ const parts = {
 };
 // Both `require('parse-server')` and the default export are the class.
 Object.assign(ParseServer, parts, { default: ParseServer });
+Object.defineProperty(ParseServer, 'Parse', { get: () => globalThis.Parse });
 export default ParseServer;
 
 /** A stand-in for the package parse-dashboard that redirects to Roost's console. */

@@ -1,7 +1,8 @@
 // Replaces packages that Roost substitutes when the app's own index.js requires or imports them.
 
+import https from 'node:https';
 import Module from 'node:module';
-import { ParseDashboard, ParseServer, adapterOf } from './parseServer.mjs';
+import { AuthAdapter, ParseDashboard, ParseServer, adapterOf } from './parseServer.mjs';
 
 // Packages for which Roost has built-in adapters, so that only their options matter.
 const known = new RegExp('^(@parse/(simple-mailgun|s3-files|gcs-files|fs-files|push)-adapter'
@@ -10,10 +11,30 @@ const known = new RegExp('^(@parse/(simple-mailgun|s3-files|gcs-files|fs-files|p
   + '|(@[^/]+/)?parse-server-(simple-)?mailgun-adapter-template'
   + '|parse-smtp-template|simple-parse-smtp-adapter|parse-mail-adapter-smtp-ejs)$');
 
+/** Sends a request, and resolves to the JSON of the response, or to its text if `isText`. */
+const send = (options, body, isText) => new Promise((resolve, reject) => {
+  https.request(options, async response => {
+    try {
+      const text = Buffer.concat(await response.toArray()).toString();
+      resolve(isText ? text : JSON.parse(text));
+    } catch (error) {
+      reject(error);
+    }
+  }).on('error', reject).end(body);
+});
+
+// The internal modules that sign-in adapters extend and call.
+const internal = {
+  AuthAdapter: Object.assign(AuthAdapter, { default: AuthAdapter }),
+  httpsRequest: { get: (options, isText) => send(options, undefined, isText), request: send },
+};
+
 /** Returns the stand-in for a package, or undefined to load the app's own. Throws for internal modules of parse-server. */
 function standIn(name) {
   if (/^parse-server(\/lib(\/(index|ParseServer)(\.js)?)?)?$/.test(name)) return ParseServer;
   if (name === 'parse-dashboard') return ParseDashboard;
+  const [, part] = name.match(/^parse-server\/lib\/Adapters\/Auth\/(AuthAdapter|httpsRequest)(?:\.js)?$/) ?? [];
+  if (part !== undefined) return internal[part];
   if (/^parse-server\//.test(name)) throw new Error(`require('${name}'): parse-server's modules don't work in Roost.`);
   if (!known.test(name)) return undefined;
   const make = adapterOf(name);
@@ -25,16 +46,25 @@ export function address(name) {
   if (standIn(name) === undefined) return undefined;
   if (standIn(name) === ParseServer) return new URL('./parseServer.mjs', import.meta.url).href;
   const code = `const value = globalThis[Symbol.for('roost.standIn')](${JSON.stringify(name)});
-    export default value; export const { ParsePushAdapter, S3Adapter } = value;`;
+    export default value; export const { ParsePushAdapter, S3Adapter, get, request } = value;`;
   return `data:text/javascript,${encodeURIComponent(code)}`;
+}
+
+/** Makes `require` return those stand-ins that sign-in and mail adapters use, as long as `isLoading` returns true. */
+export function installAdapterStandIns(isLoading) {
+  replaceLoad(name => (isLoading() && name.startsWith('parse-server') ? standIn(name) : undefined));
+}
+
+function replaceLoad(find) {
+  const load = Module._load;
+  Module._load = function (request, ...rest) {
+    return find(request) ?? load.call(this, request, ...rest);
+  };
 }
 
 /** Activates the stand-ins. */
 export function installStandIns() {
-  const load = Module._load;
-  Module._load = function (request, ...rest) {
-    return standIn(request) ?? load.call(this, request, ...rest);
-  };
+  replaceLoad(standIn);
   globalThis[Symbol.for('roost.standIn')] = standIn;
   if (Module.registerHooks !== undefined) {
     Module.registerHooks({
