@@ -23,7 +23,11 @@ extension Providers {
         for name in services.authProviders.keys {
             guard let (provider, options) = try? provider(name), provider.choosesShownData else { continue }
             shown[name] = [:]
-            let data = stored.compactMap { $0[name]?.objectValue }
+            // A find may include the same user many times.
+            var known: Set<[UInt8]> = []
+            let data = stored.compactMap { $0[name]?.objectValue }.filter {
+                known.insert(JSONValue.object($0).serialized()).inserted
+            }
             guard !data.isEmpty, let request else { continue }
             var attempt = AuthAttempt(
                 .logIn, [:], options: options, isMaster: context.caller.readsEverything, now: context.now)
