@@ -60,4 +60,11 @@ package enum AppRecording {
         }
         return record
     }
+
+    /// Returns the preset for a version of parse-server: its major version, limited to 4 through 9, or nil if unknown.
+    static func preset(of version: String?) -> Int? {
+        guard let version else { return nil }
+        let digits = version.drop { !("0"..."9").contains($0) }.prefix { ("0"..."9").contains($0) }
+        return Int(digits).map { min(max($0, 4), 9) }
+    }
 }

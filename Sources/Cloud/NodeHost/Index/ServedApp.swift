@@ -100,7 +100,7 @@ package struct ServedApp: Sendable {
         readAddress(made, listens)
         readDatabase()
         for note in record["notes"]?.arrayValue ?? [] { add(note: note) }
-        if options["preset"] == nil, let line = Self.line(record["version"]?.stringValue) {
+        if options["preset"] == nil, let line = AppRecording.preset(of: record["version"]?.stringValue) {
             options["preset"] = .number(Double(line))
             add("preset", .applied, "\(line), by the version of parse-server in package.json")
         }
@@ -120,13 +120,6 @@ package struct ServedApp: Sendable {
     private mutating func add(_ subject: String, _ outcome: AppNote.Outcome, _ details: String, at place: String? = nil)
     {
         notes.append(AppNote(subject: subject, outcome: outcome, details: details, place: place ?? self.place))
-    }
-
-    /// Returns the preset for a version of parse-server: its major version, limited to 4 through 9, or nil if unknown.
-    private static func line(_ version: String?) -> Int? {
-        guard let version else { return nil }
-        let digits = version.drop { !("0"..."9").contains($0) }.prefix { ("0"..."9").contains($0) }
-        return Int(digits).map { min(max($0, 4), 9) }
     }
 
     /// Configures the host to run the file instead of `cloud/main.js`.
