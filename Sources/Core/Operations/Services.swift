@@ -42,6 +42,8 @@ final class Services: Sendable {
     /// The interval between checks of the job schedules.
     let schedulePause: Duration
     let authProviders: [Name: any AuthProvider]
+    /// The providers whose steps are code of the app.
+    let moduleProviders: [any AuthProvider]
     /// The function that calls options of the app, or nil if no option is a function.
     let askOption: BackendExtensions.AskOption?
     /// The function that reduces `authData` to what users may see, or nil if the anonymous provider is the only one.
@@ -71,6 +73,7 @@ final class Services: Sendable {
         clock = extensions.clock
         schedulePause = extensions.schedulePause
         authProviders = extensions.allAuthProviders
+        moduleProviders = authProviders.values.filter(\.runsModule)
         askOption = extensions.askOption
         self.log = log
         self.configuration = configuration

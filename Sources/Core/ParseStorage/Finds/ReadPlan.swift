@@ -189,9 +189,9 @@ public final class ReadPlan: Sendable {
         }
     }
 
-    /// Returns the index of a column in the SELECT list, or nil if the plan doesn't select it.
     var hasLoginData: Bool { columns.contains { $0.encoding == .authData } }
 
+    /// Returns the index of a column in the SELECT list, or nil if the plan doesn't select it.
     func index(of column: String) -> Int? { columns.firstIndex { $0.name.hasSameBytes(as: column) } }
 
     /// Returns the plan with the search score as an additional field `score`. As in parse-server, it replaces a field

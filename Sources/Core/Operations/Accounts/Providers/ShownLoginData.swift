@@ -9,7 +9,7 @@ extension Providers {
     package static let adapterDepth = 8
 
     /// Whether an adapter of the app chooses the login data in responses.
-    var chooseShownData: Bool { services.authProviders.values.contains { $0.choosesShownData } }
+    var chooseShownData: Bool { services.moduleProviders.contains { $0.choosesShownData } }
 
     /// Returns a result with the login data that adapters of the app show to the caller. Data of an adapter that fails
     /// is left out. Only users' own login data and requests with full rights reach adapters, once per provider.
