@@ -177,35 +177,4 @@ struct AdvisedIndexBuilderTests {
             #expect(await Self.builder(test).turn() == #"roost_advice:We"ird:a"b'c"#)
         }
     }
-
-    @Test("Indexes that nobody used for a month are told, and those that somebody used are not")
-    func unused() async throws {
-        try await TestStore.run { test in
-            try await IndexAdviceTests.makePosts(test, rows: 5000)
-            try await IndexUse(client: test.client).record()
-            let none = try await test.client.query("SELECT to_regclass('\"_roost_index_use\"') IS NULL", [])
-            #expect(none.bool(0, 0) == true, "no index to look at, no table")
-            try await test.client.execute(
-                script: """
-                    CREATE INDEX "byCat" ON "Post" ("cat");
-                    CREATE INDEX "roost_advice:Post:score" ON "Post" ("score");
-                    CREATE UNIQUE INDEX "one" ON "Post" ("title");
-                    """)
-            let use = IndexUse(client: test.client)
-            #expect(try await use.unused().isEmpty)
-            try await use.record()
-            _ = try await test.client.query(
-                "UPDATE \"_roost_index_use\" SET \"since\" = \"since\" - interval '31 days'", [])
-            let unused = try await use.unused()
-            #expect(Set(unused.map(\.name)) == ["byCat", "roost_advice:Post:score"])
-            #expect(unused.map(\.days) == [31, 31])
-            _ = try await test.client.query(
-                "UPDATE \"_roost_index_use\" SET \"scans\" = 5 WHERE \"index\" = '\"byCat\"'::regclass::oid::int8", [])
-            try await use.record()
-            #expect(try await use.unused().map(\.name) == ["roost_advice:Post:score"])
-            _ = try await test.client.query("DROP INDEX \"roost_advice:Post:score\"", [])
-            try await use.record()
-            #expect(try await use.unused().isEmpty)
-        }
-    }
 }

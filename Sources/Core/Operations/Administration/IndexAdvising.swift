@@ -4,13 +4,13 @@ import ParseModel
 import ParseStorage
 import Postgres
 
-/// `/index_advice`: recommended and unused indexes, for administrators.
+/// `/index_advice`: recommended indexes, for administrators.
 public struct IndexAdvising: Sendable {
     let backend: Backend
     private var client: PostgresClient { backend.store.client }
 
-    /// Returns index recommendations, largest saving first, and indexes unused for a month. Findings that other
-    /// processes made within the last minute may be missing.
+    /// Returns index recommendations, largest saving first. Findings that other processes made within the last minute
+    /// may be missing.
     ///
     /// - Throws: 119 if `indexAdvice` is off, or the error of the database.
     public func answer() async throws -> JSONObject {
@@ -19,7 +19,7 @@ public struct IndexAdvising: Sendable {
                 throw ParseError(
                     ParseError.operationForbidden, "Index advice is off. Turn it on with the option indexAdvice.")
             }
-            return ["results": .array(advice.map { .object($0.json) }), "unused": .array(try await unused())]
+            return ["results": .array(advice.map { .object($0.json) })]
         } catch let error as PostgresError {
             throw backend.store.failure(error)
         }
@@ -34,28 +34,14 @@ public struct IndexAdvising: Sendable {
         return try await IndexAdviser(client: client).advice()
     }
 
-    func unused() async throws -> [JSONValue] {
-        try await IndexUse(client: client).unused().map {
-            [
-                "name": .string($0.name), "className": .string($0.table), "bytes": .number(Double($0.bytes)),
-                "days": .number(Double($0.days)),
-            ]
-        }
-    }
-
-    /// Stores this process's findings about once a minute and on cancellation, and the use of indexes once an hour.
+    /// Stores this process's findings about once a minute and on cancellation.
     public func run() async {
         guard backend.catalog.findNotes != nil else { return }
         var minute = 0
         while (try? await Task.sleep(for: .milliseconds(Int.random(in: 50_000...70_000)))) != nil {
             await write()
-            defer { minute += 1 }
-            if minute % 60 == 0 {
-                await attempt { try await NoteTable(client: client).sweep() }
-                // Replicas keep their own index usage statistics, so the primary's alone would mislead.
-                guard backend.configuration.replicas.isEmpty else { continue }
-                await attempt { try await IndexUse(client: client).record() }
-            }
+            if minute % 60 == 0 { await attempt { try await NoteTable(client: client).sweep() } }
+            minute += 1
         }
         // In a separate task, since this one is cancelled.
         await Task { await write() }.value

@@ -41,13 +41,12 @@ public struct SlowStatements: Sendable {
         do {
             let counted = try await counted()
             let advice = try await backend.indexAdvising.advice()
-            let unused = advice == nil ? [] : try await backend.indexAdvising.unused()
             return [
                 "source": counted == nil ? "process" : "database",
                 "slowMs": .number(
                     counted == nil ? backend.slowLog.threshold.map { $0 / .milliseconds(1) } ?? 0 : Self.slow),
                 "isAdvising": .bool(advice != nil), "rows": .array((counted ?? recorded).map(\.json)),
-                "advice": .array((advice ?? []).map { .object(described($0)) }), "unused": .array(unused),
+                "advice": .array((advice ?? []).map { .object(described($0)) }),
             ]
         } catch let error as PostgresError {
             throw backend.store.failure(error)

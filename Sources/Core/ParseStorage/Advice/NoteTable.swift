@@ -2,6 +2,7 @@ import JSON
 import Postgres
 
 /// Slow queries of all processes of an app, by day. A row without calls marks an index that must not be built.
+/// Functions throw `PostgresError`.
 package struct NoteTable: Sendable {
     /// A query shape with its figures since midnight UTC and of the last 30 days.
     package typealias Note = (shape: QueryShape, today: FindNotes.Figures, month: FindNotes.Figures)
@@ -20,8 +21,6 @@ package struct NoteTable: Sendable {
     private static let today = "(now() AT TIME ZONE 'UTC')::date"
 
     /// Adds figures to those of the current day. Creates the table if necessary.
-    ///
-    /// - Throws: `PostgresError`.
     package func add(_ figures: [QueryShape: FindNotes.Figures]) async throws {
         guard !figures.isEmpty else { return }
         do {
@@ -51,8 +50,6 @@ package struct NoteTable: Sendable {
     }
 
     /// Prevents an index from being built until the day after tomorrow.
-    ///
-    /// - Throws: `PostgresError`.
     func refuse(_ index: String) async throws {
         _ = try await client.query(
             "INSERT INTO \"_roost_advice\" VALUES ($1, \(Self.today), 0, 0, 0, 0) ON CONFLICT DO NOTHING",
@@ -60,8 +57,6 @@ package struct NoteTable: Sendable {
     }
 
     /// Returns the indexes that were refused today or yesterday.
-    ///
-    /// - Throws: `PostgresError`.
     func refused() async throws -> Set<String> {
         guard try await client.hasTable("_roost_advice") else { return [] }
         let rows = try await client.query(
@@ -70,8 +65,6 @@ package struct NoteTable: Sendable {
     }
 
     /// Removes notes older than 30 days and, beyond 1,000 per day, the least important ones.
-    ///
-    /// - Throws: `PostgresError`.
     package func sweep() async throws {
         guard try await client.hasTable("_roost_advice") else { return }
         _ = try await client.query(
@@ -84,8 +77,6 @@ package struct NoteTable: Sendable {
     }
 
     /// Returns the stored notes, at most 1,000, those with the most total time first.
-    ///
-    /// - Throws: `PostgresError`.
     package func all() async throws -> [Note] {
         guard try await client.hasTable("_roost_advice") else { return [] }
         let sums = ["calls", "total", "longest", "timeouts"].map { column in

@@ -17,7 +17,6 @@ public struct Finding: Sendable, Equatable {
         case unownedTable = "unowned-table"
         case slowQuery = "slow-query"
         case missingIndex = "missing-index"
-        case unusedIndex = "unused-index"
         case invalidIndex = "invalid-index"
         case skew
         case setting = "setting"

@@ -2,7 +2,7 @@ import Encoding
 import JSON
 import Postgres
 
-/// Finds slow statements in `pg_stat_statements`, and missing or unused indexes.
+/// Finds slow statements in `pg_stat_statements`, and missing indexes.
 package struct SlowQueries: Sendable {
     let client: PostgresClient
     let facts: DatabaseFacts
@@ -20,13 +20,7 @@ package struct SlowQueries: Sendable {
                     words: "build an index on \(advice.columns.joined(separator: ", ")) of \(advice.className) without "
                         + "blocking writes", statements: [advice.statement]))
         }
-        let unused = try await IndexUse(client: client).unused().map {
-            Finding(
-                .unusedIndex, .note, $0.name,
-                "index on \($0.table) unused for \($0.days) days, takes \($0.bytes / 1024) KB",
-                advice: "DROP INDEX CONCURRENTLY \(SQL.identifier($0.name))")
-        }
-        return relationFindings() + unused + advised + (try await statementFindings())
+        return relationFindings() + advised + (try await statementFindings())
     }
 
     private func statementFindings() async throws -> [Finding] {

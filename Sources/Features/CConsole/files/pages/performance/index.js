@@ -134,7 +134,6 @@ addWords({
   "statements.before": "{words}: now {before} on average; with the index about {after}.",
   "statements.copy": "A class can't declare this index. Run this in the database:", "statements.built": "Index {index} is built.",
   "statements.calls": "{n} {n|time|times}, {mean} on average, {longest} at most", "statements.planOf": "Plan of a statement",
-  "statements.unused": "Indexes unused for a month", "statements.unusedRow": "{name} of {class}, {bytes}, for {days} days",
 });
 
 /** Creates the panels of slow statements and index advice. */
@@ -153,12 +152,10 @@ function statements(scope) {
   return host;
 }
 
-function advicePanel({ advice, isAdvising, unused }, read) {
+function advicePanel({ advice, isAdvising }, read) {
   return h(".panel", h("h2", t("statements.advice")),
     advice.length === 0 && h("p.quiet", t(isAdvising ? "statements.noAdvice" : "statements.off")),
-    advice.map((one) => adviceRow(one, read)),
-    unused.length > 0 && [h("h3.label", t("statements.unused")), unused.map((index) => h("p.quiet",
-      t("statements.unusedRow", { name: plain(index.name, 80), class: plain(index.className, 60), bytes: bytes(index.bytes), days: index.days })))]);
+    advice.map((one) => adviceRow(one, read)));
 }
 
 function adviceRow(advice, read) {
