@@ -22,7 +22,7 @@ package struct Banner {
 
     package init(
         configuration: Configuration, port: Int, dataFolder: String, filesFolder: String, showsKeys: Bool,
-        showsMails: Bool = false, consoleAddress: String? = nil
+        showsMails: Bool = false
     ) {
         self.configuration = configuration
         self.port = port
@@ -30,7 +30,6 @@ package struct Banner {
         self.filesFolder = filesFolder
         self.showsKeys = showsKeys
         self.showsMails = showsMails
-        self.consoleAddress = consoleAddress
     }
 
     /// Whether keys can be shown: the output is a terminal, and the configuration is one of the examples.

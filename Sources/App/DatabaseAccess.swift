@@ -67,15 +67,12 @@ package struct DatabaseAccess: Sendable {
 
     /// Runs `body` with a client of the database.
     ///
-    /// - Parameters:
-    ///   - makesDatabase: Whether to create the embedded PostgreSQL if it doesn't exist.
-    ///   - adjust: Changes the client's settings. By default, statements have no time limit.
+    /// - Parameter adjust: Changes the client's settings. By default, statements have no time limit.
     /// - Throws: The errors of `body`, and an error if the database doesn't exist or is unavailable.
     package func withClient<R: Sendable>(
-        makesDatabase: Bool = false, _ adjust: (inout PostgresConfiguration) -> Void = { _ in },
-        _ body: (PostgresClient) async throws -> R
+        _ adjust: (inout PostgresConfiguration) -> Void = { _ in }, _ body: (PostgresClient) async throws -> R
     ) async throws -> R {
-        try await withConnectionString(makesDatabase: makesDatabase) { connectionString in
+        try await withConnectionString { connectionString in
             var settings = PostgresConfiguration(connectionString: connectionString)
             settings.sharedConnections = 1
             settings.statementTimeout = .zero

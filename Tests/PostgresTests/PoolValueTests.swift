@@ -42,7 +42,7 @@ struct PoolValueTests {
 
     @Test("What was noted counts for its time")
     func recentEntries() {
-        var entries = RecentEntries<String>(memory: 1000)
+        var entries = RecentEntries<String>()
         entries.record("a", at: start)
         entries.record(nil, at: start)
         let found = [("a", 0), ("b", 0), ("a", 1000), ("a", 1001), ("a", 0)].map { key, milliseconds in

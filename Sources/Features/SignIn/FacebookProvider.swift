@@ -40,15 +40,16 @@ struct FacebookProvider: AuthProvider {
             return "&appsecret_proof=" + code.hexadecimal
         }
         let access = "access_token=\(PercentEncoding.encode(token))\(proof ?? "")"
-        guard try await ask("me?fields=id&\(access)", for: "id").hasSameBytes(as: id) else { throw Self.invalid }
-        let app = try await ask("app?\(access)", for: "id")
+        guard try await ask("me?fields=id&\(access)").hasSameBytes(as: id) else { throw Self.invalid }
+        let app = try await ask("app?\(access)")
         guard apps.contains(where: { $0.hasSameBytes(as: app) }) else { throw Self.invalid }
     }
 
-    private func ask(_ question: String, for member: Name) async throws -> String {
+    /// Returns the id of the answered object.
+    private func ask(_ question: String) async throws -> String {
         let call = HTTPCall("GET", "https://graph.facebook.com/\(question)")
         guard let reply = try? await caller.send(call), reply.isSuccess,
-            let answer = ProviderOptions.text(reply.json?[member])
+            let answer = ProviderOptions.text(reply.json?["id"])
         else { throw Self.invalid }
         return answer
     }

@@ -215,10 +215,5 @@ public struct BSONError: Error, Sendable, Equatable, CustomStringConvertible {
     public var offset: Int
     public var reason: String
 
-    public init(offset: Int, reason: String) {
-        self.offset = offset
-        self.reason = reason
-    }
-
     public var description: String { "\(reason) at byte \(offset)" }
 }

@@ -159,19 +159,18 @@ public final class HTTPCaller: Sendable {
 }
 
 extension HTTPCaller {
-    /// Sends a request and streams the response body, which may have any size.
+    /// Sends a request and streams the response body, which may have any size, for at most an hour.
     ///
     /// - Parameters:
-    ///   - timeLimit: The time limit of the whole download.
     ///   - silence: Maximum time without data.
     ///   - sink: Receives each piece of the body of a successful response. The next one is read after it returns.
     /// - Returns: The HTTP status.
     /// - Throws: `HTTPCallFailure` without a complete response within the limits, `CancellationError`, or the errors of
     ///   `sink`.
     public func download(
-        _ call: HTTPCall, timeLimit: Duration = .seconds(3600), silence: Duration = .seconds(60),
-        to sink: (ByteBuffer) async throws -> Void
+        _ call: HTTPCall, silence: Duration = .seconds(60), to sink: (ByteBuffer) async throws -> Void
     ) async throws -> Int {
+        let timeLimit = Duration.seconds(3600)
         let end = ContinuousClock.now + timeLimit
         let answer = try await open(call, headWithin: min(timeLimit, silence), silence: silence)
         guard (200...299).contains(answer.status) else { return answer.status }

@@ -45,12 +45,12 @@ public actor HTTPPieces {
         }
     }
 
-    /// Reads the rest of the body.
+    /// Reads the rest of the body within five minutes, even if data keeps arriving.
     ///
-    /// - Parameter time: The time limit, even if data keeps arriving.
     /// - Throws: `HTTPCallFailure`, also if the body exceeds `limit` bytes, or `CancellationError`.
-    public nonisolated func collect(upTo limit: Int, within time: Duration = .seconds(300)) async throws -> [UInt8] {
+    public nonisolated func collect(upTo limit: Int) async throws -> [UInt8] {
         var bytes: [UInt8] = []
+        let time = Duration.seconds(300)
         let end = ContinuousClock.now + time
         while let piece = try await next() {
             guard ContinuousClock.now < end else {

@@ -26,7 +26,9 @@ import Testing
                     }
                     var body = call.changes
                     if let title = body["title"]?.stringValue { body["title"] = .string(title.uppercased()) }
-                    return TriggerAnswer(body: body)
+                    var answer = TriggerAnswer()
+                    answer.body = body
+                    return answer
                 }
             case .afterSave:
                 { [self] _ in

@@ -1,7 +1,7 @@
 import ParseModel
 import Tasks
 
-/// Limits concurrent cloud-code calls, or the bytes they carry. Further calls wait in a queue that is fair to senders.
+/// Limits concurrent cloud-code calls. Further calls wait in a queue that is fair to senders.
 ///
 /// Calls of each nesting depth have separate slots, so a call never waits for the call that waits for it. One sender
 /// can occupy at most three quarters of the slots and of the queue. If many senders are active, some slots stay free
@@ -15,7 +15,7 @@ package struct CallGate: Sendable {
     /// Creates a gate.
     ///
     /// - Parameters:
-    ///   - capacity: Maximum number, or total weight, of concurrent calls per depth.
+    ///   - capacity: Maximum number of concurrent calls per depth.
     ///   - maxWaiting: Maximum number of waiting calls per depth.
     package init(capacity: Int, maxWaiting: Int = .max) {
         gates = (0..<CloudEngine.deepest).map { _ in
@@ -29,17 +29,15 @@ package struct CallGate: Sendable {
     ///
     /// - Throws: 155 if too many calls wait, `CancellationError` if the task is cancelled while waiting, and the errors
     ///   of `body`.
-    package func run<R>(
-        _ call: CloudCall, weight: Int = 1, _ body: nonisolated(nonsending) () async throws -> R
-    ) async throws -> R {
+    package func run<R>(_ call: CloudCall, _ body: nonisolated(nonsending) () async throws -> R) async throws -> R {
         do {
-            return try await gate(of: call).run(weight: weight, body)
+            return try await gate(of: call).run(body)
         } catch is Gate.Full {
             throw Self.overloaded
         }
     }
 
-    /// The number, or total weight, of running calls.
+    /// The number of running calls.
     package var used: Int { gates.reduce(0) { $0 + $1.used } }
 
     private func gate(of call: CloudCall) -> Gate {

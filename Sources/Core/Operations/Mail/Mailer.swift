@@ -44,17 +44,4 @@ public struct AccountMail: Sendable {
     public var userId: String
     /// The request's `Accept-Language` header, or nil if absent.
     public var languages: String?
-
-    public init(
-        _ kind: Kind, to recipient: String, link: String? = nil, token: String? = nil, user: JSONObject, userId: String,
-        languages: String? = nil
-    ) {
-        self.kind = kind
-        self.recipient = recipient
-        self.link = link
-        self.token = token
-        self.user = user
-        self.userId = userId
-        self.languages = languages
-    }
 }

@@ -33,12 +33,6 @@ public struct FileCall: Sendable {
     public var tags: JSONObject = [:]
     /// The request, including the user's record.
     public var request: RequestContext
-
-    public init(name: String, url: String? = nil, _ request: RequestContext) {
-        self.name = name
-        self.url = url
-        self.request = request
-    }
 }
 
 /// A file trigger. For `beforeSave`, its result replaces the file, or nil stores the file unchanged. A result with a
@@ -58,7 +52,7 @@ extension Triggers {
 
     /// Returns a trigger's input for a file.
     func file(_ name: String, url: String? = nil, _ context: RequestContext) async throws -> FileCall {
-        FileCall(name: name, url: url, try await withUser(context))
+        FileCall(name: name, url: url, request: try await withUser(context))
     }
 
     private func fileTrigger(_ event: FileEvent) -> FileTrigger? {

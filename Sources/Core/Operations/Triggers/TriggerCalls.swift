@@ -112,14 +112,10 @@ public struct Triggers: Sendable, BackendPart {
         return try await trigger(call).context ?? cloudContext
     }
 
-    /// Returns the complete object without access checks, or nil if it doesn't exist.
-    ///
-    /// - Parameter links: The links for its files. The default writes only file names, for objects not sent to clients.
-    func original(_ className: String, _ objectId: String, _ links: FileLinks = .none) async throws -> JSONObject? {
+    /// Returns the complete object without access checks, or nil if it doesn't exist. Files have no URLs.
+    func original(_ className: String, _ objectId: String) async throws -> JSONObject? {
         guard catalog.schema(className) != nil, !objectId.utf8.contains(0) else { return nil }
-        var request = ObjectStore.FindRequest(className: className, objectId: objectId)
-        request.links = links
-        return try await store.find(request).objects.first
+        return try await store.find(ObjectStore.FindRequest(className: className, objectId: objectId)).objects.first
     }
 
     /// Runs a trigger's call and logs its errors instead of throwing them.

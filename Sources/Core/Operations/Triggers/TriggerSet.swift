@@ -106,6 +106,4 @@ public struct TriggerAnswer: Sendable {
     public var context: JSONObject?
 
     public init() {}
-
-    public init(body: JSONObject) { self.body = body }
 }

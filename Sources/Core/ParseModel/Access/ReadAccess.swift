@@ -12,18 +12,15 @@ public struct ReadAccess: Sendable {
     /// Fields that are removed from every object.
     public var hidden: Set<Name>
     /// Alternative hidden fields for objects that refer to the user.
-    public var ownerRules: [OwnerRule]
+    public var ownerRules: [OwnerRule] = []
     /// The transformation of users' login data before it is returned, or nil to return it as stored.
     public var loginData: (@Sendable (JSONObject) -> JSONObject)?
 
     /// Creates access rules. By default, everything can be read.
-    public init(
-        readers: [Name]? = nil, filter: Filter = .everything, hidden: Set<Name> = [], ownerRules: [OwnerRule] = []
-    ) {
+    public init(readers: [Name]? = nil, filter: Filter = .everything, hidden: Set<Name> = []) {
         self.readers = readers
         self.filter = filter
         self.hidden = hidden
-        self.ownerRules = ownerRules
     }
 
     /// Other hidden fields for objects that refer to the user.

@@ -55,12 +55,12 @@ enum GeoConstraint {
                     107, "bad $geoWithin value; Polygon.coordinates should contain at least 3 lon/lat pairs")
             }
             // As in parse-server, a `Polygon` in a query has the longitude first, unlike a stored one.
-            for pair in coordinates { points.append(try point(pair, longitudeFirst: true)) }
+            for pair in coordinates { points.append(try point(pair)) }
         } else if let list = value.arrayValue {
             guard list.count >= 3 else {
                 throw ParseError(107, "bad $geoWithin value; $polygon should contain at least 3 GeoPoints")
             }
-            for element in list { points.append(try point(element, longitudeFirst: true)) }
+            for element in list { points.append(try point(element)) }
         } else {
             throw ParseError(
                 107, "bad $geoWithin value; $polygon should be Polygon object or Array of Parse.GeoPoint's")
@@ -69,13 +69,13 @@ enum GeoConstraint {
         return points
     }
 
-    private static func point(_ value: JSONValue, longitudeFirst: Bool) throws(ParseError) -> GeoPoint {
+    /// Reads a GeoPoint, or a list of longitude and latitude.
+    private static func point(_ value: JSONValue) throws(ParseError) -> GeoPoint {
         if let point = GeoPoint(json: value) { return point }
-        guard let pair = value.arrayValue, pair.count == 2, let first = pair[0].numberValue,
-            let second = pair[1].numberValue
+        guard let pair = value.arrayValue, pair.count == 2, let longitude = pair[0].numberValue,
+            let latitude = pair[1].numberValue
         else { throw ParseError(107, "bad $geoWithin value") }
-        return longitudeFirst
-            ? GeoPoint(latitude: second, longitude: first) : GeoPoint(latitude: first, longitude: second)
+        return GeoPoint(latitude: latitude, longitude: longitude)
     }
 
     private static func circle(_ value: JSONValue) throws(ParseError) -> Constraint {
@@ -83,7 +83,7 @@ enum GeoConstraint {
             throw ParseError(
                 107, "bad $geoWithin value; $centerSphere should be an array of Parse.GeoPoint and distance")
         }
-        guard let center = try? point(parts[0], longitudeFirst: true) else {
+        guard let center = try? point(parts[0]) else {
             throw ParseError(107, "bad $geoWithin value; $centerSphere geo point invalid")
         }
         try check(center)

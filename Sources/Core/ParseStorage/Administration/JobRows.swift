@@ -30,12 +30,11 @@ public struct JobEnd: Sendable {
     public var hasSucceeded: Bool
     /// The last message, or nil to keep the current one.
     public var message: String?
-    public var at: ParseDate
+    public var at = ParseDate.now
 
-    public init(hasSucceeded: Bool, message: String?, at: ParseDate = .now) {
+    public init(hasSucceeded: Bool, message: String?) {
         self.hasSucceeded = hasSucceeded
         self.message = message
-        self.at = at
     }
 }
 

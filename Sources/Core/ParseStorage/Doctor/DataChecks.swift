@@ -6,18 +6,13 @@ import Postgres
 /// Searches the rows for inconsistencies that neither Roost nor parse-server prevents. Each check has limits on rows
 /// and time.
 struct DataChecks: Sendable {
-    struct Limits: Sendable {
-        /// The maximum number of rows per check.
-        var rows = 100_000
-        /// The time limit per check.
-        var time = Duration.seconds(10)
-    }
-
     let client: PostgresClient
     let facts: DatabaseFacts
-    let limits: Limits
+    /// The maximum number of rows per check.
+    let maxRows: Int
 
     private static let examples = 5
+    static let timeLimit = Duration.seconds(10)
 
     /// A check of rows. Its statement returns the number of bad rows and some examples.
     private struct Question: Sendable {
@@ -32,11 +27,11 @@ struct DataChecks: Sendable {
         for question in facts.classes.flatMap(questions(of:)) + userQuestions {
             try Task.checkCancellation()
             do {
-                let rows = try await client.slowQuery(Statement(question.sql), timeLimit: limits.time)
+                let rows = try await client.slowQuery(Statement(question.sql), timeLimit: Self.timeLimit)
                 let count = Int(rows.int(0, 0) ?? 0)
                 if count > 0 { findings.append(question.finding(count, rows.textArray(0, 1) ?? [])) }
             } catch let error as PostgresError where error.kind == .server {
-                let why = error.sqlState == "57014" ? "it takes longer than \(limits.time)" : error.message
+                let why = error.sqlState == "57014" ? "it takes longer than \(Self.timeLimit)" : error.message
                 findings.append(Finding(.notLookedAt, .note, question.subject, "not checked: \(why)"))
             }
         }
@@ -69,7 +64,7 @@ struct DataChecks: Sendable {
         let quoted = SQL.identifier(field)
         let owners =
             "(SELECT \"objectId\" AS id, \(quoted) AS target FROM \(SQL.identifier(className)) "
-            + "WHERE \(quoted) IS NOT NULL LIMIT \(limits.rows)) AS s"
+            + "WHERE \(quoted) IS NOT NULL LIMIT \(maxRows)) AS s"
         let condition = exists(target, "s.target").map { " WHERE NOT \($0)" } ?? ""
         return Question(
             subject: "\(className).\(field)", sql: Self.counting("SELECT s.id::text FROM \(owners)\(condition)")
@@ -87,7 +82,7 @@ struct DataChecks: Sendable {
         let condition = ends.count < 2 ? "" : " WHERE NOT (\(ends.joined(separator: " AND ")))"
         let table = SQL.identifier(join)
         let rows =
-            "SELECT j.\"owningId\" || ' → ' || j.\"relatedId\" FROM (SELECT * FROM \(table) LIMIT \(limits.rows)) j"
+            "SELECT j.\"owningId\" || ' → ' || j.\"relatedId\" FROM (SELECT * FROM \(table) LIMIT \(maxRows)) j"
         // Without the table of one end no rows are deleted, since the table may be missing by mistake.
         let remedy =
             ends.count < 2
@@ -115,7 +110,7 @@ struct DataChecks: Sendable {
         // Within a JSON string the quotation marks would be escaped.
         let rows =
             "SELECT \"objectId\"::text FROM (SELECT \"objectId\", \(column) AS v FROM \(SQL.identifier(className)) "
-            + "WHERE \(column) IS NOT NULL LIMIT \(limits.rows)) s WHERE position('\"__op\": ' in s.v::text) > 0"
+            + "WHERE \(column) IS NOT NULL LIMIT \(maxRows)) s WHERE position('\"__op\": ' in s.v::text) > 0"
         return Question(subject: "\(className).\(field)", sql: Self.counting(rows)) { count, examples in
             Finding(
                 .literalOperations, .warning, "\(className).\(field)",
@@ -142,7 +137,7 @@ struct DataChecks: Sendable {
     private var oddHashes: Question {
         let rows =
             "SELECT \"objectId\"::text FROM (SELECT \"objectId\", \"_hashed_password\" AS h FROM \"_User\" "
-            + "WHERE \"_hashed_password\" IS NOT NULL LIMIT \(limits.rows)) s "
+            + "WHERE \"_hashed_password\" IS NOT NULL LIMIT \(maxRows)) s "
             + "WHERE h !~ '^[$]2[abxy][$](0[4-9]|[12][0-9]|3[01])[$][./A-Za-z0-9]{53}$'"
         return Question(subject: "_User", sql: Self.counting(rows)) { count, examples in
             Finding(
@@ -157,7 +152,7 @@ struct DataChecks: Sendable {
         let column = SQL.identifier(field)
         let rows =
             "SELECT min(v) FROM (SELECT \(column) AS v FROM \(SQL.identifier(className)) "
-            + "WHERE \(column) IS NOT NULL LIMIT \(limits.rows)) s GROUP BY lower(v) HAVING count(*) > 1"
+            + "WHERE \(column) IS NOT NULL LIMIT \(maxRows)) s GROUP BY lower(v) HAVING count(*) > 1"
         return Question(subject: "\(className).\(field)", sql: Self.counting(rows)) { count, examples in
             Finding(
                 .sameInAnyCase, .warning, "\(className).\(field)",

@@ -29,14 +29,12 @@ public struct Doctor: Sendable {
     }
 
     private let client: PostgresClient
-    private let limits: DataChecks.Limits
+    private let maxRows: Int
 
-    /// - Parameters:
-    ///   - rows: The maximum number of rows per check.
-    ///   - seconds: The time limit per check.
-    public init(client: PostgresClient, rows: Int = 100_000, seconds: Int = 10) {
+    /// - Parameter rows: The maximum number of rows per check.
+    public init(client: PostgresClient, rows: Int = 100_000) {
         self.client = client
-        limits = DataChecks.Limits(rows: max(1, rows), time: .seconds(max(1, seconds)))
+        maxRows = max(1, rows)
     }
 
     /// Runs all checks.
@@ -45,7 +43,7 @@ public struct Doctor: Sendable {
     public func examine() async throws -> Report {
         let facts = try await DatabaseFacts.read(client)
         var findings = LayoutDiagnosis(facts: facts).findings + SettingsDiagnosis(facts: facts).findings
-        findings += try await DataChecks(client: client, facts: facts, limits: limits).findings()
+        findings += try await DataChecks(client: client, facts: facts, maxRows: maxRows).findings()
         findings += try await SlowQueries(client: client, facts: facts).findings()
         findings += StartDiagnosis(facts: facts).findings + facts.skew
         let sorted = findings.enumerated().sorted { left, right in
@@ -75,7 +73,7 @@ public struct Doctor: Sendable {
             var isEstimate = true
             if table.size <= Self.countedSize || rows == nil {
                 let statement = Statement("SELECT count(*) FROM \(SQL.identifier(table.name))")
-                if let counted = try? await client.slowQuery(statement, timeLimit: limits.time) {
+                if let counted = try? await client.slowQuery(statement, timeLimit: DataChecks.timeLimit) {
                     rows = counted.int(0, 0).map { Int($0) }
                     isEstimate = false
                 }

@@ -32,15 +32,13 @@ package struct StoredTable: Sendable {
     package var columns: [Column] = []
 
     package init(
-        name: String, estimatedRows: Int?, size: Int, isPartition: Bool = false, isDivided: Bool = false,
-        columns: [Column] = []
+        name: String, estimatedRows: Int?, size: Int, isPartition: Bool = false, isDivided: Bool = false
     ) {
         self.name = name
         self.estimatedRows = estimatedRows
         self.size = size
         self.isPartition = isPartition
         self.isDivided = isDivided
-        self.columns = columns
     }
 
     func column(_ name: String) -> Column? { columns.first { $0.name.hasSameBytes(as: name) } }

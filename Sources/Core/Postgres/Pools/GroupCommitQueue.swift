@@ -41,23 +41,21 @@ package struct GroupCommitQueue {
     }
 }
 
-/// Keys recorded recently. Each expires after a fixed time.
+/// Keys recorded within the last second.
 package struct RecentEntries<Key: Hashable> {
-    /// The lifetime of an entry in milliseconds.
-    private let memory: Int64
     private var instants = BoundedTable<Key, MonotonicInstant>(capacity: 4096)
 
-    package init(memory: Int64) { self.memory = memory }
+    package init() {}
 
     package mutating func record(_ key: Key?, at now: MonotonicInstant) {
         guard let key else { return }
         instants.set(now, for: key)
     }
 
-    /// Whether the key was recorded within the lifetime.
+    /// Whether the key was recorded within the last second.
     package mutating func include(_ key: Key?, at now: MonotonicInstant) -> Bool {
         guard instants.count > 0, let key, let instant = instants.peek(key) else { return false }
-        guard instant.isOlder(than: memory, at: now) else { return true }
+        guard instant.isOlder(than: 1000, at: now) else { return true }
         instants.remove(key)
         return false
     }

@@ -33,9 +33,9 @@ package final class SharedPool: ConnectionPool {
     /// Single-row changes that wait for the transaction in flight.
     var changes = GroupCommitQueue()
     /// Callers whose changes failed recently.
-    var refusals = RecentEntries<ObjectIdentifier>(memory: 1000)
+    var refusals = RecentEntries<ObjectIdentifier>()
     /// Conflict keys of rows with a recent lock timeout or slow change.
-    var lockedKeys = RecentEntries<ConflictKey>(memory: 1000)
+    var lockedKeys = RecentEntries<ConflictKey>()
     private var backlog: Deque<Request> = []
     /// Requests rolled back because of others, with the time of their next attempt.
     var postponed: [(MonotonicInstant, Request)] = []

@@ -26,12 +26,10 @@ public struct KeyAudit: Sendable {
     }
 
     /// Responds to a request and audits it if it is a change of a configured kind.
-    ///
-    /// - Parameter ids: The ids of the affected objects, if the path doesn't contain them.
-    func record(_ envelope: Envelope, ids: [String] = [], _ answer: () async throws -> Reply) async throws -> Reply {
+    func record(_ envelope: Envelope, _ answer: () async throws -> Reply) async throws -> Reply {
         // Requests of cloud code aren't audited, and the console writes its own entries.
         guard [.master, .maintenance].contains(envelope.power), !envelope.origin.isInternal, envelope.console == nil,
-            let entry = entry(of: envelope, ids)
+            let entry = entry(of: envelope)
         else { return try await answer() }
         try await tables.prepare()
         let audit = routes.backend.store.audit
@@ -47,7 +45,7 @@ public struct KeyAudit: Sendable {
         return reply
     }
 
-    private func entry(of envelope: Envelope, _ ids: [String]) -> AuditEntry? {
+    private func entry(of envelope: Envelope) -> AuditEntry? {
         let isBatch = envelope.path.count == 1 && envelope.path[0].asciiLowercased == "batch"
         let elements =
             isBatch ? try? routes.elements(envelope.body["requests"]?.arrayValue ?? [], of: envelope) : nil
@@ -66,7 +64,7 @@ public struct KeyAudit: Sendable {
         entry.path = RouteTable.canonical(envelope.path).joined(separator: "/")
         entry.className = classes.count == 1 ? classes.first : nil
         entry.count = calls.count
-        entry.ids = targets.compactMap(\.objectId) + ids
+        entry.ids = targets.compactMap(\.objectId)
         let fields = calls.flatMap { ($0.body["params"]?.objectValue ?? $0.body).keys.map(\.text) }
         entry.fields = Set(fields).sorted()
         return entry

@@ -15,34 +15,27 @@ package struct AppProxy: Sendable {
     private let mount: String
     private let maximumBodySize: Int
     private let fields: AppFields
-    private let limits: Limits
     /// One network gets at most three quarters of the slots. Cloud code has separate slots.
     private let gate: Gate
 
-    /// Time and concurrency limits for requests to an app.
-    package struct Limits: Sendable {
-        /// The time limit for the start of the app's response, counted from the end of the request.
-        package var head = Duration.seconds(60)
-        /// The time limit for the app to send the next part of its response or to read the next part of a body.
-        package var silence = Duration.seconds(60)
-        /// The time limit for a starting app to listen.
-        package var start = Duration.seconds(5)
-        /// The maximum number of concurrent requests per configured worker. The workers share the total.
-        package var open = 256
-
-        package init() {}
-    }
+    /// The time limit for the start of the app's response, counted from the end of the request.
+    private static let headTime = Duration.seconds(60)
+    /// The time limit for the app to send the next part of its response or to read the next part of a body.
+    private static let silence = Duration.seconds(60)
+    /// The time limit for a starting app to listen.
+    private static let startTime = Duration.seconds(5)
+    /// The maximum number of concurrent requests per configured worker. The workers share the total.
+    private static let maxOpen = 256
 
     /// - Throws: The first invalid address in the configuration.
     package init(
-        _ configuration: Configuration, limits: Limits = Limits(), findSocket: @escaping FindSocket
+        _ configuration: Configuration, findSocket: @escaping FindSocket
     ) throws(AddressList.InvalidEntry) {
         self.findSocket = findSocket
-        self.limits = limits
         mount = configuration.mount
         maximumBodySize = configuration.maxUploadSize
         fields = AppFields(try ApplicationKeys(configuration))
-        gate = Gate(capacity: limits.open * max(1, configuration.cloudMain.workers), leavesRoom: true, maxWaiting: 0)
+        gate = Gate(capacity: Self.maxOpen * max(1, configuration.cloudMain.workers), leavesRoom: true, maxWaiting: 0)
     }
 
     /// Forwards a request to the app and returns its response, or 503 if the app isn't running or too many requests are
@@ -72,7 +65,7 @@ package struct AppProxy: Sendable {
         let gate = gate
         let exchange: AppExchange
         do {
-            guard let socket = await findSocket(limits.start) else { throw AppExchange.Broken() }
+            guard let socket = await findSocket(Self.startTime) else { throw AppExchange.Broken() }
             exchange = try await AppExchange.open(socket) { gate.leave(of: sender) }
         } catch {
             gate.leave(of: sender)
@@ -112,9 +105,9 @@ package struct AppProxy: Sendable {
             headers: fields.request(request, client: client, scheme: scheme, host: host))
         if request.body.isComplete {
             exchange.sendAll(head)
-            return try await Self.head(of: exchange, within: limits.head)
+            return try await Self.head(of: exchange, within: Self.headTime)
         }
-        guard await exchange.send(.head(head), within: limits.silence) else { throw AppExchange.Broken() }
+        guard await exchange.send(.head(head), within: Self.silence) else { throw AppExchange.Broken() }
         let answer = OneTime<Result<HTTPResponseHead, any Error>>()
         let wake = request.body.wake
         Task {
@@ -130,11 +123,11 @@ package struct AppProxy: Sendable {
             unless: { answer.value != nil },
             to: { chunk in
                 guard isInLimit(chunk, exchange) else { throw HTTPError.bodyTooLarge }
-                return await exchange.send(Self.part(chunk), within: limits.silence) { answer.value != nil }
+                return await exchange.send(Self.part(chunk), within: Self.silence) { answer.value != nil }
             })
         // The limit starts after the body. An app that stopped reading has exceeded its limit already, but a broken
         // connection needs a moment to report its error.
-        guard let result = await answer.wait(isRead ? limits.head : .seconds(1)) else { throw AppExchange.Silent() }
+        guard let result = await answer.wait(isRead ? Self.headTime : .seconds(1)) else { throw AppExchange.Silent() }
         return try result.get()
     }
 
@@ -154,7 +147,6 @@ package struct AppProxy: Sendable {
         ended: @escaping @Sendable () -> Void
     ) -> Reply {
         let (headers, length) = AppFields.answer(head.headers)
-        let silence = limits.silence
         let isEmpty = [204, 304].contains(head.status.code) || length == 0
         var stream = Reply.ByteStream(length: isEmpty ? 0 : length) { sink in
             var isWhole = false
@@ -163,7 +155,7 @@ package struct AppProxy: Sendable {
                 end(exchange, isUploaded: isUploaded || !isWhole)
             }
             while true {
-                switch try await exchange.next(within: silence) {
+                switch try await exchange.next(within: Self.silence) {
                 case .body(let piece): try await sink(piece)
                 case .end:
                     isWhole = true
@@ -179,7 +171,7 @@ package struct AppProxy: Sendable {
                     exchange.close()
                     return false
                 }
-                return await exchange.send(Self.part(chunk), within: silence)
+                return await exchange.send(Self.part(chunk), within: Self.silence)
             }
         }
         if isEmpty || !hasBody {

@@ -33,11 +33,11 @@ public final class RequestOrigin: Sendable {
     public var languages: String? { headers?[.acceptLanguage].map { String($0) } }
 
     public convenience init(
-        requestID: RequestID = RequestID(0), credentials: Credentials = Credentials(), power: Caller.Power = .client,
+        credentials: Credentials = Credentials(), power: Caller.Power = .client,
         address: ClientAddress = ClientAddress(""), mountURL: String = ""
     ) {
         self.init(
-            requestID: requestID, credentials: credentials, power: power, address: address,
+            requestID: RequestID(0), credentials: credentials, power: power, address: address,
             mountURL: mountURL, headers: nil)
     }
 

@@ -8,16 +8,7 @@ extension Configuration {
         /// The reply address, or nil to use the sender's.
         public var replyTo: String?
         public var transport: MailTransport
-        public var templates: MailTemplates
-
-        init(
-            sender: String, replyTo: String? = nil, transport: MailTransport, templates: MailTemplates = MailTemplates()
-        ) {
-            self.sender = sender
-            self.replyTo = replyTo
-            self.transport = transport
-            self.templates = templates
-        }
+        public var templates = MailTemplates()
 
         /// A delivery that prints mails on the terminal.
         public static let onTerminal = MailDelivery(sender: "roost@localhost", transport: .terminal)

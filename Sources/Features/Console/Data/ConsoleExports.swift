@@ -24,19 +24,12 @@ package final class ConsoleExports: Sendable {
         /// The time of the first sent bytes, and the number of bytes sent.
         var sending: (since: ContinuousClock.Instant, bytes: Int)?
 
-        package init(
-            id: String, secret: String, token: [UInt8], wish: ExportWish, total: Int, state: State = .waiting,
-            done: Int = 0, message: String = "", sending: (since: ContinuousClock.Instant, bytes: Int)? = nil
-        ) {
+        package init(id: String, secret: String, token: [UInt8], wish: ExportWish, total: Int) {
             self.id = id
             self.secret = secret
             self.token = token
             self.wish = wish
             self.total = total
-            self.state = state
-            self.done = done
-            self.message = message
-            self.sending = sending
         }
 
         var json: JSONObject {

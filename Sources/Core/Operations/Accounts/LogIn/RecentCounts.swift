@@ -21,8 +21,9 @@ package final class RecentCounts: Sendable {
     /// - Parameters:
     ///   - key: The user or other subject of the limit.
     ///   - limit: The maximum number of actions within the window.
-    package func countOneMore(_ key: Name, limit: Int, at now: ContinuousClock.Instant = .now) -> Bool {
-        counts.withLock { counts in
+    package func countOneMore(_ key: Name, limit: Int) -> Bool {
+        let now = ContinuousClock.now
+        return counts.withLock { counts in
             var count = counts.value(of: key) ?? Count(end: now + window)
             if count.end <= now { count = Count(end: now + window) }
             guard count.times < limit else { return false }

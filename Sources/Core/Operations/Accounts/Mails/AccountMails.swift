@@ -48,8 +48,8 @@ public struct AccountMails: Sendable, BackendPart {
         let page = kind == .verification ? "verify_email" : "request_password_reset"
         try await enqueue(
             AccountMail(
-                kind, to: address, link: links.link(to: page, token: token, username: user.username), token: token,
-                user: user.visibleFields, userId: user.id, languages: context.languages), to: mailer)
+                kind: kind, recipient: address, link: links.link(to: page, token: token, username: user.username),
+                token: token, user: user.visibleFields, userId: user.id, languages: context.languages), to: mailer)
     }
 
     /// The maximum number of link mails per user within ten minutes.
@@ -72,7 +72,8 @@ public struct AccountMails: Sendable, BackendPart {
     {
         guard sendsNotices, let mailer = services.mailer else { return }
         try await enqueue(
-            AccountMail(kind, to: address, user: user.visibleFields, userId: user.id, languages: context.languages),
+            AccountMail(
+                kind: kind, recipient: address, user: user.visibleFields, userId: user.id, languages: context.languages),
             to: mailer)
     }
 
@@ -94,8 +95,8 @@ public struct AccountMails: Sendable, BackendPart {
         }
         try await mailer.send(
             AccountMail(
-                .operatorInvitation, to: address, link: link, user: ["username": .string(name)], userId: "",
-                languages: context.languages))
+                kind: .operatorInvitation, recipient: address, link: link, user: ["username": .string(name)],
+                userId: "", languages: context.languages))
     }
 
     /// Returns a new token in parse-server's format.

@@ -159,18 +159,6 @@ public struct AuthAttempt: Sendable {
     public var now: ParseDate
     /// The request for JavaScript adapters of the app, or nil for other providers.
     package var request: ModuleRequest?
-
-    public init(
-        _ purpose: Purpose, _ data: JSONObject, stored: JSONObject? = nil, options: JSONObject, isMaster: Bool = false,
-        now: ParseDate
-    ) {
-        self.purpose = purpose
-        self.data = data
-        self.stored = stored
-        self.options = options
-        self.isMaster = isMaster
-        self.now = now
-    }
 }
 
 /// The result of a successful check.

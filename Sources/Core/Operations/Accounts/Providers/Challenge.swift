@@ -34,8 +34,8 @@ extension Providers {
             // Unknown and disabled providers are ignored.
             guard let (provider, options) = try? provider(name) else { continue }
             var attempt = AuthAttempt(
-                .logIn, authData?[name]?.objectValue ?? [:], stored: stored[name]?.objectValue, options: options,
-                isMaster: context.caller.writesEverything, now: context.now)
+                purpose: .logIn, data: authData?[name]?.objectValue ?? [:], stored: stored[name]?.objectValue,
+                options: options, isMaster: context.caller.writesEverything, now: context.now)
             if provider.runsModule {
                 if request == nil { request = try await moduleRequest(of: subject, context) }
                 attempt.request = request

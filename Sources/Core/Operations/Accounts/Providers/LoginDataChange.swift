@@ -53,8 +53,8 @@ extension Providers {
         for claim in claims {
             let known = stored[claim.name]?.objectValue
             var attempt = AuthAttempt(
-                known == nil ? .setUp : isLogin ? .logIn : .update, claim.data, stored: known, options: claim.options,
-                isMaster: context.caller.writesEverything, now: context.now)
+                purpose: known == nil ? .setUp : isLogin ? .logIn : .update, data: claim.data, stored: known,
+                options: claim.options, isMaster: context.caller.writesEverything, now: context.now)
             if claim.provider.runsModule { attempt.request = request }
             attempt.userId = userId
             let outcome = try await hidingFailures(of: claim.name) { try await claim.provider.check(attempt) }
@@ -94,8 +94,8 @@ extension Providers {
             // A factor whose provider is no longer configured is not required.
             guard let data = data.objectValue, let (provider, options) = try? provider(name) else { continue }
             var attempt = AuthAttempt(
-                .logIn, [:], stored: data, options: options, isMaster: context.caller.writesEverything,
-                now: context.now)
+                purpose: .logIn, data: [:], stored: data, options: options,
+                isMaster: context.caller.writesEverything, now: context.now)
             if provider.runsModule {
                 if request == nil { request = try await moduleRequest(of: AuthSubject(), context) }
                 attempt.request = request
