@@ -68,11 +68,4 @@ package struct DeploymentFiles: Sendable {
             throw error
         }
     }
-
-    /// Runs `body` with the decrypted files.
-    ///
-    /// - Throws: The errors of `body`, and an error such as `ConfigurationError` if a store can't be used.
-    package func withClear<R: Sendable>(_ body: (any FileStorage) async throws -> R) async throws -> R {
-        try await withStored { try await body(Deployment.files($0, deployment.configuration)) }
-    }
 }

@@ -52,7 +52,7 @@ public struct DatabaseInstaller: Sendable {
         }
         for name in ["_User", "_Role", "_Session", "_Installation"] { try await complete(name) }
         try DistributionCheck.checkUnique(catalog.snapshot.classes.values)
-        await createIndexes()
+        await create(Self.indexes)
     }
 
     /// Requires UTF-8, because other encodings can't store all texts.
@@ -197,8 +197,6 @@ public struct DatabaseInstaller: Sendable {
     public func indexLogins(of providers: [Name]) async {
         await create(providers.map { Self.loginIndex(of: $0) })
     }
-
-    private func createIndexes() async { await create(Self.indexes) }
 
     private func create(_ indexes: [String]) async {
         for statement in indexes {
