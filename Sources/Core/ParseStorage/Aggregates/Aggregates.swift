@@ -37,7 +37,7 @@ public struct Aggregates: Sendable {
     public func distinct(_ className: String, _ field: String, _ filter: Filter, place: ReadPlace = .primary)
         async throws -> [JSONValue]
     {
-        let field = try AggregateCompiler.checked(field)
+        let field = try AggregateNames.checked(field)
         // Internal columns, such as password hashes, aren't fields.
         let root = FieldPath(field).root
         guard root == "_id" || Names.isIdentifier(root) else {

@@ -50,7 +50,7 @@ package struct DistinctValues {
     private static func value(_ column: String, _ type: FieldType) -> String {
         switch type {
         case .date: "to_jsonb(to_char(\(column) AT TIME ZONE 'UTC', 'YYYY-MM-DD\"T\"HH24:MI:SS.MS\"Z\"'))"
-        case .number: AggregateCompiler.value(column, type)
+        case .number: AggregateRow.value(column, type)
         default: FilterCompiler.jsonValue(column, type)
         }
     }

@@ -63,7 +63,7 @@ extension FilterCompiler {
         case .date where SystemClass.commonFields[field] == nil: break
         default: return nil
         }
-        let value = "(\(AggregateCompiler.value(column, type)) #> \(builder.bind(.textArray(key.steps))))"
+        let value = "(\(AggregateRow.value(column, type)) #> \(builder.bind(.textArray(key.steps))))"
         if case .pointer = type, key.steps == ["objectId"] { return (value, column) }
         return (value, nil)
     }

@@ -6,20 +6,21 @@ extension AggregateCompiler {
     /// Compiles a `$bucket` stage. Its documents have no particular order.
     mutating func bucket(_ operand: JSONValue, _ input: AggregateInput) throws(ParseError) -> String {
         let name = "$bucket"
-        let members = try Self.members(of: operand, name, ["groupBy", "boundaries", "default", "output"])
-        guard let value = members["groupBy"], Self.isComputed(value) else {
+        let members = try AggregateOperand.members(of: operand, name, ["groupBy", "boundaries", "default", "output"])
+        guard let grouped = members["groupBy"], AggregateOperand.isComputed(grouped) else {
             throw ParseError(ParseError.invalidQuery, "$bucket: groupBy must be a $-prefixed path or an expression")
         }
         let borders = try Self.borders(members["boundaries"] ?? .null)
         var otherwise = "NULL::jsonb"
         if let given = members["default"] {
             try Self.check(default: given, borders)
-            otherwise = try expression(given, input.document)
+            otherwise = try expressions.expression(given, input.document)
         }
         guard let output = (members["output"] ?? ["count": ["$sum": 1]]).objectValue, output["_id"] == nil,
             output["objectId"] == nil
         else { throw ParseError(ParseError.invalidQuery, "$bucket: output must be an object without _id and objectId") }
-        let key = "roost_bucket(\(try expression(value, input.document)), \(literal(.array(borders))), \(otherwise))"
+        let value = try expressions.expression(grouped, input.document)
+        let key = "roost_bucket(\(value), \(expressions.builder.literal(.array(borders))), \(otherwise))"
         return try groups(by: (key, "grouped"), output, input)
     }
 
@@ -44,7 +45,7 @@ extension AggregateCompiler {
     }
 
     private static func check(default value: JSONValue, _ borders: [JSONValue]) throws(ParseError) {
-        guard !isComputed(value) else {
+        guard !AggregateOperand.isComputed(value) else {
             throw ParseError(ParseError.invalidQuery, "$bucket: default must be a constant")
         }
         guard let lowest = borders.first, let highest = borders.last, let low = order(of: value, lowest),

@@ -3,7 +3,7 @@ import ParseModel
 import Postgres
 
 /// Compiles operators that define variables or select among expressions.
-extension AggregateCompiler {
+extension AggregateExpressions {
     /// Compiles an operator that defines variables or selects among expressions. Returns nil for other operators.
     mutating func scope(_ name: String, _ operand: JSONValue, _ document: AggregateDocument) throws(ParseError)
         -> String?
@@ -18,10 +18,28 @@ extension AggregateCompiler {
         }
     }
 
+    /// Compiles a variable such as `$$item.name`, given without its dollar signs. Throws 102 for an undefined variable.
+    mutating func variable(_ reference: String, _ document: AggregateDocument) throws(ParseError) -> String {
+        let dot = reference.firstIndex(of: ".")
+        let name = dot.map { String(reference[..<$0]) } ?? reference
+        let rest = dot.map { String(reference[reference.index(after: $0)...]) }
+        if name == "ROOT" || name == "CURRENT" {
+            if let rest { return try builder.field(rest, document) }
+            switch document {
+            case .row(let schema): return AggregateRow.document(schema)
+            case .json(let document): return document
+            }
+        }
+        guard let value = variables[Name(name)] ?? systemVariable(name) else {
+            throw ParseError(ParseError.invalidQuery, "Use of undefined variable: \(name)")
+        }
+        return try rest.map { rest throws(ParseError) in try builder.field(rest, .json(value)) } ?? value
+    }
+
     /// Returns the SQL of a predefined variable, or nil for other names.
     mutating func systemVariable(_ name: String) -> String? {
         switch name {
-        case "NOW": literal(ParseDate(milliseconds: now).json)
+        case "NOW": builder.literal(ParseDate(milliseconds: now).json)
         case "REMOVE": "NULL::jsonb"
         default: nil
         }
@@ -29,8 +47,8 @@ extension AggregateCompiler {
 
     /// Compiles `$map`: the result of an expression for each element, or null if the list is missing or null.
     private mutating func map(_ operand: JSONValue, _ document: AggregateDocument) throws(ParseError) -> String {
-        let members = try Self.members(of: operand, "$map", ["input", "as", "in"])
-        guard let input = members["input"], let result = members["in"] else { throw Self.malformed("$map") }
+        let members = try AggregateOperand.members(of: operand, "$map", ["input", "as", "in"])
+        guard let input = members["input"], let result = members["in"] else { throw AggregateOperand.malformed("$map") }
         return try elements("$map", input, members, document) { compiler, item, place throws(ParseError) in
             let value = try compiler.expression(result, document)
             return ("jsonb_agg(\(value) ORDER BY \(place))", "")
@@ -40,10 +58,12 @@ extension AggregateCompiler {
     /// Compiles `$filter`: the elements that meet a condition, or null if the list is missing or null.
     private mutating func filter(_ operand: JSONValue, _ document: AggregateDocument) throws(ParseError) -> String {
         let name = "$filter"
-        let members = try Self.members(of: operand, name, ["input", "as", "cond", "limit"])
-        guard let input = members["input"], let condition = members["cond"] else { throw Self.malformed(name) }
+        let members = try AggregateOperand.members(of: operand, name, ["input", "as", "cond", "limit"])
+        guard let input = members["input"], let condition = members["cond"] else {
+            throw AggregateOperand.malformed(name)
+        }
         var limit: String?
-        if let given = try Self.number("limit", of: members, name) {
+        if let given = try AggregateOperand.number("limit", of: members, name) {
             guard let count = Int64(exactly: given), count > 0 else {
                 throw ParseError(ParseError.invalidQuery, "$filter: limit must be a whole number of at least 1")
             }
@@ -59,10 +79,10 @@ extension AggregateCompiler {
     /// Aggregates the elements of a list. In the expressions that `body` compiles, the current element is a variable.
     private mutating func elements(
         _ name: String, _ input: JSONValue, _ members: JSONObject, _ document: AggregateDocument,
-        _ body: (inout AggregateCompiler, _ item: String, _ place: String) throws(ParseError) -> (String, String)
+        _ body: (inout AggregateExpressions, _ item: String, _ place: String) throws(ParseError) -> (String, String)
     ) throws(ParseError) -> String {
-        let variable = Name(try Self.text("as", of: members, name) ?? "this")
-        try Self.checkVariable(variable)
+        let variable = Name(try AggregateOperand.text("as", of: members, name) ?? "this")
+        try AggregateNames.checkVariable(variable)
         let list = try expression(input, document)
         let (all, item, place) = (uniqueName("list"), uniqueName("item"), uniqueName("index"))
         let outer = variables
@@ -77,9 +97,9 @@ extension AggregateCompiler {
     /// Compiles `$reduce`: the result of applying an expression to each element and the previous result, or null if the
     /// list is missing or null.
     private mutating func reduce(_ operand: JSONValue, _ document: AggregateDocument) throws(ParseError) -> String {
-        let members = try Self.members(of: operand, "$reduce", ["input", "initialValue", "in"])
+        let members = try AggregateOperand.members(of: operand, "$reduce", ["input", "initialValue", "in"])
         guard let input = members["input"], let first = members["initialValue"], let result = members["in"] else {
-            throw Self.malformed("$reduce")
+            throw AggregateOperand.malformed("$reduce")
         }
         let (list, initial) = (try expression(input, document), try expression(first, document))
         let (all, value, place, steps) = (
@@ -99,12 +119,14 @@ extension AggregateCompiler {
 
     /// Compiles `$let`: an expression with variables, each computed once.
     private mutating func bound(_ operand: JSONValue, _ document: AggregateDocument) throws(ParseError) -> String {
-        let members = try Self.members(of: operand, "$let", ["vars", "in"])
-        guard let given = members["vars"]?.objectValue, let result = members["in"] else { throw Self.malformed("$let") }
+        let members = try AggregateOperand.members(of: operand, "$let", ["vars", "in"])
+        guard let given = members["vars"]?.objectValue, let result = members["in"] else {
+            throw AggregateOperand.malformed("$let")
+        }
         var columns: [String] = []
         var inner = variables
         for (name, value) in given {
-            try Self.checkVariable(name)
+            try AggregateNames.checkVariable(name)
             let column = uniqueName("variable")
             columns.append("\(try expression(value, document)) AS \(column)")
             inner[name] = column
@@ -120,14 +142,14 @@ extension AggregateCompiler {
     /// Compiles `$switch`: the expression of the first condition that is true, or else the default.
     private mutating func branches(_ operand: JSONValue, _ document: AggregateDocument) throws(ParseError) -> String {
         let name = "$switch"
-        let members = try Self.members(of: operand, name, ["branches", "default"])
+        let members = try AggregateOperand.members(of: operand, name, ["branches", "default"])
         guard let list = members["branches"]?.arrayValue, !list.isEmpty else {
             throw ParseError(ParseError.invalidQuery, "$switch requires at least one branch")
         }
         var parts: [String] = []
         for branch in list {
-            let branch = try Self.members(of: branch, name, ["case", "then"])
-            guard let test = branch["case"], let result = branch["then"] else { throw Self.malformed(name) }
+            let branch = try AggregateOperand.members(of: branch, name, ["case", "then"])
+            guard let test = branch["case"], let result = branch["then"] else { throw AggregateOperand.malformed(name) }
             parts.append("WHEN \(try truth(test, document)) THEN \(try expression(result, document))")
         }
         let otherwise = try members["default"].map { value throws(ParseError) in try expression(value, document) }

@@ -3,7 +3,7 @@ import ParseModel
 import Postgres
 
 /// Compiles date operators with named operands, such as `$dateAdd` and `$dateDiff`.
-extension AggregateCompiler {
+extension AggregateExpressions {
     private static let units: Set<String> = [
         "year", "quarter", "month", "week", "day", "hour", "minute", "second", "millisecond",
     ]
@@ -17,8 +17,9 @@ extension AggregateCompiler {
         case "$dateToString": return try dateText(operand, document)
         case "$dateFromString": return try dateFromText(operand, document)
         case "$dateTrunc":
-            let members = try Self.members(of: operand, name, ["date", "unit", "binSize", "timezone", "startOfWeek"])
-            let size = try Self.number("binSize", of: members, name) ?? 1
+            let members = try AggregateOperand.members(
+                of: operand, name, ["date", "unit", "binSize", "timezone", "startOfWeek"])
+            let size = try AggregateOperand.number("binSize", of: members, name) ?? 1
             guard let size = Int32(exactly: size), size > 0 else {
                 throw ParseError(ParseError.invalidQuery, "$dateTrunc: binSize must be a whole number of at least 1")
             }
@@ -28,8 +29,8 @@ extension AggregateCompiler {
             let start = "roost_truncated(\(zone.local("utc")), \(unit), \(length)::int, \(day))"
             return try dates(["date"], of: members, name, document, "roost_date(\(zone.utc(start)))")
         case "$dateAdd", "$dateSubtract":
-            let members = try Self.members(of: operand, name, ["startDate", "unit", "amount", "timezone"])
-            guard let amount = members["amount"] else { throw Self.malformed(name) }
+            let members = try AggregateOperand.members(of: operand, name, ["startDate", "unit", "amount", "timezone"])
+            guard let amount = members["amount"] else { throw AggregateOperand.malformed(name) }
             let zone = try zone(members["timezone"])
             let unit = try unit(of: members, name)
             let sign = name == "$dateAdd" ? "" : "-"
@@ -40,7 +41,7 @@ extension AggregateCompiler {
                 ["startDate"], of: members, name, document, "roost_date(\(isExact ? sum : zone.utc(sum)))",
                 more: ", \(try number(amount, document)) AS amount")
         case "$dateDiff":
-            let members = try Self.members(
+            let members = try AggregateOperand.members(
                 of: operand, name, ["startDate", "endDate", "unit", "timezone", "startOfWeek"])
             let zone = try zone(members["timezone"])
             let (unit, day) = (try unit(of: members, name), try firstDay(of: members, name))
@@ -76,28 +77,24 @@ extension AggregateCompiler {
 
     /// Returns the first day of the week, from 1 (Monday) to 7 (Sunday, the default).
     private func firstDay(of members: JSONObject, _ name: String) throws(ParseError) -> Int {
-        let given = try Self.text("startOfWeek", of: members, name)?.lowercased() ?? "sunday"
+        let given = try AggregateOperand.text("startOfWeek", of: members, name)?.lowercased() ?? "sunday"
         guard let day = Self.days.firstIndex(where: { $0 == given || $0.prefix(3) == given }) else {
             throw ParseError(ParseError.invalidQuery, "\(name): unknown day of week value: \(given)")
         }
         return day + 1
     }
 
-    private static let patterns: [Character: String] = [
-        "Y": "([0-9]{4})", "m": "([0-9]{1,2})", "d": "([0-9]{1,2})", "H": "([0-9]{1,2})", "M": "([0-9]{1,2})",
-        "S": "([0-9]{1,2})", "L": "([0-9]{1,3})", "z": "(Z|[+-][0-9]{2}:?[0-9]{2})", "j": "([0-9]{1,3})",
-    ]
-
     private mutating func dateFromText(_ operand: JSONValue, _ document: AggregateDocument) throws(ParseError) -> String
     {
         let name = "$dateFromString"
-        let members = try Self.members(of: operand, name, ["dateString", "format", "timezone", "onError", "onNull"])
+        let members = try AggregateOperand.members(
+            of: operand, name, ["dateString", "format", "timezone", "onError", "onNull"])
         guard let input = members["dateString"] else {
             throw ParseError(ParseError.invalidQuery, "Missing 'dateString' parameter to \(name)")
         }
         var (pattern, letters) = ("NULL", "")
-        if let format = try Self.text("format", of: members, name) {
-            let read = try Self.pattern(of: format)
+        if let format = try AggregateOperand.text("format", of: members, name) {
+            let read = try DatePattern(format)
             pattern = builder.bind(.text(read.pattern))
             letters = read.letters
         }
@@ -106,14 +103,25 @@ extension AggregateCompiler {
             input, members["onNull"], members["onError"], document, "roost_parsed",
             "\(pattern)::text, \(SQL.literal(letters)), \(zone)", failure: "date")
     }
+}
 
-    /// Converts a format to a regular expression, and returns the specifiers of its groups in order.
-    private static func pattern(of format: String) throws(ParseError) -> (pattern: String, letters: String) {
-        var (pattern, letters) = ("^", "")
+/// A format of `$dateFromString` as a regular expression.
+private struct DatePattern {
+    private static let patterns: [Character: String] = [
+        "Y": "([0-9]{4})", "m": "([0-9]{1,2})", "d": "([0-9]{1,2})", "H": "([0-9]{1,2})", "M": "([0-9]{1,2})",
+        "S": "([0-9]{1,2})", "L": "([0-9]{1,3})", "z": "(Z|[+-][0-9]{2}:?[0-9]{2})", "j": "([0-9]{1,3})",
+    ]
+
+    private(set) var pattern: String
+    /// The specifiers of the groups in order.
+    private(set) var letters = ""
+
+    init(_ format: String) throws(ParseError) {
+        pattern = "^"
         var characters = format.makeIterator()
         while let character = characters.next() {
             if character == "%", let specifier = characters.next(), specifier != "%" {
-                guard let part = patterns[specifier], !letters.contains(specifier) else {
+                guard let part = Self.patterns[specifier], !letters.contains(specifier) else {
                     throw ParseError(
                         ParseError.invalidQuery, "Invalid format character '%\(specifier)' in format string")
                 }
@@ -127,6 +135,6 @@ extension AggregateCompiler {
         guard format.utf8.count <= 1024, !format.utf8.contains(0) else {
             throw ParseError(ParseError.invalidQuery, "$dateFromString: format must have at most 1024 bytes and no NUL")
         }
-        return (pattern + "$", letters)
+        pattern += "$"
     }
 }

@@ -22,15 +22,15 @@ extension AggregateCompiler {
         case "$limit": return input.replaced(by: "\(select) LIMIT \(try count(operand, name))")
         case "$skip": return input.replaced(by: "\(select) OFFSET \(try count(operand, name))")
         case "$sample":
-            let size = try count(try Self.members(of: operand, name, ["size"])["size"] ?? .null, name)
+            let size = try count(try AggregateOperand.members(of: operand, name, ["size"])["size"] ?? .null, name)
             return input.replaced(by: "\(select) ORDER BY random() LIMIT \(size)")
         case "$group": return .documents(query: try group(operand, input))
         case "$count":
-            let key = builder.bind(.text(try Self.countField(operand)))
+            let key = expressions.builder.bind(.text(try Self.countField(operand)))
             return .documents(
                 query: "SELECT jsonb_build_object(\(key)::text, count(*)) AS doc \(from) HAVING count(*) > 0")
         case "$sortByCount":
-            guard Self.isComputed(operand) else {
+            guard AggregateOperand.isComputed(operand) else {
                 throw ParseError(
                     ParseError.invalidQuery,
                     "the sortByCount field must be specified either as a $-prefixed path or a valid expression object")
@@ -54,22 +54,12 @@ extension AggregateCompiler {
         case "$lookup": return try lookup(operand, from)
         case "$replaceRoot", "$replaceWith":
             let isShort = name == "$replaceWith"
-            guard let root = isShort ? operand : try Self.members(of: operand, name, ["newRoot"])["newRoot"] else {
-                throw Self.malformed(name)
-            }
-            return "SELECT roost_root(\(try expression(root, .json("doc")))) AS doc \(from)"
+            guard let root = isShort ? operand : try AggregateOperand.members(of: operand, name, ["newRoot"])["newRoot"]
+            else { throw AggregateOperand.malformed(name) }
+            return "SELECT roost_root(\(try expressions.expression(root, .json("doc")))) AS doc \(from)"
         default:
             throw ParseError(ParseError.invalidQuery, "Invalid aggregate stage '\(name)'.")
         }
-    }
-
-    static func malformed(_ name: String) -> ParseError {
-        ParseError(ParseError.invalidQuery, "Malformed aggregate stage or expression \(name)")
-    }
-
-    /// Whether a value is a field, a variable or an operator instead of a constant.
-    static func isComputed(_ value: JSONValue) -> Bool {
-        value.stringValue?.hasPrefix("$") ?? (Self.operator(in: value) != nil)
     }
 
     private static func countField(_ operand: JSONValue) throws(ParseError) -> String {
@@ -82,19 +72,19 @@ extension AggregateCompiler {
         guard !field.utf8.contains(UInt8(ascii: ".")) else {
             throw ParseError(ParseError.invalidQuery, "the count field cannot contain '.'")
         }
-        return try checked(field)
+        return try AggregateNames.checked(field)
     }
 
     private mutating func count(_ operand: JSONValue, _ name: String) throws(ParseError) -> String {
         guard let number = operand.numberValue, let count = Int64(exactly: number), count >= 0 else {
-            throw Self.malformed(name)
+            throw AggregateOperand.malformed(name)
         }
-        return builder.bind(.int(count))
+        return expressions.builder.bind(.int(count))
     }
 
     /// Compiles `$project`, which includes, excludes or computes fields.
     private mutating func projection(_ operand: JSONValue) throws(ParseError) -> String {
-        guard let given = operand.objectValue, !given.isEmpty else { throw Self.malformed("$project") }
+        guard let given = operand.objectValue, !given.isEmpty else { throw AggregateOperand.malformed("$project") }
         let object = Self.flattened(given)
         func isRemoval(_ value: JSONValue) -> Bool { value == 0 || value == false }
         let ids: Set<Name> = ["_id", "objectId"]
@@ -107,7 +97,7 @@ extension AggregateCompiler {
         {
             var document = "doc"
             for field in object.keys where isRemoval(object[field] ?? .null) {
-                document = "roost_excluded(\(document), \(try path(field.text)))"
+                document = "roost_excluded(\(document), \(try expressions.builder.path(field.text)))"
             }
             return document
         }
@@ -121,7 +111,7 @@ extension AggregateCompiler {
         for field in fields {
             let value = field == "objectId" ? id : object[field] ?? 1
             if value == 1 || value == true || value.numberValue != nil {
-                kept = "roost_included(\(kept), doc, \(try path(field.text)))"
+                kept = "roost_included(\(kept), doc, \(try expressions.builder.path(field.text)))"
             } else if !isRemoval(value) {
                 computed[field] = value
             }
@@ -162,16 +152,16 @@ extension AggregateCompiler {
     private mutating func additions(_ operand: JSONValue, to document: String, under prefix: String = "")
         throws(ParseError) -> String
     {
-        guard let object = operand.objectValue else { throw Self.malformed("$addFields") }
+        guard let object = operand.objectValue else { throw AggregateOperand.malformed("$addFields") }
         var result = document
         for (field, value) in object {
             let name = prefix + field.text
-            let steps = try newPath(name)
+            let steps = try expressions.builder.newPath(name)
             if let inner = Self.plainObject(value) {
                 result = "roost_opened(\(result), \(steps))"
                 result = try additions(.object(inner), to: result, under: name + ".")
             } else {
-                result = "roost_put(\(result), \(steps), \(try expression(value, .json("doc"))))"
+                result = "roost_put(\(result), \(steps), \(try expressions.expression(value, .json("doc"))))"
             }
         }
         return result
@@ -180,17 +170,17 @@ extension AggregateCompiler {
     private mutating func unset(_ operand: JSONValue, _ from: String) throws(ParseError) -> String {
         let given = operand.arrayValue ?? [operand]
         let names = given.compactMap(\.stringValue)
-        guard !names.isEmpty, names.count == given.count else { throw Self.malformed("$unset") }
+        guard !names.isEmpty, names.count == given.count else { throw AggregateOperand.malformed("$unset") }
         var document = "doc"
-        for name in names { document = "roost_excluded(\(document), \(try path(name)))" }
+        for name in names { document = "roost_excluded(\(document), \(try expressions.builder.path(name)))" }
         return "SELECT \(document) AS doc \(from)"
     }
 
     private mutating func order(_ operand: JSONValue, _ document: AggregateDocument) throws(ParseError) -> String {
-        guard let object = operand.objectValue, !object.isEmpty else { throw Self.malformed("$sort") }
+        guard let object = operand.objectValue, !object.isEmpty else { throw AggregateOperand.malformed("$sort") }
         var terms: [String] = []
         for (field, direction) in object {
-            guard direction == 1 || direction == -1 else { throw Self.malformed("$sort") }
+            guard direction == 1 || direction == -1 else { throw AggregateOperand.malformed("$sort") }
             let suffix = direction == 1 ? "ASC NULLS FIRST" : "DESC NULLS LAST"
             terms += try sortKeys(field.text, document).map { "\($0) \(suffix)" }
         }
@@ -200,8 +190,10 @@ extension AggregateCompiler {
     /// Returns the sort keys: the column itself if SQL sorts it as MongoDB does, or the type followed by the value.
     /// Missing values and null rank equally.
     private mutating func sortKeys(_ field: String, _ document: AggregateDocument) throws(ParseError) -> [String] {
-        if let column = Self.column(named: field, document), Self.keepsOrder(column.type) { return [column.name] }
-        let value = "NULLIF(\(try self.field(field, document)), 'null')"
+        if let column = AggregateNames.column(named: field, document), AggregateRow.keepsOrder(column.type) {
+            return [column.name]
+        }
+        let value = "NULLIF(\(try expressions.builder.field(field, document)), 'null')"
         return ["roost_rank(\(value))", value]
     }
 
@@ -209,18 +201,18 @@ extension AggregateCompiler {
         let name = "$unwind"
         let known: Set<Name> = ["path", "includeArrayIndex", "preserveNullAndEmptyArrays"]
         let isShort = operand.stringValue != nil
-        let members = try Self.members(of: isShort ? ["path": operand] : operand, name, known)
-        guard let field = try Self.text("path", of: members, name), field.hasPrefix("$") else {
+        let members = try AggregateOperand.members(of: isShort ? ["path": operand] : operand, name, known)
+        guard let field = try AggregateOperand.text("path", of: members, name), field.hasPrefix("$") else {
             throw ParseError(
                 ParseError.invalidQuery, "path option to $unwind stage should be prefixed with a '$': \(operand.text)")
         }
-        let keepsEmpty = try Self.flag("preserveNullAndEmptyArrays", of: members, name) ?? false
-        let steps = try path(String(field.dropFirst()))
+        let keepsEmpty = try AggregateOperand.flag("preserveNullAndEmptyArrays", of: members, name) ?? false
+        let steps = try expressions.builder.path(String(field.dropFirst()))
         let value = "doc #> \(steps)"
         var document =
             "CASE WHEN item IS NOT NULL THEN roost_set(doc, \(steps), item) "
             + "WHEN \(value) = 'null' THEN doc ELSE doc #- \(steps) END"
-        if let index = try Self.text("includeArrayIndex", of: members, name) {
+        if let index = try AggregateOperand.text("includeArrayIndex", of: members, name) {
             guard !index.hasPrefix("$") else {
                 throw ParseError(
                     ParseError.invalidQuery,
@@ -228,7 +220,7 @@ extension AggregateCompiler {
             }
             // Only lists have an index.
             document =
-                "roost_set(\(document), \(try newPath(index)), COALESCE("
+                "roost_set(\(document), \(try expressions.builder.newPath(index)), COALESCE("
                 + "CASE jsonb_typeof(\(value)) WHEN 'array' THEN to_jsonb(place - 1) END, 'null'))"
         }
         return "SELECT \(document) AS doc \(from) \(keepsEmpty ? "LEFT JOIN" : "JOIN") LATERAL "

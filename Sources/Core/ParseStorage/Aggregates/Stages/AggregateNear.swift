@@ -10,32 +10,34 @@ extension AggregateCompiler {
     ]
 
     mutating func near(_ operand: JSONValue, _ fields: AggregateFields) throws(ParseError) -> String {
-        let members = try Self.members(of: operand, "$geoNear", Self.nearMembers)
+        let members = try AggregateOperand.members(of: operand, "$geoNear", Self.nearMembers)
         let key =
-            try Self.text("key", of: members, "$geoNear")
+            try AggregateOperand.text("key", of: members, "$geoNear")
             ?? schema.fields.first { $0.value.type == .geoPoint }?.key.text
         guard let place = Self.place(members["near"] ?? .null), let key, schema.type(of: key) == .geoPoint else {
             throw ParseError(ParseError.invalidQuery, "$geoNear: near must be a point, and key a GeoPoint field")
         }
-        _ = try Self.flag("spherical", of: members, "$geoNear")
+        _ = try AggregateOperand.flag("spherical", of: members, "$geoNear")
         let column = SQLBuilder.quote(key)
-        let longitude = builder.bind(.double(place.longitude))
-        let latitude = builder.bind(.double(place.latitude))
+        let longitude = expressions.builder.bind(.double(place.longitude))
+        let latitude = expressions.builder.bind(.double(place.latitude))
         let metres = "(roost_distance(\(column), \(longitude), \(latitude)) * 6378100)"
         var conditions = ["\(column) IS NOT NULL"]
-        if let maxDistance = try Self.number("maxDistance", of: members, "$geoNear") {
-            conditions.append("\(metres) <= \(builder.bind(.double(maxDistance)))")
+        if let maxDistance = try AggregateOperand.number("maxDistance", of: members, "$geoNear") {
+            conditions.append("\(metres) <= \(expressions.builder.bind(.double(maxDistance)))")
         }
-        if let minDistance = try Self.number("minDistance", of: members, "$geoNear") {
-            conditions.append("\(metres) >= \(builder.bind(.double(minDistance)))")
+        if let minDistance = try AggregateOperand.number("minDistance", of: members, "$geoNear") {
+            conditions.append("\(metres) >= \(expressions.builder.bind(.double(minDistance)))")
         }
         if let query = members["query"] { conditions.append("(\(try condition(query, .row(schema))))") }
-        let factor = try Self.number("distanceMultiplier", of: members, "$geoNear") ?? 1
-        let field = try newPath(try Self.text("distanceField", of: members, "$geoNear") ?? "distance")
-        let distance = "roost_json(\(metres) * \(builder.bind(.double(factor))))"
-        var document = "roost_set(\(document(schema, fields.names)), \(field), \(distance))"
-        if let locations = try Self.text("includeLocs", of: members, "$geoNear") {
-            document = "roost_set(\(document), \(try newPath(locations)), \(Self.value(column, .geoPoint)))"
+        let factor = try AggregateOperand.number("distanceMultiplier", of: members, "$geoNear") ?? 1
+        let field = try expressions.builder.newPath(
+            try AggregateOperand.text("distanceField", of: members, "$geoNear") ?? "distance")
+        let distance = "roost_json(\(metres) * \(expressions.builder.bind(.double(factor))))"
+        var document = "roost_set(\(AggregateRow.document(schema, fields.names)), \(field), \(distance))"
+        if let locations = try AggregateOperand.text("includeLocs", of: members, "$geoNear") {
+            let path = try expressions.builder.newPath(locations)
+            document = "roost_set(\(document), \(path), \(AggregateRow.value(column, .geoPoint)))"
         }
         return "SELECT \(document) AS doc FROM \(SQLBuilder.quote(schema.name)) "
             + "WHERE \(conditions.joined(separator: " AND ")) ORDER BY \(metres)"

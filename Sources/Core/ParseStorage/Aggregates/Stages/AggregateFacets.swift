@@ -11,13 +11,13 @@ extension AggregateCompiler {
         guard let facets = operand.objectValue, !facets.isEmpty else {
             throw ParseError(ParseError.invalidQuery, "the $facet specification must be a non-empty object")
         }
-        let shared = uniqueName("facet")
+        let shared = expressions.uniqueName("facet")
         var members: [(name: String, value: String)] = []
         for (field, pipeline) in facets {
             guard !field.text.utf8.contains(UInt8(ascii: ".")) else {
                 throw ParseError(ParseError.invalidQuery, "$facet: the name \(field) must not contain '.'")
             }
-            let name = builder.bind(.text(try Self.checked(field.text)))
+            let name = expressions.builder.bind(.text(try AggregateNames.checked(field.text)))
             guard let list = pipeline.arrayValue else {
                 throw ParseError(ParseError.invalidQuery, "$facet: \(field) must be a list of stages")
             }
@@ -30,6 +30,6 @@ extension AggregateCompiler {
             members.append(
                 ("\(name)::text", "COALESCE((SELECT jsonb_agg(doc) FROM (\(documents)) AS _found), '[]'::jsonb)"))
         }
-        return "WITH \(shared) AS MATERIALIZED (\(input.query)) SELECT \(Self.object(members)) AS doc"
+        return "WITH \(shared) AS MATERIALIZED (\(input.query)) SELECT \(AggregateRow.object(members)) AS doc"
     }
 }

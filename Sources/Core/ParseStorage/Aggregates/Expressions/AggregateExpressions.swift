@@ -2,7 +2,40 @@ import JSON
 import ParseModel
 import Postgres
 
-extension AggregateCompiler {
+/// Compiles the expressions of an aggregation pipeline to SQL.
+struct AggregateExpressions {
+    /// The reference time for relative dates, in milliseconds since 1970.
+    let now: Int64
+    var builder = SQLBuilder()
+    /// The SQL of each variable `$$name`, as jsonb.
+    var variables: [Name: String] = [:]
+    private var uniqueNames = 0
+    private var expressionCount = 0
+    private var expressionDepth = 0
+
+    init(now: Int64) { self.now = now }
+
+    mutating func uniqueName(_ kind: String) -> String {
+        uniqueNames += 1
+        return "_roost_\(kind)\(uniqueNames)"
+    }
+
+    /// Counts an expression and its depth while `body` compiles it.
+    ///
+    /// - Throws: 102 if a limit in ``HardLimits`` is exceeded.
+    mutating func counted(_ body: (inout AggregateExpressions) throws(ParseError) -> String) throws(ParseError)
+        -> String
+    {
+        expressionCount += 1
+        try HardLimits.check(expressionCount, atMost: HardLimits.expressions, "expressions")
+        expressionDepth += 1
+        defer { expressionDepth -= 1 }
+        try HardLimits.check(expressionDepth, atMost: HardLimits.expressionDepth, "nested expressions")
+        return try body(&self)
+    }
+}
+
+extension AggregateExpressions {
     /// Compiles an expression to jsonb, or NULL for a missing field.
     mutating func expression(_ value: JSONValue, _ document: AggregateDocument) throws(ParseError) -> String {
         try counted { compiler throws(ParseError) in try compiler.uncounted(value, document) }
@@ -11,9 +44,9 @@ extension AggregateCompiler {
     private mutating func uncounted(_ value: JSONValue, _ document: AggregateDocument) throws(ParseError) -> String {
         switch value {
         case .string(let text) where text.hasPrefix("$$"): return try variable(String(text.dropFirst(2)), document)
-        case .string(let text) where text.hasPrefix("$"): return try field(String(text.dropFirst()), document)
+        case .string(let text) where text.hasPrefix("$"): return try builder.field(String(text.dropFirst()), document)
         case .array(let list):
-            if list.allSatisfy(Self.isConstant) { return literal(value) }
+            if list.allSatisfy(AggregateOperand.isConstant) { return builder.literal(value) }
             var items: [String] = []
             for item in list { items.append(try expression(item, document)) }
             return AggregateOperators.list(items)
@@ -21,7 +54,7 @@ extension AggregateCompiler {
             if object["__type"] != nil {
                 let iso = object["__type"] == "Date" ? object["iso"]?.stringValue : nil
                 // Dates are compared in their JSON form, so the text is normalized.
-                return literal(iso.flatMap(ParseDate.init(iso:))?.json ?? value)
+                return builder.literal(iso.flatMap(ParseDate.init(iso:))?.json ?? value)
             }
             if object.count == 1, let (name, operand) = object.elements.first.map({ ($0.key, $0.value) }),
                 name.hasPrefix("$")
@@ -31,30 +64,20 @@ extension AggregateCompiler {
             var names: [String] = []
             var values: [String] = []
             for (key, member) in object {
-                guard !key.hasPrefix("$") else { throw Self.malformed(key.text) }
-                names.append(try Self.checked(key.text))
+                guard !key.hasPrefix("$") else { throw AggregateOperand.malformed(key.text) }
+                names.append(try AggregateNames.checked(key.text))
                 values.append(try expression(member, document))
             }
             guard !names.isEmpty else { return "'{}'::jsonb" }
             // `roost_object` leaves out members with missing values.
             return "roost_object(\(builder.bind(.textArray(names))), ARRAY[\(values.joined(separator: ", "))]::jsonb[])"
-        default: return literal(value)
-        }
-    }
-
-    /// Whether a value is a constant without objects. A list of such constants becomes a single parameter.
-    private static func isConstant(_ value: JSONValue) -> Bool {
-        switch value {
-        case .null, .bool, .number: true
-        case .string(let text): !text.hasPrefix("$")
-        case .array(let list): list.allSatisfy(isConstant)
-        case .object: false
+        default: return builder.literal(value)
         }
     }
 
     /// Compiles an expression to a double precision number. Other values become NULL.
     mutating func number(_ value: JSONValue, _ document: AggregateDocument) throws(ParseError) -> String {
-        if let column = Self.column(value, document), column.type == .number { return column.name }
+        if let column = AggregateNames.column(value, document), column.type == .number { return column.name }
         if let number = value.numberValue { return "\(builder.bind(.double(number)))::double precision" }
         return "roost_number(\(try expression(value, document)))"
     }
@@ -62,14 +85,10 @@ extension AggregateCompiler {
     /// Compiles an expression to a UTC timestamp in milliseconds, the precision of dates in JSON. Other values become
     /// NULL.
     mutating func time(_ value: JSONValue, _ document: AggregateDocument) throws(ParseError) -> String {
-        if let column = Self.column(value, document), column.type == .date {
+        if let column = AggregateNames.column(value, document), column.type == .date {
             return "date_trunc('milliseconds', \(column.name) AT TIME ZONE 'UTC')"
         }
         return "roost_time(\(try expression(value, document)))"
-    }
-
-    mutating func literal(_ value: JSONValue) -> String {
-        FilterCompiler.bytes(value).map { builder.bind(json: $0) } ?? "NULL::jsonb"
     }
 
     /// Returns the dates whose parts a group's `_id` object uses.
@@ -88,7 +107,7 @@ extension AggregateCompiler {
         throws(ParseError) -> String
     {
         switch name {
-        case "$literal": return literal(operand)
+        case "$literal": return builder.literal(operand)
         case "$cond": return try choice(operand, document)
         default: break
         }
@@ -99,8 +118,10 @@ extension AggregateCompiler {
             return "COALESCE(to_jsonb(\(part(try partedTime(operand, name, document)))), 'null')"
         }
         let operands = operand.arrayValue ?? [operand]
-        if Self.isCondition(Name(name)) { return "to_jsonb(\(try logical(Name(name), operands, document)))" }
-        guard !operands.isEmpty else { throw Self.malformed(name) }
+        if AggregateOperators.isCondition(Name(name)) {
+            return "to_jsonb(\(try logical(Name(name), operands, document)))"
+        }
+        guard !operands.isEmpty else { throw AggregateOperand.malformed(name) }
         try HardLimits.check(operands.count, atMost: HardLimits.expressions, "operands")
         if name == "$add" || name == "$subtract", !operands.allSatisfy({ Self.isNumeric($0, document) }) {
             return try dateArithmetic(name, operands, document)
@@ -123,11 +144,11 @@ extension AggregateCompiler {
 
     /// Whether a value certainly isn't a date.
     private static func isNumeric(_ value: JSONValue, _ document: AggregateDocument) -> Bool {
-        if let column = column(value, document) {
+        if let column = AggregateNames.column(value, document) {
             if case .date = column.type { return false }
             return true
         }
-        guard let (name, operand) = Self.operator(in: value) else { return value.numberValue != nil }
+        guard let (name, operand) = AggregateOperand.operator(in: value) else { return value.numberValue != nil }
         guard name == "$add" || name == "$subtract" else {
             return AggregateOperators.calculations[name] != nil || AggregateOperators.dateParts[name] != nil
                 || AggregateOperators.counts.contains(name)
@@ -150,10 +171,10 @@ extension AggregateCompiler {
     private mutating func choice(_ operand: JSONValue, _ document: AggregateDocument) throws(ParseError) -> String {
         var parts = operand.arrayValue ?? []
         if operand.arrayValue == nil {
-            let members = try Self.members(of: operand, "$cond", ["if", "then", "else"])
+            let members = try AggregateOperand.members(of: operand, "$cond", ["if", "then", "else"])
             parts = [members["if"], members["then"], members["else"]].compactMap(\.self)
         }
-        guard parts.count == 3 else { throw Self.malformed("$cond") }
+        guard parts.count == 3 else { throw AggregateOperand.malformed("$cond") }
         let (yes, no) = (try expression(parts[1], document), try expression(parts[2], document))
         return "CASE WHEN \(try truth(parts[0], document)) THEN \(yes) ELSE \(no) END"
     }

@@ -3,7 +3,7 @@ import ParseModel
 import Postgres
 
 /// Compiles type conversions, and text operators with named operands.
-extension AggregateCompiler {
+extension AggregateExpressions {
     private static let conversions: [Name: String] = [
         "$toString": "string", "$toInt": "int", "$toLong": "long", "$toDouble": "double", "$toDecimal": "decimal",
         "$toBool": "bool", "$toDate": "date", "$toObjectId": "objectId",
@@ -21,7 +21,7 @@ extension AggregateCompiler {
     {
         if let type = Self.conversions[Name(name)] {
             let operands = operand.arrayValue ?? [operand]
-            guard operands.count == 1 else { throw Self.malformed(name) }
+            guard operands.count == 1 else { throw AggregateOperand.malformed(name) }
             return "roost_convert(\(try expression(operands[0], document)), '\(type)')"
         }
         switch name {
@@ -30,11 +30,11 @@ extension AggregateCompiler {
             let values = try arguments(of: operand, name, ["input", "find", "replacement"], document)
             return "roost_replaced(\(values.joined(separator: ", ")), '\(name)')"
         case "$trim", "$ltrim", "$rtrim":
-            let members = try Self.members(of: operand, name, ["input", "chars"])
-            guard let input = members["input"] else { throw Self.malformed(name) }
+            let members = try AggregateOperand.members(of: operand, name, ["input", "chars"])
+            guard let input = members["input"] else { throw AggregateOperand.malformed(name) }
             let characters = try members["chars"].map { value throws(ParseError) in try expression(value, document) }
-            return "roost_trimmed(\(try expression(input, document)), \(characters ?? literal(Self.whitespace)), "
-                + "'\(name)')"
+            let text = try expression(input, document)
+            return "roost_trimmed(\(text), \(characters ?? builder.literal(Self.whitespace)), '\(name)')"
         case "$regexMatch": return try regexMatch(operand, document)
         default: return nil
         }
@@ -43,7 +43,7 @@ extension AggregateCompiler {
     private mutating func arguments(
         of operand: JSONValue, _ name: String, _ wanted: [Name], _ document: AggregateDocument
     ) throws(ParseError) -> [String] {
-        let members = try Self.members(of: operand, name, Set(wanted))
+        let members = try AggregateOperand.members(of: operand, name, Set(wanted))
         var arguments: [String] = []
         for member in wanted {
             guard let value = members[member] else {
@@ -55,8 +55,8 @@ extension AggregateCompiler {
     }
 
     private mutating func convert(_ operand: JSONValue, _ document: AggregateDocument) throws(ParseError) -> String {
-        let members = try Self.members(of: operand, "$convert", ["input", "to", "onError", "onNull"])
-        guard let input = members["input"], let to = members["to"] else { throw Self.malformed("$convert") }
+        let members = try AggregateOperand.members(of: operand, "$convert", ["input", "to", "onError", "onNull"])
+        guard let input = members["input"], let to = members["to"] else { throw AggregateOperand.malformed("$convert") }
         guard let type = to.numberValue.flatMap({ Self.types[$0] }) ?? to.stringValue,
             Self.conversions.values.contains(type)
         else { throw ParseError(ParseError.invalidQuery, "$convert: unknown type name: \(to.stringValue ?? to.text)") }
@@ -83,8 +83,10 @@ extension AggregateCompiler {
     }
 
     private mutating func regexMatch(_ operand: JSONValue, _ document: AggregateDocument) throws(ParseError) -> String {
-        let members = try Self.members(of: operand, "$regexMatch", ["input", "regex", "options"])
-        guard let input = members["input"], let regex = members["regex"] else { throw Self.malformed("$regexMatch") }
+        let members = try AggregateOperand.members(of: operand, "$regexMatch", ["input", "regex", "options"])
+        guard let input = members["input"], let regex = members["regex"] else {
+            throw AggregateOperand.malformed("$regexMatch")
+        }
         let object = regex.objectValue ?? ["$regex": regex]
         let options = members["options"] ?? object["$options"] ?? ""
         guard object.keys.allSatisfy({ $0 == "$regex" || $0 == "$options" }),

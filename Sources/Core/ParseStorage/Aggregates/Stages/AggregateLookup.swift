@@ -18,17 +18,17 @@ struct AggregateLookup {
     private static let closed: Set<Name> = ["_SCHEMA", "_Hooks"]
 
     init(_ operand: JSONValue) throws(ParseError) {
-        let members = try AggregateCompiler.members(of: operand, Self.name, Self.known)
-        guard let className = try AggregateCompiler.text("from", of: members, Self.name),
-            let target = try AggregateCompiler.text("as", of: members, Self.name)
+        let members = try AggregateOperand.members(of: operand, Self.name, Self.known)
+        guard let className = try AggregateOperand.text("from", of: members, Self.name),
+            let target = try AggregateOperand.text("as", of: members, Self.name)
         else { throw ParseError(ParseError.invalidQuery, "$lookup requires from and as") }
         guard !Self.closed.contains(Name(className)), !Names.isJoinName(className) else {
             throw ParseError(ParseError.invalidQuery, "$lookup can't read the internal class \(className)")
         }
         self.className = className
         self.target = target
-        let local = try AggregateCompiler.text("localField", of: members, Self.name)
-        let foreign = try AggregateCompiler.text("foreignField", of: members, Self.name)
+        let local = try AggregateOperand.text("localField", of: members, Self.name)
+        let foreign = try AggregateOperand.text("foreignField", of: members, Self.name)
         guard (local == nil) == (foreign == nil), local != nil || members["pipeline"] != nil else {
             throw ParseError(
                 ParseError.invalidQuery, "$lookup requires a pipeline, or both localField and foreignField")
@@ -43,7 +43,7 @@ struct AggregateLookup {
         }
         guard let variables = (members["let"] ?? [:]).objectValue, variables.isEmpty || members["pipeline"] != nil
         else { throw ParseError(ParseError.invalidQuery, "$lookup: let must be an object, and requires a pipeline") }
-        for name in variables.keys { try AggregateCompiler.checkVariable(name) }
+        for name in variables.keys { try AggregateNames.checkVariable(name) }
         self.variables = variables
     }
 }
@@ -58,7 +58,7 @@ extension AggregateCompiler {
             // Compile the pipeline anyway, to reject errors in it.
             var trial = self
             _ = try trial.joined(lookup, ClassSchema(name: lookup.className), from)
-            return "SELECT roost_set(doc, \(try newPath(lookup.target)), '[]') AS doc \(from)"
+            return "SELECT roost_set(doc, \(try expressions.builder.newPath(lookup.target)), '[]') AS doc \(from)"
         }
         return try joined(lookup, other, from)
     }
@@ -66,25 +66,25 @@ extension AggregateCompiler {
     private mutating func joined(_ lookup: AggregateLookup, _ other: ClassSchema, _ from: String) throws(ParseError)
         -> String
     {
-        let outer = uniqueName("outer")
+        let outer = expressions.uniqueName("outer")
         // These columns are computed once per document, however often the pipeline uses them.
         var columns = ["doc"]
         var rows = AggregateInput(lookedUp: other)
         if let fields = lookup.fields {
-            let keys = uniqueName("keys")
+            let keys = expressions.uniqueName("keys")
             let (values, conditions) = try equality(fields, rows.schema ?? other, keys: "\(outer).\(keys)")
             columns.append("\(values) AS \(keys)")
             let source = rows.source
             rows = rows.replaced(
                 by: conditions.map { "SELECT * \(source) WHERE \($0)" }.joined(separator: " UNION ALL "))
         }
-        var inner = variables
+        var inner = expressions.variables
         for (name, value) in lookup.variables {
-            let column = uniqueName("variable")
-            columns.append("\(try expression(value, .json("doc"))) AS \(column)")
+            let column = expressions.uniqueName("variable")
+            columns.append("\(try expressions.expression(value, .json("doc"))) AS \(column)")
             inner[name] = "\(outer).\(column)"
         }
-        let target = try newPath(lookup.target)
+        let target = try expressions.builder.newPath(lookup.target)
         let found = try pipeline(lookup.stages, rows, of: rows.schema ?? other, inner)
         return "SELECT roost_set(\(outer).doc, \(target), COALESCE((SELECT jsonb_agg(doc) FROM (\(found)) AS _found), "
             + "'[]')) AS doc FROM (SELECT \(columns.joined(separator: ", ")) \(from) OFFSET 0) AS \(outer)"
@@ -93,9 +93,9 @@ extension AggregateCompiler {
     private mutating func pipeline(
         _ stages: [AggregateStage], _ input: AggregateInput, of other: ClassSchema, _ inner: [Name: String]
     ) throws(ParseError) -> String {
-        let outer = (schema, variables)
-        defer { (schema, variables) = outer }
-        (schema, variables) = (other, inner)
+        let outer = (schema, expressions.variables)
+        defer { (schema, expressions.variables) = outer }
+        (schema, expressions.variables) = (other, inner)
         lookups += 1
         defer { lookups -= 1 }
         try HardLimits.check(lookups, atMost: HardLimits.lookups, "nested lookups")
@@ -107,7 +107,7 @@ extension AggregateCompiler {
     private mutating func equality(_ fields: (local: String, foreign: String), _ other: ClassSchema, keys: String)
         throws(ParseError) -> (values: String, conditions: [String])
     {
-        let value = try field(fields.local, .json("doc"))
+        let value = try expressions.builder.field(fields.local, .json("doc"))
         func values(of target: Name?) -> String {
             "roost_keys(\(value), \(target.map { SQL.literal($0.text) } ?? "NULL"))"
         }
@@ -116,18 +116,18 @@ extension AggregateCompiler {
             "\(column) = ANY(ARRAY(SELECT \(text) FROM unnest(\(keys)) AS k(key) WHERE jsonb_typeof(key) = 'string'))"
         }
         func isMissing(_ column: String) -> String { "\(column) IS NULL AND 'null' = ANY(\(keys))" }
-        if let (column, target) = try Self.storedPointer(fields.foreign, of: other) {
+        if let (column, target) = try AggregateNames.storedPointer(fields.foreign, of: other) {
             let id = "roost_stored_id(key, \(SQL.literal(target.text + "$")))"
             return (values(of: nil), [isText(column, id), isMissing(column)])
         }
-        switch Self.column(named: fields.foreign, .row(other)) {
+        switch AggregateNames.column(named: fields.foreign, .row(other)) {
         case (let column, .pointer(let target))?:
             return (values(of: target), [isText(column), isMissing(column)])
         case (let column, .string)? where SystemClass.field(queriedAs: fields.foreign) == "objectId":
             return (values(of: Name(other.name)), [isText(column)])
         case (let column, .string)?: return (values(of: nil), [isText(column), isMissing(column)])
         default:
-            let foreign = "roost_keys(\(try field(fields.foreign, .row(other))), NULL)"
+            let foreign = "roost_keys(\(try expressions.builder.field(fields.foreign, .row(other))), NULL)"
             return (values(of: nil), ["\(foreign) && \(keys)"])
         }
     }

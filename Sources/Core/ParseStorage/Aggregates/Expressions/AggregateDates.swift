@@ -3,7 +3,7 @@ import ParseModel
 import Postgres
 
 /// Compiles `$dateToString` and time zones.
-extension AggregateCompiler {
+extension AggregateExpressions {
     /// The SQL of each format specifier. `utc` is the time in UTC, `local` in the requested zone.
     private static let parts: [Character: String] = [
         "Y": "to_char(local, 'YYYY')", "m": "to_char(local, 'MM')", "d": "to_char(local, 'DD')",
@@ -21,8 +21,9 @@ extension AggregateCompiler {
 
     /// Compiles `$dateToString`. Throws 102 for an invalid format or offset. PostgreSQL checks zone names.
     mutating func dateText(_ operand: JSONValue, _ document: AggregateDocument) throws(ParseError) -> String {
-        let object = try Self.members(of: operand, "$dateToString", ["date", "format", "timezone", "onNull"])
-        guard let date = object["date"] else { throw Self.malformed("$dateToString") }
+        let object = try AggregateOperand.members(
+            of: operand, "$dateToString", ["date", "format", "timezone", "onNull"])
+        guard let date = object["date"] else { throw AggregateOperand.malformed("$dateToString") }
         let zone = try zone(object["timezone"])
         // The default format ends with Z only without a time zone.
         let format = object["format"] ?? (object["timezone"] == nil ? "%Y-%m-%dT%H:%M:%S.%LZ" : "%Y-%m-%dT%H:%M:%S.%L")
@@ -42,14 +43,14 @@ extension AggregateCompiler {
         -> String
     {
         if let list = operand.arrayValue {
-            guard list.count == 1 else { throw Self.malformed(name) }
+            guard list.count == 1 else { throw AggregateOperand.malformed(name) }
             return try time(list[0], document)
         }
         guard let object = operand.objectValue, object["__type"] == nil,
             !object.keys.contains(where: { $0.hasPrefix("$") })
         else { return try time(operand, document) }
-        let members = try Self.members(of: operand, name, ["date", "timezone"])
-        guard let date = members["date"] else { throw Self.malformed(name) }
+        let members = try AggregateOperand.members(of: operand, name, ["date", "timezone"])
+        guard let date = members["date"] else { throw AggregateOperand.malformed(name) }
         let local = try zone(members["timezone"]).local("utc")
         return "(SELECT \(local) FROM (SELECT \(try time(date, document)) AS utc OFFSET 0) AS _roost_time)"
     }

@@ -45,6 +45,16 @@ enum AggregateOperators {
     /// Some further operators that return numbers and never dates.
     static let counts: Set<Name> = ["$size", "$strLenCP", "$strLenBytes", "$toInt", "$toLong", "$toDouble", "$cmp"]
 
+    /// The comparison operators in SQL.
+    static let comparisons: [Name: String] = [
+        "$eq": "=", "$ne": "<>", "$gt": ">", "$gte": ">=", "$lt": "<", "$lte": "<=",
+    ]
+
+    /// Whether an operator returns a Boolean and compares values or combines conditions.
+    static func isCondition(_ name: Name) -> Bool {
+        comparisons[name] != nil || ["$and", "$or", "$not"].contains(name)
+    }
+
     private static func rounded(_ function: String, _ numbers: [String]) -> String? {
         guard numbers.count <= 2 else { return nil }
         let digits = numbers.count > 1 ? "\(numbers[1])::int" : "0"

@@ -6,7 +6,7 @@ import Postgres
 extension AggregateCompiler {
     /// Compiles a `$group` stage.
     mutating func group(_ operand: JSONValue, _ input: AggregateInput) throws(ParseError) -> String {
-        guard let object = operand.objectValue else { throw Self.malformed("$group") }
+        guard let object = operand.objectValue else { throw AggregateOperand.malformed("$group") }
         guard object["objectId"] == nil else {
             throw ParseError(ParseError.invalidQuery, "Cannot use 'objectId' in aggregation stage $group.")
         }
@@ -17,7 +17,7 @@ extension AggregateCompiler {
         if id == [:] || id == [] || id == "" { id = .null }
         let key = try groupKey(id, input.document)
         // The dates separate groups without appearing in them.
-        let dates = mergesDateParts ? [] : try dates(of: id, input.document)
+        let dates = mergesDateParts ? [] : try expressions.dates(of: id, input.document)
         return try groups(by: key, and: dates, object.filter { $0.key != "_id" }, input)
     }
 
@@ -36,7 +36,7 @@ extension AggregateCompiler {
             guard !field.text.utf8.contains(UInt8(ascii: ".")) else {
                 throw ParseError(ParseError.invalidQuery, "The field name '\(field)' cannot contain '.'")
             }
-            let name = builder.bind(.text(try Self.checked(field.text)))
+            let name = expressions.builder.bind(.text(try AggregateNames.checked(field.text)))
             members.append(("\(name)::text", "a\(columns.count)"))
             columns.append("\(try self.accumulator(accumulator, input.document)) AS a\(columns.count)")
         }
@@ -45,7 +45,7 @@ extension AggregateCompiler {
         let positions = "SELECT \(input.everything), row_number() OVER () AS \(Self.place) \(input.source)"
         let from = isOrdered ? input.replaced(by: positions).source : input.source
         let keys = (["1"] + hidden).joined(separator: ", ")
-        return "SELECT \(Self.object(members)) AS doc FROM (SELECT \(columns.joined(separator: ", ")) \(from) "
+        return "SELECT \(AggregateRow.object(members)) AS doc FROM (SELECT \(columns.joined(separator: ", ")) \(from) "
             + "GROUP BY \(keys)) AS r"
     }
 
@@ -58,16 +58,16 @@ extension AggregateCompiler {
         -> (value: String, displayed: String)
     {
         if id.isNull { return ("'null'::jsonb", "grouped") }
-        if let column = Self.column(id, document) {
+        if let column = AggregateNames.column(id, document) {
             switch column.type {
             // As in parse-server, pointers are grouped by their column, which contains only the object id.
             case .string, .boolean, .pointer: return (column.name, "to_jsonb(grouped)")
-            case .number: return (column.name, Self.value("grouped", .number))
-            case .date: return ("date_trunc('milliseconds', \(column.name))", Self.value("grouped", .date))
+            case .number: return (column.name, AggregateRow.value("grouped", .number))
+            case .date: return ("date_trunc('milliseconds', \(column.name))", AggregateRow.value("grouped", .date))
             default: break
             }
         }
-        var value = "COALESCE(\(try expression(id, document)), 'null'::jsonb)"
+        var value = "COALESCE(\(try expressions.expression(id, document)), 'null'::jsonb)"
         if let field = id.stringValue?.dropFirst(), case .pointer = schema.type(of: String(field)) {
             value = "roost_key(\(value))"
         }
@@ -78,7 +78,7 @@ extension AggregateCompiler {
     {
         guard let object = operand.objectValue, object.count == 1,
             let (name, argument) = object.elements.first.map({ ($0.key, $0.value) })
-        else { throw Self.malformed("$group") }
+        else { throw AggregateOperand.malformed("$group") }
         let value = name == "$push" || name == "$addToSet" ? argument : try unary(argument, name)
         return try accumulation(name, value, document)
     }
@@ -96,23 +96,25 @@ extension AggregateCompiler {
     {
         switch name {
         case "$count":
-            guard argument.objectValue?.isEmpty ?? true else { throw Self.malformed(name.text) }
+            guard argument.objectValue?.isEmpty ?? true else { throw AggregateOperand.malformed(name.text) }
             return "to_jsonb(count(*))"
-        case "$sum": return "roost_json(COALESCE(sum(\(try number(argument, document))), 0))"
-        case "$avg": return "roost_json(avg(\(try number(argument, document))))"
-        case "$stdDevPop": return "roost_json(stddev_pop(\(try number(argument, document))))"
-        case "$stdDevSamp": return "roost_json(stddev_samp(\(try number(argument, document))))"
+        case "$sum": return "roost_json(COALESCE(sum(\(try expressions.number(argument, document))), 0))"
+        case "$avg": return "roost_json(avg(\(try expressions.number(argument, document))))"
+        case "$stdDevPop": return "roost_json(stddev_pop(\(try expressions.number(argument, document))))"
+        case "$stdDevSamp": return "roost_json(stddev_samp(\(try expressions.number(argument, document))))"
         case "$min", "$max":
-            if let column = Self.column(argument, document), Self.keepsOrder(column.type), column.type != .boolean {
-                return Self.value("\(name.text.dropFirst())(\(column.name))", column.type)
+            if let column = AggregateNames.column(argument, document), AggregateRow.keepsOrder(column.type),
+                column.type != .boolean
+            {
+                return AggregateRow.value("\(name.text.dropFirst())(\(column.name))", column.type)
             }
             let direction = name == "$min" ? "ASC" : "DESC"
-            let value = try expression(argument, document)
+            let value = try expressions.expression(argument, document)
             return "(array_agg(\(value) ORDER BY roost_rank(\(value)) \(direction), \(value) \(direction)) "
                 + "FILTER (WHERE \(value) <> 'null'))[1]"
         default: break
         }
-        let value = try expression(argument, document)
+        let value = try expressions.expression(argument, document)
         switch name {
         case "$first": return "(array_agg(\(value) ORDER BY \(Self.place)))[1]"
         case "$last": return "(array_agg(\(value) ORDER BY \(Self.place) DESC))[1]"
@@ -122,18 +124,7 @@ extension AggregateCompiler {
             return "COALESCE(jsonb_agg(DISTINCT \(value)) FILTER (WHERE \(value) IS NOT NULL), '[]')"
         case "$mergeObjects":
             return "roost_merged(COALESCE(jsonb_agg(\(value) ORDER BY \(Self.place)), '[]'))"
-        default: throw Self.malformed(name.text)
+        default: throw AggregateOperand.malformed(name.text)
         }
-    }
-
-    /// The maximum members per call of jsonb_build_object, since PostgreSQL functions take at most 100 arguments.
-    static let maxMembers = 50
-
-    /// Builds an object from SQL names and values. NULL becomes null.
-    static func object(_ members: [(name: String, value: String)]) -> String {
-        stride(from: 0, to: members.count, by: maxMembers).map { start in
-            let some = members[start..<min(start + maxMembers, members.count)]
-            return "jsonb_build_object(\(some.map { "\($0.name), \($0.value)" }.joined(separator: ", ")))"
-        }.joined(separator: " || ")
     }
 }

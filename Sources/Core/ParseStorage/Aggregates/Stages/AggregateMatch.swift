@@ -16,7 +16,7 @@ extension AggregateCompiler {
         }
         var others = try StoredFieldNames.condition(object)
         guard let expression = others.removeValue(forKey: "$expr") else { return [try condition(others, document)] }
-        let selections = try selections(expression, document)
+        let selections = try expressions.selections(expression, document)
         guard !others.isEmpty else { return selections }
         let condition = try condition(others, document)
         return selections.map { "\($0) AND (\(condition))" }
@@ -27,7 +27,7 @@ extension AggregateCompiler {
         var plain = object
         var conditions: [String] = []
         if let expression = plain.removeValue(forKey: "$expr") {
-            conditions.append(try truth(expression, document))
+            conditions.append(try expressions.truth(expression, document))
         }
         for (name, list) in object where Self.groups.contains(name) && Self.hasExpression(list) {
             plain.removeValue(forKey: name)
@@ -42,14 +42,14 @@ extension AggregateCompiler {
             conditions.append(name == "$nor" ? "NOT COALESCE(\(joined), FALSE)" : "(\(joined))")
         }
         if !plain.isEmpty || conditions.isEmpty {
-            let parser = FilterParser(isMaster: true, now: now, isAggregation: true)
-            var compiler = FilterCompiler(schemas: schemas, builder: builder)
+            let parser = FilterParser(isMaster: true, now: expressions.now, isAggregation: true)
+            var compiler = FilterCompiler(schemas: schemas, builder: expressions.builder)
             if case .json(let document) = document {
                 compiler.document = document
                 plain = dated(plain)
             }
             conditions.append(try compiler.compile(try parser.parse(plain), schema))
-            builder = compiler.builder
+            expressions.builder = compiler.builder
         }
         return conditions.joined(separator: " AND ")
     }
@@ -70,10 +70,13 @@ extension AggregateCompiler {
 
     private static func comparedDate(_ value: JSONValue) -> JSONValue {
         switch value {
-        case .array(let list): .array(list.map(dated))
+        case .array(let list): .array(list.map(AggregateOperand.dated))
         case .object(let object) where object["__type"] == nil:
-            .object(object.mapValues { $0.arrayValue.map { .array($0.map(dated)) } ?? dated($0) })
-        default: dated(value)
+            .object(
+                object.mapValues {
+                    $0.arrayValue.map { .array($0.map(AggregateOperand.dated)) } ?? AggregateOperand.dated($0)
+                })
+        default: AggregateOperand.dated(value)
         }
     }
 

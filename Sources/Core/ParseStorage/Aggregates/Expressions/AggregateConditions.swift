@@ -3,14 +3,10 @@ import ParseModel
 import Postgres
 
 /// Compiles Boolean expressions.
-extension AggregateCompiler {
-    private static let comparisons: [Name: String] = [
-        "$eq": "=", "$ne": "<>", "$gt": ">", "$gte": ">=", "$lt": "<", "$lte": "<=",
-    ]
-
+extension AggregateExpressions {
     /// Returns an expression as an SQL Boolean that is never NULL.
     mutating func truth(_ value: JSONValue, _ document: AggregateDocument) throws(ParseError) -> String {
-        guard let (name, operand) = Self.operator(in: value), Self.isCondition(name) else {
+        guard let (name, operand) = AggregateOperand.operator(in: value), AggregateOperators.isCondition(name) else {
             return "roost_truth(\(try expression(value, document)))"
         }
         return try counted { compiler throws(ParseError) in
@@ -18,29 +14,17 @@ extension AggregateCompiler {
         }
     }
 
-    /// Returns the operator of an expression such as `{"$eq": […]}` and its operand, or nil for other values.
-    static func `operator`(in value: JSONValue) -> (name: Name, operand: JSONValue)? {
-        guard let object = value.objectValue, object.count == 1, let (name, operand) = object.elements.first,
-            name.hasPrefix("$")
-        else { return nil }
-        return (name, operand)
-    }
-
-    /// Whether an operator returns a Boolean and is compiled by ``logical(_:_:_:)``.
-    static func isCondition(_ name: Name) -> Bool {
-        comparisons[name] != nil || ["$and", "$or", "$not"].contains(name)
-    }
-
-    /// Compiles an operator for which ``isCondition(_:)`` is true.
+    /// Compiles an operator for which ``AggregateOperators/isCondition(_:)`` is true.
     mutating func logical(_ name: Name, _ operands: [JSONValue], _ document: AggregateDocument) throws(ParseError)
         -> String
     {
         try HardLimits.check(operands.count, atMost: HardLimits.expressions, "operands")
-        if let symbol = Self.comparisons[name], operands.count == 2 {
+        if let symbol = AggregateOperators.comparisons[name], operands.count == 2 {
             return try comparison(symbol, operands[0], operands[1], document)
         }
-        guard !operands.isEmpty, Self.comparisons[name] == nil, name != "$not" || operands.count == 1 else {
-            throw Self.malformed(name.text)
+        guard !operands.isEmpty, AggregateOperators.comparisons[name] == nil, name != "$not" || operands.count == 1
+        else {
+            throw AggregateOperand.malformed(name.text)
         }
         var parts: [String] = []
         for operand in operands { parts.append(try truth(operand, document)) }
@@ -52,8 +36,8 @@ extension AggregateCompiler {
         _ symbol: String, _ one: JSONValue, _ other: JSONValue, _ document: AggregateDocument
     ) throws(ParseError) -> String {
         let kinds = (Self.kind(one, document), Self.kind(other, document))
-        let left = try expression(kinds.1 == .date ? Self.dated(one) : one, document)
-        let right = try expression(kinds.0 == .date ? Self.dated(other) : other, document)
+        let left = try expression(kinds.1 == .date ? AggregateOperand.dated(one) : one, document)
+        let right = try expression(kinds.0 == .date ? AggregateOperand.dated(other) : other, document)
         // Values of the same known type compare like their jsonb forms. Only columns among them can be missing.
         if let kind = kinds.0, kind == kinds.1 {
             return "(COALESCE(\(left), 'null') \(symbol) COALESCE(\(right), 'null'))"
@@ -67,7 +51,7 @@ extension AggregateCompiler {
     }
 
     private static func kind(_ value: JSONValue, _ document: AggregateDocument) -> Kind? {
-        if let column = column(value, document) {
+        if let column = AggregateNames.column(value, document) {
             return switch column.type {
             case .number: .number
             case .string: .text
@@ -85,11 +69,6 @@ extension AggregateCompiler {
         }
     }
 
-    /// Converts a constant text that is an ISO date to a date, for a comparison with a date.
-    static func dated(_ value: JSONValue) -> JSONValue {
-        value.stringValue.flatMap(ParseDate.init(iso:))?.json ?? value
-    }
-
     /// Splits a `$expr` into one or two mutually exclusive conditions that together select its rows. A condition may be
     /// NULL instead of false.
     ///
@@ -97,14 +76,16 @@ extension AggregateCompiler {
     /// so that PostgreSQL can use its index. Rows without the field are selected separately, since there may be many of
     /// them and the value is rarely missing.
     mutating func selections(_ value: JSONValue, _ document: AggregateDocument) throws(ParseError) -> [String] {
-        guard let (name, operand) = Self.operator(in: value), let operands = operand.arrayValue, !operands.isEmpty,
+        guard let (name, operand) = AggregateOperand.operator(in: value), let operands = operand.arrayValue,
+            !operands.isEmpty,
             name == "$and" || name == "$eq" && operands.count == 2
         else { return [try truth(value, document)] }
         if name == "$and" {
             var selections = ["TRUE"]
             for operand in operands {
                 // Compiling the operands checks the depth limit.
-                let parts = Self.operator(in: operand)?.name == "$eq" ? try self.selections(operand, document) : []
+                let parts =
+                    AggregateOperand.operator(in: operand)?.name == "$eq" ? try self.selections(operand, document) : []
                 switch (selections.count, parts.count) {
                 case (_, 0):
                     let condition = try truth(operand, document)
@@ -116,21 +97,11 @@ extension AggregateCompiler {
             }
             return selections
         }
-        for (field, other) in [(operands[0], operands[1]), (operands[1], operands[0])] where Self.isOuter(other) {
+        for (field, other) in [(operands[0], operands[1]), (operands[1], operands[0])]
+        where AggregateOperand.isOuter(other) {
             if let selections = try indexed(field, other, document) { return selections }
         }
         return [try truth(value, document)]
-    }
-
-    /// Whether a value is the same for all documents of a pipeline.
-    private static func isOuter(_ value: JSONValue) -> Bool {
-        switch value {
-        case .null, .bool, .number: true
-        case .string(let text):
-            !text.hasPrefix("$") || text.hasPrefix("$$") && !text.hasPrefix("$$ROOT") && !text.hasPrefix("$$CURRENT")
-        case .array(let list): list.allSatisfy(isOuter)
-        case .object(let object): object.values.allSatisfy(isOuter)
-        }
     }
 
     /// Returns conditions that select the rows whose text column or stored pointer equals a value, or nil for other
@@ -142,14 +113,14 @@ extension AggregateCompiler {
             !text.hasPrefix("$$")
         else { return nil }
         let name = String(text.dropFirst())
-        if let (column, target) = try Self.storedPointer(name, of: schema) {
+        if let (column, target) = try AggregateNames.storedPointer(name, of: schema) {
             let value = try expression(other, document)
             return [
                 "\(column) = roost_stored_id(\(value), \(SQL.literal(target.text + "$")))",
                 "\(column) IS NULL AND \(value) IS NULL",
             ]
         }
-        guard let (column, type) = Self.column(named: name, document), case .string = type else { return nil }
+        guard let (column, type) = AggregateNames.column(named: name, document), case .string = type else { return nil }
         let value = try expression(other, document)
         let equality = "\(column) = CASE jsonb_typeof(\(value)) WHEN 'string' THEN \(value) #>> '{}' END"
         let isPresent = SystemClass.field(queriedAs: name) == "objectId" || other.stringValue?.hasPrefix("$") == false
