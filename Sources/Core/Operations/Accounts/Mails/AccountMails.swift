@@ -73,8 +73,8 @@ public struct AccountMails: Sendable, BackendPart {
         guard sendsNotices, let mailer = services.mailer else { return }
         try await enqueue(
             AccountMail(
-                kind: kind, recipient: address, user: user.visibleFields, userId: user.id, languages: context.languages),
-            to: mailer)
+                kind: kind, recipient: address, user: user.visibleFields, userId: user.id,
+                languages: context.languages), to: mailer)
     }
 
     /// Whether invitations can be mailed. False if mails are only printed to the server's terminal.
