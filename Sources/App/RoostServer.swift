@@ -102,7 +102,7 @@ public struct RoostServer: Service {
         self.console = console?.site
         let dispatcher = try Dispatcher(
             configuration, handler: routes, files: fileRoutes, pages: PageRoutes(beside: routes),
-            monitoring: monitoringRoutes, console: console?.site, app: cloud.proxy(), audit: audit, logger: logger)
+            monitoring: monitoringRoutes, site: console?.site, app: cloud.proxy(), audit: audit, logger: logger)
         let liveQueries = try changes.map {
             try LiveQueryServer(
                 backend, $0, address: { dispatcher.address(of: $0) }, mountURL: { dispatcher.mountURL(of: $0) },

@@ -100,13 +100,13 @@ public struct ParseRoutes: RequestHandler {
 
     /// Resolves the caller.
     ///
-    /// - Throws: 209 for an invalid token, 101 for an unknown user, ``ConsoleRequest/viewsOnly``, or a database error.
+    /// - Throws: 209 for an invalid token, 101 for an unknown user, ``RequestAuthority/viewsOnly``, or a database error.
     func context(of envelope: Envelope, _ traits: Route.Traits = []) async throws -> RequestContext {
         var caller = Caller(power: envelope.power, installationId: envelope.credentials.installationID)
         let now = backend.clock.now
-        if let viewAs = envelope.console?.viewAs {
-            guard envelope.method == .get || ConsoleRequest.isFunction(envelope.path) else {
-                throw ConsoleRequest.viewsOnly
+        if let viewAs = envelope.authority?.viewAs {
+            guard envelope.method == .get || RequestAuthority.isFunction(envelope.path) else {
+                throw RequestAuthority.viewsOnly
             }
             caller = Caller()
             if case .user(let id) = viewAs { caller.user = try await backend.sessions.user(viewedAs: id) }
@@ -118,7 +118,7 @@ public struct ParseRoutes: RequestHandler {
             // A caller with a server key isn't rejected for an invalid token.
             caller.user = try? await backend.sessions.user(token: token, now: now)
         }
-        if let console = envelope.console { caller.hiddenSecrets = console.hiddenSecrets }
+        if let authority = envelope.authority { caller.hiddenSecrets = authority.hiddenSecrets }
         return RequestContext(
             caller: caller, mountURL: envelope.mountURL, now: now, address: envelope.origin.address,
             languages: envelope.origin.languages, facts: envelope.origin)

@@ -7,7 +7,7 @@ import Testing
 
 /// Saves and deletions that fail if the object has changed since the operator loaded it.
 @Suite struct ConditionalWriteTests {
-    private static func at(_ date: ParseDate) -> ConsoleRequest { ConsoleRequest(ifUpdatedAt: date) }
+    private static func at(_ date: ParseDate) -> RequestAuthority { RequestAuthority(.master, ifUpdatedAt: date) }
 
     @Test(
         "An object that was changed meanwhile is not saved: 409 with the object as it is",

@@ -15,7 +15,7 @@ import Testing
             let long = JSONValue.string(String(repeating: "x", count: 1_000))
             let (album, _) = try await routes.create("/classes/Album", ["title": long])
             let (id, _) = try await routes.create("/classes/Song", ["title": long, "on": .pointer("Album", album)])
-            let short = ConsoleRequest(shorten: 100)
+            let short = RequestAuthority(.master, shorten: 100)
             let find = try await routes.send(.get, "/classes/Song", ["include": "on"], short)
             #expect(find["results"]?.arrayValue?.first?["title"]?["bytes"] == 1_000)
             #expect(find["results"]?.arrayValue?.first?["on"]?["title"]?["bytes"] == 1_000)

@@ -68,11 +68,11 @@ struct ConsoleRoutes: Sendable {
     /// Sends a request.
     ///
     /// - Parameters:
-    ///   - console: The console's request settings.
+    ///   - authority: The console's request settings.
     ///   - power: The access level of the caller's key.
     ///   - token: A client's session token.
     func send(
-        _ method: HTTP.Method, _ path: String, _ body: JSONObject = [:], _ console: ConsoleRequest? = nil,
+        _ method: HTTP.Method, _ path: String, _ body: JSONObject = [:], _ authority: RequestAuthority? = nil,
         power: Caller.Power = .master, token: String? = nil
     ) async throws -> Answer {
         var credentials = Credentials()
@@ -81,7 +81,7 @@ struct ConsoleRoutes: Sendable {
         var envelope = Envelope(
             from: origin, method: method, path: path.split(separator: "/").map(String.init), rawPath: path,
             query: method == .get ? body : [:], body: method == .get ? [:] : body)
-        envelope.console = console
+        envelope.authority = authority
         var reply: Reply
         do {
             reply = try await routes.respond(to: envelope)

@@ -9,7 +9,7 @@ import Testing
 
 /// Objects that operators delete, individually or in batches, and restore.
 @Suite struct ConsoleTrashTests {
-    private static let kim = ConsoleRequest(operatorName: "Kim")
+    private static let kim = RequestAuthority(.master, operatorName: "Kim")
 
     @Test("A user that is put back logs in with the old password, in the old session too")
     func users() async throws {
@@ -79,8 +79,8 @@ import Testing
     func refused() async throws {
         try await ConsoleRoutes.run { routes in
             let (id, date) = try await routes.create("/classes/Song", ["title": "x"])
-            let old = ConsoleRequest(
-                ifUpdatedAt: ParseDate(milliseconds: date.milliseconds - 1), operatorName: "Kim")
+            let old = RequestAuthority(
+                .master, ifUpdatedAt: ParseDate(milliseconds: date.milliseconds - 1), operatorName: "Kim")
             #expect(try await routes.send(.delete, "/classes/Song/\(id)", [:], old).status == 409)
             #expect(try await routes.send(.delete, "/classes/Song/unknown", [:], Self.kim).code == 101)
             let items = try await routes.backend.trash.list(routes.context)

@@ -28,7 +28,7 @@ import Testing
             let session = try await routes.send(.post, "/login", ["username": "kim", "password": "secret"])
             let token = session["sessionToken"]?.stringValue
             let sessions = try await routes.texts("SELECT count(*)::text FROM \"_Session\"")
-            let asKim = ConsoleRequest(viewAs: .user(id: kim))
+            let asKim = RequestAuthority(.master, viewAs: .user(id: kim))
             let question: JSONObject = ["order": "title", "count": 1]
             for path in ["/classes/Song", "/users", "/users/\(lou)", "/roles"] {
                 let isFind = path.split(separator: "/").count == 1 || path == "/classes/Song"
@@ -41,12 +41,12 @@ import Testing
             #expect(titles?.compactMap { $0["title"] } == ["all", "kim", "staff"])
             let own = try await routes.send(.get, "/users/\(kim)", [:], asKim)
             #expect(own["username"] == "kim" && own["sessionToken"] == nil)
-            let anonymous = try await routes.send(.get, "/classes/Song", question, ConsoleRequest(viewAs: .anonymous))
+            let anonymous = try await routes.send(.get, "/classes/Song", question, .init(.master, viewAs: .anonymous))
             #expect(anonymous["results"]?.arrayValue?.compactMap { $0["title"] } == ["all"])
             #expect(try await routes.texts("SELECT count(*)::text FROM \"_Session\"") == sessions)
             #expect(try await routes.send(.post, "/classes/Song", [:], asKim).status == 400)
             #expect(try await routes.send(.get, "/schemas", [:], asKim).status == 403)
-            let unknown = ConsoleRequest(viewAs: .user(id: "unknown"))
+            let unknown = RequestAuthority(.master, viewAs: .user(id: "unknown"))
             #expect(try await routes.send(.get, "/classes/Song", [:], unknown).code == 101)
         }
     }

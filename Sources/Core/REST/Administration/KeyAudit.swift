@@ -27,8 +27,8 @@ public struct KeyAudit: Sendable {
 
     /// Responds to a request and audits it if it is a change of a configured kind.
     func record(_ envelope: Envelope, _ answer: () async throws -> Reply) async throws -> Reply {
-        // Requests of cloud code aren't audited, and the console writes its own entries.
-        guard [.master, .maintenance].contains(envelope.power), !envelope.origin.isInternal, envelope.console == nil,
+        // Requests of cloud code aren't audited, and sites within the server write their own entries.
+        guard [.master, .maintenance].contains(envelope.power), !envelope.origin.isInternal, envelope.authority == nil,
             let entry = entry(of: envelope)
         else { return try await answer() }
         try await tables.prepare()
@@ -50,7 +50,7 @@ public struct KeyAudit: Sendable {
         let elements =
             isBatch ? try? routes.elements(envelope.body["requests"]?.arrayValue ?? [], of: envelope) : nil
         let calls = (elements ?? [envelope]).filter { call in
-            !ConsoleDispatcher.onlyReads(call) && Self.event(of: call.path).map(events.contains) == true
+            !call.onlyReads && Self.event(of: call.path).map(events.contains) == true
         }
         guard !calls.isEmpty, let name = keys.auditName(of: envelope) else { return nil }
         let targets = calls.compactMap { ClassPath.target(of: $0.path) }

@@ -112,7 +112,7 @@ extension ParseRoutes {
         var element = Envelope(
             from: envelope.origin, method: method, path: components, rawPath: below, query: values,
             queryString: query, body: body, isBatchElement: true)
-        element.console = envelope.console?.ofElements
+        element.authority = envelope.authority?.ofElements
         return element
     }
 

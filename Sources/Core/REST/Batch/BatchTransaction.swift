@@ -40,7 +40,7 @@ extension ParseRoutes {
             var (answers, kept) = (0, 0)
             for (element, step) in zip(elements, steps) {
                 let outcome = try await backend.transactions.carryOut(
-                    step, context, keptFor: element.console?.operatorName)
+                    step, context, keptFor: element.authority?.operatorName)
                 var reply: [UInt8] = []
                 if case .call = step { reply = Self.success(try await routes.route(element, context)) }
                 answers += reply.count + outcome.answerSize

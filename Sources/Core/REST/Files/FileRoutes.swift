@@ -175,7 +175,7 @@ struct UnreadRequest {
         let origin = try credentials.map { try opener.origin(of: request, $0) } ?? opener.anonymousOrigin(of: request)
         var envelope = Envelope(
             from: origin, method: method, path: ["files"] + (try decodedComponents()), rawPath: String(target.path))
-        envelope.console = opener.authority?.console
+        envelope.authority = opener.authority
         return envelope
     }
 }

@@ -9,14 +9,14 @@ package import ServerConfiguration
 import Tasks
 internal import Telemetry
 
-/// Routes requests to the API, the files, the pages, monitoring, the console or the app.
+/// Routes requests to the API, the files, the pages, monitoring, a site or the app.
 package struct Dispatcher: HTTPHandler {
     private let mount: String
     private let handler: any RequestHandler
     private let files: FileRoutes?
     private let pages: PageRoutes?
     private let monitoring: MonitoringRoutes?
-    private let console: (any ConsoleHandler)?
+    private let site: (any SiteHandler)?
     private let app: AppProxy?
     private let audit: KeyAudit?
     private let errors: ErrorReply
@@ -28,14 +28,14 @@ package struct Dispatcher: HTTPHandler {
     ///   - files: Handles requests below `/files`, or nil without a file store.
     ///   - pages: Handles requests for pages, or nil without pages.
     ///   - monitoring: Handles metrics and probes, or nil to serve only `/health`.
-    ///   - console: Handles the console's requests, or nil without a console.
+    ///   - site: Handles the requests of a site with its own paths, or nil without one.
     ///   - app: Handles requests outside the mount path, or nil without an app.
     ///   - audit: Audits changes made with server keys, or nil if audits are off.
     ///   - logger: Records error details that callers don't see.
     /// - Throws: The first invalid address in the configuration.
     package init(
         _ configuration: Configuration, handler: some RequestHandler, files: FileRoutes?, pages: PageRoutes? = nil,
-        monitoring: MonitoringRoutes? = nil, console: (any ConsoleHandler)? = nil, app: AppProxy? = nil,
+        monitoring: MonitoringRoutes? = nil, site: (any SiteHandler)? = nil, app: AppProxy? = nil,
         audit: KeyAudit? = nil, logger: Logger
     ) throws(AddressList.InvalidEntry) {
         mount = configuration.mount
@@ -43,7 +43,7 @@ package struct Dispatcher: HTTPHandler {
         self.files = files
         self.pages = pages
         self.monitoring = monitoring
-        self.console = console
+        self.site = site
         self.app = app
         self.audit = audit
         errors = ErrorReply(sanitizes: configuration.enableSanitizedErrorResponse, logger: logger)
@@ -83,7 +83,7 @@ package struct Dispatcher: HTTPHandler {
     }
 
     private func route(_ request: IncomingRequest) async throws -> Reply {
-        if console?.concerns(request.target) == true, let reply = await console?.answer(request) { return reply }
+        if site?.concerns(request.target) == true, let reply = await site?.answer(request) { return reply }
         guard let target = RequestTarget(request.target, mount: mount) else {
             if let app { return try await answer(request, by: app) }
             throw HTTPError.noRoute(method: request.method, path: request.target.prefix { $0 != "?" })
@@ -147,9 +147,9 @@ package struct Dispatcher: HTTPHandler {
     }
 }
 
-/// Handles the console's requests.
-package protocol ConsoleHandler: Sendable {
-    /// Whether a request may be for the console. Called for every request of the server, so it must be cheap.
+/// Handles the requests of a site within the server, before all routes.
+package protocol SiteHandler: Sendable {
+    /// Whether a request may be for the site. Called for every request of the server, so it must be cheap.
     func concerns(_ target: String) -> Bool
 
     /// Responds to a request, or returns nil to leave it to the other routes.

@@ -1,3 +1,4 @@
+import Encoding
 public import HTTP
 public import JSON
 public import OrderedCollections
@@ -29,8 +30,8 @@ public struct Envelope: Sendable {
     public var isBatchElement: Bool
     /// Whether the request is a POST that overrides its method in the body.
     public var isOverridden = false
-    /// The console's additions, or nil for client requests.
-    public var console: ConsoleRequest?
+    /// The authority of a site within the server, or nil for client requests.
+    public var authority: RequestAuthority?
 
     public init(
         from origin: RequestOrigin, method: Method, path: [String], rawPath: String, query: JSONObject = [:],
@@ -62,6 +63,13 @@ public struct Envelope: Sendable {
     public var parameters: JSONObject {
         if query.isEmpty { return body }
         return body.isEmpty ? query : body.merging(query) { _, fromQuery in fromQuery }
+    }
+
+    /// Whether the request changes nothing. Verifying a password counts as a change, because failures count towards
+    /// the account lockout.
+    package var onlyReads: Bool {
+        guard method == .get, let first = path.first?.asciiLowercased, first != "verifypassword" else { return false }
+        return RouteTable.match(method, path)?.onlyReads ?? true
     }
 
     /// The query string with all values as strings, for values that are never JSON, such as passwords.

@@ -9,17 +9,11 @@ struct EnvelopeOpener: Sendable {
     let keys: ApplicationKeys
     let trustProxy: Configuration.TrustProxy
     let maximumBodySize: Int
-    /// The rights of a console session, or nil for client requests. If set, keys in the request are ignored.
-    var authority: Authority?
+    /// The authority of all requests, or nil for client requests. If set, keys in the request are ignored.
+    var authority: RequestAuthority?
     private let credentialReader: CredentialReader
     private let mountURLs: MountURLs
     private let applicationScan: ApplicationScan
-
-    /// The rights and additions that a console session gives a request.
-    struct Authority: Sendable {
-        let power: Caller.Power
-        let console: ConsoleRequest
-    }
 
     /// - Throws: The first invalid address in the configuration.
     init(_ configuration: Configuration) throws(AddressList.InvalidEntry) {
@@ -43,7 +37,7 @@ struct EnvelopeOpener: Sendable {
         try complete(&credentials, from: &body)
         let origin = try origin(of: request, consume credentials)
         var envelope = try Self.envelope(from: origin, methodName, target, body, uploads)
-        envelope.console = authority?.console
+        envelope.authority = authority
         envelope.isOverridden = envelope.method != .post && request.method == "POST"
         return envelope
     }
@@ -70,7 +64,7 @@ struct EnvelopeOpener: Sendable {
         return envelope
     }
 
-    /// Reads the credentials in the header fields, or with an ``Authority`` returns only the application id.
+    /// Reads the credentials in the header fields, or with an ``authority`` returns only the application id.
     ///
     /// - Throws: `ParseError` 107 if the context isn't a JSON object.
     func credentials(of headers: RequestHeaders) throws -> Credentials {
@@ -80,7 +74,7 @@ struct EnvelopeOpener: Sendable {
         return credentials
     }
 
-    /// Completes the credentials from a body, and removes them from it. Does nothing with an ``Authority``.
+    /// Completes the credentials from a body, and removes them from it. Does nothing with an ``authority``.
     ///
     /// - Returns: Other request properties found in the body.
     /// - Throws: The errors of ``CredentialReader``.

@@ -43,7 +43,7 @@ struct ConsoleAudit: Sendable {
     func begin(_ calls: [Envelope], of envelope: Envelope, by session: StoredOperatorSession) async throws -> Open {
         var entry = entry(
             session, address: envelope.origin.address, requestId: "\(envelope.id)", method: envelope.method.rawValue,
-            path: ConsoleDispatcher.canonical(envelope.path).joined(separator: "/"))
+            path: RouteTable.canonical(envelope.path).joined(separator: "/"))
         entry.count = calls.count
         var objects: [String: Objects] = [:]
         var classes: Set<String> = []
@@ -76,7 +76,7 @@ struct ConsoleAudit: Sendable {
             if let address = body["url"]?.stringValue { body["url"] = .string(Setting.withoutUser(address)) }
             sent = bounded(.object(body))
         }
-        switch envelope.console?.viewAs {
+        switch envelope.authority?.viewAs {
         case .user(let id): sent = ["viewAs": .string(AuditEntry.short(id))]
         case .anonymous: sent = ["viewAs": "anonymous"]
         case nil: break

@@ -37,19 +37,17 @@ struct ParseCalls {
         if role == .viewer, !["GET", "HEAD"].contains(visit.request.method) {
             throw HTTPError(status: 403, message: "Viewers have read-only access.")
         }
-        let console = try consoleRequest(target)
-        let power: Caller.Power =
-            console.viewAs != nil ? .client : role == .viewer ? .readOnlyMaster : .master
-        return try await interface.dispatcher.answer(visit.request, target, power, console) { envelope, answer in
-            try await carryOut(envelope, isView: console.viewAs != nil, answer)
+        let authority = try authority(target)
+        return try await interface.dispatcher.answer(visit.request, target, authority) { envelope, answer in
+            try await carryOut(envelope, isView: authority.viewAs != nil, answer)
         }
     }
 
-    private func consoleRequest(_ target: RequestTarget) throws -> ConsoleRequest {
+    private func authority(_ target: RequestTarget) throws -> RequestAuthority {
         let fields = visit.fields
-        var viewAs: ConsoleRequest.ViewAs?
+        var viewAs: RequestAuthority.ViewAs?
         if let user = fields.viewAs {
-            let isCall = visit.request.method == "POST" && ConsoleRequest.isFunction(target.components)
+            let isCall = visit.request.method == "POST" && RequestAuthority.isFunction(target.components)
             guard ["GET", "HEAD"].contains(visit.request.method) || isCall else {
                 throw HTTPError(status: 400, message: "Requests with X-Roost-View-As are read-only.")
             }
@@ -69,8 +67,9 @@ struct ParseCalls {
             }
             shorten = size
         }
-        return ConsoleRequest(
-            viewAs: viewAs, ifUpdatedAt: ifUpdatedAt, shorten: shorten, operatorName: session.name,
+        return RequestAuthority(
+            viewAs != nil ? .client : role == .viewer ? .readOnlyMaster : .master, viewAs: viewAs,
+            ifUpdatedAt: ifUpdatedAt, shorten: shorten, operatorName: session.name,
             hiddenSecrets: role.hiddenSecrets)
     }
 
@@ -81,7 +80,7 @@ struct ParseCalls {
             try check(call)
         }
         try await askForConfirmation(calls)
-        guard calls.allSatisfy(ConsoleDispatcher.onlyReads) else {
+        guard calls.allSatisfy(\.onlyReads) else {
             return try await audited(calls, envelope, isView: isView, answer)
         }
         func read() async throws -> Reply {
@@ -119,7 +118,7 @@ struct ParseCalls {
         guard !session.isConfirmed else { return }
         let deletions = calls.filter { $0.method == .delete }
         guard !deletions.isEmpty else { return }
-        let drops = deletions.contains { ["schemas", "purge"].contains(ConsoleDispatcher.canonical($0.path).first) }
+        let drops = deletions.contains { ["schemas", "purge"].contains(RouteTable.canonical($0.path).first) }
         guard !drops,
             try await interface.backend.store.operatorSessions.mayDelete(
                 deletions.count, limit: Self.maxDeletions,
@@ -128,14 +127,14 @@ struct ParseCalls {
     }
 
     private static func mayReadMuch(_ envelope: Envelope) -> Bool {
-        if ["aggregate", "batch"].contains(ConsoleDispatcher.canonical(envelope.path).first) { return true }
+        if ["aggregate", "batch"].contains(RouteTable.canonical(envelope.path).first) { return true }
         return ClassPath.target(of: envelope.path).map { $0.objectId == nil } ?? false
     }
 
     private func check(_ call: Envelope) throws {
         let judged = ConsoleGate.Call(
-            path: ConsoleDispatcher.canonical(call.path), method: call.method.rawValue,
-            onlyReads: ConsoleDispatcher.onlyReads(call), parameters: call.parameters, fields: Array(call.body.keys))
+            path: RouteTable.canonical(call.path), method: call.method.rawValue,
+            onlyReads: call.onlyReads, parameters: call.parameters, fields: Array(call.body.keys))
         if let refusal = ConsoleGate.refusal(of: judged, for: role, schema: { interface.backend.catalog.schema($0) }) {
             throw HTTPError(status: 403, message: refusal)
         }

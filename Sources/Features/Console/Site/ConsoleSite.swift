@@ -13,7 +13,7 @@ import Tasks
 package import Telemetry
 
 /// Serves the console: its page, its files and its API.
-package final class ConsoleSite: ConsoleHandler {
+package final class ConsoleSite: SiteHandler {
     private let configuration: Configuration
     private let path: String
     private let prefix: [UInt8]

@@ -27,11 +27,11 @@ package struct ConsoleDispatcher: Sendable {
     ///   - around: Wraps the routes. Receives the request and a closure that returns the routes' response.
     /// - Throws: The errors of `around` and the routes, or an error if the request is invalid or has no route.
     package func answer(
-        _ request: IncomingRequest, _ target: RequestTarget, _ power: Caller.Power, _ console: ConsoleRequest,
+        _ request: IncomingRequest, _ target: RequestTarget, _ authority: RequestAuthority,
         around: (Envelope, _ answer: () async throws -> Reply) async throws -> Reply
     ) async throws -> Reply {
         var opener = opener
-        opener.authority = EnvelopeOpener.Authority(power: power, console: console)
+        opener.authority = authority
         if target.components.first?.asciiLowercased == "files" {
             let unread = UnreadRequest(request: request, target: target, opener: opener, queue: queue, files: files)
             guard let method = Method(name: request.method) else {
@@ -89,17 +89,6 @@ package struct ConsoleDispatcher: Sendable {
     private static func parse(_ bytes: [UInt8]) throws -> JSONObject {
         bytes.isEmpty ? [:] : try JSONBody.parse(bytes, contentType: "application/json")
     }
-
-    /// Whether a request changes nothing. Verifying a password counts as a change, because failures count towards the
-    /// account lockout.
-    package static func onlyReads(_ envelope: Envelope) -> Bool {
-        guard envelope.method == .get, let first = envelope.path.first?.asciiLowercased, first != "verifypassword"
-        else { return false }
-        return RouteTable.match(envelope.method, envelope.path)?.onlyReads ?? true
-    }
-
-    /// Returns a path with its route names in parse-server's spelling.
-    package static func canonical(_ path: [String]) -> [String] { RouteTable.canonical(path) }
 
     /// An overview of cloud code, or an empty object without cloud code.
     package var cloudCode: JSONObject { routes.cloud?.overview ?? [:] }

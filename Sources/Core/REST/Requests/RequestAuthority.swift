@@ -3,10 +3,10 @@ import HTTP
 import ParseModel
 public import Rules
 
-/// The console's additions to a REST request. Only the console's dispatcher creates them; client headers can't set
-/// them.
-public final class ConsoleRequest: Sendable {
-    /// A caller other than the operator, as whom reads and cloud functions can run.
+/// The rights that a site within the server gives a request instead of keys, and its additions to the request. Client
+/// headers can't set them.
+public final class RequestAuthority: Sendable {
+    /// A caller other than the site's user, as whom reads and cloud functions can run.
     public enum ViewAs: Sendable, Hashable {
         /// A user, who doesn't have to be signed in.
         case user(id: String)
@@ -14,21 +14,23 @@ public final class ConsoleRequest: Sendable {
         case anonymous
     }
 
-    /// The caller as whom a read or cloud function runs, or nil for the rights of the operator's role.
+    let power: Caller.Power
+    /// The caller as whom a read or cloud function runs, or nil for the rights of ``power``.
     public let viewAs: ViewAs?
-    /// The object's update time as last seen by the operator, or nil to write without this check.
+    /// The object's update time as last seen by the site's user, or nil to write without this check.
     public let ifUpdatedAt: ParseDate?
     /// The length in bytes above which values are truncated, or nil to return them whole.
     public let shorten: Int?
-    /// The operator's name, stored with objects moved to the trash, or nil if deletions are final.
+    /// The name stored with objects moved to the trash, or nil if deletions are final.
     public let operatorName: String?
-    /// Secrets that the operator's role doesn't see.
+    /// Secrets that the site's user doesn't see.
     let hiddenSecrets: Caller.HiddenSecrets
 
     public init(
-        viewAs: ViewAs? = nil, ifUpdatedAt: ParseDate? = nil, shorten: Int? = nil, operatorName: String? = nil,
-        hiddenSecrets: Caller.HiddenSecrets = []
+        _ power: Caller.Power, viewAs: ViewAs? = nil, ifUpdatedAt: ParseDate? = nil, shorten: Int? = nil,
+        operatorName: String? = nil, hiddenSecrets: Caller.HiddenSecrets = []
     ) {
+        self.power = power
         self.viewAs = viewAs
         self.ifUpdatedAt = ifUpdatedAt
         self.shorten = shorten
@@ -45,8 +47,9 @@ public final class ConsoleRequest: Sendable {
         path.count == 2 && String(path[0]).asciiLowercased == "functions"
     }
 
-    /// The additions for each call of a batch. Leaves out the update time, which belongs to one object.
-    var ofElements: ConsoleRequest {
-        ConsoleRequest(viewAs: viewAs, shorten: shorten, operatorName: operatorName, hiddenSecrets: hiddenSecrets)
+    /// The authority for each call of a batch. Leaves out the update time, which belongs to one object.
+    var ofElements: RequestAuthority {
+        RequestAuthority(
+            power, viewAs: viewAs, shorten: shorten, operatorName: operatorName, hiddenSecrets: hiddenSecrets)
     }
 }
