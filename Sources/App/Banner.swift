@@ -17,8 +17,8 @@ package struct Banner {
     let filesFolder: String
     let showsKeys: Bool
     var showsMails = false
-    /// The console's address, or nil without a console.
-    package var consoleAddress: String?
+    /// The lines of features, such as further addresses.
+    package var featureLines: [(name: String, value: String)] = []
 
     package init(
         configuration: Configuration, port: Int, dataFolder: String, filesFolder: String, showsKeys: Bool,
@@ -42,7 +42,7 @@ package struct Banner {
         return configurationFolder.split(separator: "/").contains("examples")
     }
 
-    /// Whether the console's address contains a ticket that signs in.
+    /// Whether addresses contain a ticket that signs in.
     ///
     /// - Parameter isTerminal: Whether the output is a terminal rather than a log.
     package static func mayShowTicket(_ configuration: Configuration, isTerminal: Bool) -> Bool {
@@ -81,12 +81,7 @@ package struct Banner {
         add("master key", shows(configuration.masterKey) ? masterKey : "the value of the option masterKey")
         for (option, _, key) in clientKeys { add(option, shows(key) ? key : "the value of the option") }
         if configuration.databaseURI == nil { add("data folder", dataFolder) } else { add("files folder", filesFolder) }
-        if let consoleAddress {
-            add("console", consoleAddress)
-            if !consoleAddress.contains("#ticket=") {
-                add("", "`roost console open` prints an address that signs in")
-            }
-        }
+        for (name, value) in featureLines { add(name, value) }
         if showsMails { add("mails", "shown here, since no emailAdapter is configured") }
         let key = clientKeys.first.map { " -H '\($0.header): \(shows($0.key) ? $0.key : "<\($0.option)>")'" } ?? ""
         let master = configuration.allowClientClassCreation ? "" : " -H 'X-Parse-Master-Key: \(masterKey)'"

@@ -1,5 +1,4 @@
 import CloudCode
-internal import Console
 import FileStorage
 import FileStores
 public import HTTP
@@ -25,7 +24,6 @@ public struct RoostServer: Service {
     public let certificate: ServerCertificate?
     private let backend: Backend
     private let monitoring: Monitoring
-    private let console: ConsoleSite?
     /// All parts except HTTP in start order. They stop in reverse order.
     private let features: [any Feature]
     private let configuration: Configuration
@@ -98,8 +96,7 @@ public struct RoostServer: Service {
         let countsRequests = configuration.metrics.isOn || configuration.console.signIn == .thisMachine
         let console = try ConsoleFeature(
             routes, files: fileRoutes, monitoring: monitoringRoutes, countsRequests: countsRequests,
-            backups: extensions.backups, pushCheck: PushCheck.function(configuration, logger), logger: logger)
-        self.console = console?.site
+            deployment: extensions.deployment, logger: logger)
         let dispatcher = try Dispatcher(
             configuration, handler: routes, files: fileRoutes, pages: PageRoutes(beside: routes),
             monitoring: monitoringRoutes, site: console?.site, app: cloud.proxy(), audit: audit, logger: logger)
@@ -156,13 +153,11 @@ public struct RoostServer: Service {
     /// Whether all event loops run.
     var isLive: Bool { monitoring.eventLoops.isLive }
 
-    /// Returns the console's address on this machine once the server listens, or nil without a console.
+    /// Returns the features' lines for the banner, once the server listens.
     ///
-    /// - Parameter hasTicket: Whether the address contains a ticket that signs in.
-    package func consoleAddress(hasTicket: Bool) async throws -> String? {
-        guard let console else { return nil }
-        _ = try await boundPort
-        return console.address(hasTicket: hasTicket)
+    /// - Parameter showsSecrets: Whether the lines may contain secrets, such as a ticket that signs in.
+    func bannerLines(showsSecrets: Bool) -> [(name: String, value: String)] {
+        features.flatMap { $0.bannerLines(showsSecrets: showsSecrets) }
     }
 
     /// Connects to the database, installs what is missing, creates the configured classes, and loads cloud code.

@@ -1,5 +1,4 @@
 public import CloudCode
-package import Console
 import Encoding
 public import FileStorage
 public import HTTP
@@ -85,7 +84,7 @@ package struct Server {
 
     private func serve(_ connectionString: String) async throws {
         var extensions = extensions
-        extensions.backups = try Backup.maker(deployment, logger: logger)
+        extensions.deployment = deployment
         let server = try RoostServer(
             configuration: configuration, connectionString: connectionString,
             filesDirectory: deployment.filesDirectory, extensions: extensions, logger: logger)
@@ -118,8 +117,8 @@ package struct Server {
             showsKeys: Banner.mayShowKeys(
                 configurationFolder: deployment.configurationFolder, isTerminal: isTerminal),
             showsMails: showsMails)
-        banner.consoleAddress = try? await server.consoleAddress(
-            hasTicket: Banner.mayShowTicket(configuration, isTerminal: isTerminal))
+        banner.featureLines = server.bannerLines(
+            showsSecrets: Banner.mayShowTicket(configuration, isTerminal: isTerminal))
         try? OpenFile.standardOutput.write(banner.text.utf8)
     }
 }
@@ -153,8 +152,8 @@ public struct ServerExtensions: Sendable {
     public var files: (any FileStorage)?
     /// Additions to the HTTP server, such as a WebSocket handler.
     public var http = HTTPServer.Additions()
-    /// The function that creates backups for the console, or nil to disable them.
-    package var backups: BackupMaker?
+    /// The deployment that features can back up, or nil for none.
+    package var deployment: Deployment?
 
     /// Creates extensions that change nothing.
     public init() {}

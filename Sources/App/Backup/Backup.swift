@@ -1,4 +1,3 @@
-internal import Console
 import Encoding
 import HTTP
 import LocalPostgres
@@ -195,20 +194,24 @@ package struct Backup: Sendable {
 }
 
 extension Backup {
-    /// Returns the console's backup maker, or nil if the option `console.backupFolder` is not set or the database is
-    /// external.
+    /// A function that writes a backup of the given name. Reports the progress in percent with the current step.
+    typealias Writer =
+        @Sendable (
+            _ name: String, _ progress: @escaping @Sendable (_ percent: Int, _ words: String) -> Void
+        ) async throws -> Void
+
+    /// Returns the function that writes backups into a folder, or nil if the database is external.
     ///
-    /// - Throws: `ConfigurationError` if the backup folder is the folder of uploaded files, which clients can download,
-    ///   or lies inside it.
-    static func maker(_ deployment: Deployment, logger: Logger) throws -> BackupMaker? {
-        guard let folder = deployment.configuration.console.backupFolder, deployment.configuration.databaseURI == nil
-        else { return nil }
+    /// - Throws: `ConfigurationError` if the folder is the folder of uploaded files, which clients can download, or lies
+    ///   inside it.
+    static func writer(into folder: String, _ deployment: Deployment, logger: Logger) throws -> Writer? {
+        guard deployment.configuration.databaseURI == nil else { return nil }
         let paths = [folder, deployment.filesDirectory].map { URL(fileURLWithPath: $0).resolvingSymlinksInPath().path }
         guard !"\(paths[0])/".hasPrefix("\(paths[1])/") else {
             throw ConfigurationError(
                 "console.backupFolder can't be inside the files folder, which clients can download: \(folder)")
         }
-        return BackupMaker(folder: folder) { name, progress in
+        return { name, progress in
             _ = try await LongWork.backups.carryOut {
                 try FileManager.default.createDirectory(
                     atPath: folder, withIntermediateDirectories: true, attributes: [.posixPermissions: 0o700])

@@ -26,6 +26,12 @@ package struct ConsoleAccess {
         }
     }
 
+    /// Returns the banner's lines for an address of the console.
+    package static func bannerLines(_ address: String) -> [(name: String, value: String)] {
+        let hint = (name: "", value: "`roost console open` prints an address that signs in")
+        return [(name: "console", value: address)] + (address.contains("#ticket=") ? [] : [hint])
+    }
+
     /// Adds an operator.
     ///
     /// - Throws: `ConfigurationError` for an unknown role, `ParseError` for the name or password, or a database error.

@@ -1,5 +1,4 @@
 internal import Console
-import JSON
 import LiveQuery
 import Logging
 import Operations
@@ -15,15 +14,21 @@ struct ConsoleFeature: Feature {
     /// Creates the console, or returns nil if it is off or the server is read-only.
     init?(
         _ routes: ParseRoutes, files: FileRoutes?, monitoring: MonitoringRoutes, countsRequests: Bool,
-        backups: BackupMaker?, pushCheck: (@Sendable () async throws -> JSONValue)?, logger: Logger
+        deployment: Deployment?, logger: Logger
     ) throws {
         let configuration = routes.backend.configuration
+        var backups: BackupMaker?
+        if let deployment, let folder = configuration.console.backupFolder,
+            let writer = try Backup.writer(into: folder, deployment, logger: logger)
+        {
+            backups = BackupMaker(folder: folder, make: writer)
+        }
         guard configuration.console.reach != .closed, !configuration.readOnly else { return nil }
         figures = FigureHistory(routes.backend.meters, countsRequests: countsRequests)
         site = try ConsoleSite(
             routes.backend, ConsoleDispatcher(routes, files: files), figures: figures,
-            readiness: { await monitoring.findings(showsReasons: true) }, backups: backups, pushCheck: pushCheck,
-            version: Version.text, logger: logger)
+            readiness: { await monitoring.findings(showsReasons: true) }, backups: backups,
+            pushCheck: PushCheck.function(configuration, logger), version: Version.text, logger: logger)
     }
 
     /// Adds live queries and the server's gauges, which are created after the console.
@@ -36,6 +41,10 @@ struct ConsoleFeature: Feature {
     }
 
     func listening(on port: Int) { site.serve(at: port) }
+
+    func bannerLines(showsSecrets: Bool) -> [(name: String, value: String)] {
+        ConsoleAccess.bannerLines(site.address(hasTicket: showsSecrets))
+    }
 
     func run() async { await figures.run() }
 

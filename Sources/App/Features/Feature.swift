@@ -9,6 +9,11 @@ protocol Feature: Sendable {
     /// Receives the port that the server listens on, before the first request.
     func listening(on port: Int)
 
+    /// Returns lines for the banner, once the server listens.
+    ///
+    /// - Parameter showsSecrets: Whether the lines may contain secrets, such as a ticket that signs in.
+    func bannerLines(showsSecrets: Bool) -> [(name: String, value: String)]
+
     /// Runs background work until the task is cancelled.
     func run() async
 
@@ -20,6 +25,7 @@ protocol Feature: Sendable {
 extension Feature {
     func prepare() async throws {}
     func listening(on port: Int) {}
+    func bannerLines(showsSecrets: Bool) -> [(name: String, value: String)] { [] }
     func run() async {}
     func stop() async {}
 }

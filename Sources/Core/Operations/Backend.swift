@@ -96,8 +96,6 @@ public struct Backend: Sendable {
     /// Declared webhooks.
     public var hooks: Hooks { Hooks(backend: self) }
     public var jobs: Jobs { Jobs(backend: self) }
-    /// Push requests.
-    public var pushes: Pushes { Pushes(backend: self) }
     /// The parameters of `/config`.
     public var globalConfig: GlobalConfig { GlobalConfig(backend: self) }
     /// The settings of `/graphql-config`.

@@ -81,10 +81,10 @@ struct BannerTests {
             dataFolder: "/data",
             filesFolder: "/files", showsKeys: false)
         #expect(!banner.text.contains("console"))
-        banner.consoleAddress = "http://localhost:1337/console/"
+        banner.featureLines = ConsoleAccess.bannerLines("http://localhost:1337/console/")
         #expect(banner.text.contains("http://localhost:1337/console/\n"))
         #expect(banner.text.contains("roost console open"))
-        banner.consoleAddress = "http://localhost:1337/console/#ticket=1"
+        banner.featureLines = ConsoleAccess.bannerLines("http://localhost:1337/console/#ticket=1")
         #expect(banner.text.contains("http://localhost:1337/console/#ticket=1\n"))
         #expect(!banner.text.contains("roost console open"))
     }

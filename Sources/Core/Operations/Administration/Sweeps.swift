@@ -22,14 +22,14 @@ public struct Sweeps: Sendable, BackendPart {
             if countsRequests {
                 await attempt("request counts") { try await store.requests.sweepCounts(limit: Self.maxCounts) }
             }
-            if configuration.console.reach != .closed {
+            if configuration.hasTrash {
                 await attempt("the trash") { try await backend.trash.sweep() }
             }
             if minute % 60 == 0 {
                 let end = ParseDate(milliseconds: services.clock.now.milliseconds - Int64(Self.sessionGrace))
                 await attempt("sessions") { try await store.sessions.remove(endedBefore: end) }
-                if configuration.console.reach != .closed || !configuration.audit.events.isEmpty {
-                    await attempt("audit") { try await store.audit.sweep(days: configuration.console.auditDays) }
+                if let days = configuration.auditDays {
+                    await attempt("audit") { try await store.audit.sweep(days: days) }
                 }
             }
             minute += 1

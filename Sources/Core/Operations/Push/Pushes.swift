@@ -5,6 +5,11 @@ import ParseStorage
 public import Rules
 import ServerConfiguration
 
+extension Backend {
+    /// Push requests.
+    public var pushes: Pushes { Pushes(backend: self) }
+}
+
 /// Accepts pushes of administrators and cloud code.
 public struct Pushes: Sendable, BackendPart {
     let backend: Backend

@@ -56,9 +56,6 @@ public struct ObjectStore: Sendable {
     /// Aggregate queries and distinct values.
     public var aggregates: Aggregates { Aggregates(store: self) }
 
-    /// Push notifications waiting to be sent.
-    public var pushes: PushRows { PushRows(store: self) }
-
     public var operators: OperatorRows { OperatorRows(store: self) }
     /// Console sessions and sign-in tickets.
     public var operatorSessions: OperatorSessionRows { OperatorSessionRows(store: self) }

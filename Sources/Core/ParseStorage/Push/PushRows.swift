@@ -1,5 +1,10 @@
 import Postgres
 
+extension ObjectStore {
+    /// Push notifications waiting to be sent.
+    public var pushes: PushRows { PushRows(store: self) }
+}
+
 /// The queue of push notifications, in tables that no route can read.
 public struct PushRows: Sendable {
     let store: ObjectStore

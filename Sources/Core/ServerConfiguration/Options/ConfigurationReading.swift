@@ -74,9 +74,6 @@ extension Configuration {
             if: databaseSchema != nil && databaseOptions.transactionPooler != .none && directDatabaseURI == nil,
             "databaseSchema with a transactionPooler requires directDatabaseURI: index builds need a direct "
                 + "connection. Set directDatabaseURI to the PostgreSQL server itself")
-        mistakes.check("distribution", beside: ["databaseSchema", "databaseOptions"]) { () throws(ConfigurationError) in
-            try distribution?.check(schema: databaseSchema)
-        }
         let writers = [
             ("liveQuery", liveQuery.isPublished),
             ("startLiveQueryServer or liveQueryServerOptions", liveQuery.isServed && !liveQuery.isPublished),
@@ -94,8 +91,9 @@ extension Configuration {
                 && (metrics.host == host || host == "0.0.0.0" && metrics.host.hasPrefix("127.")),
             "metrics.port must differ from port, for example 9464")
         accountMail.check(publicServerURL: publicServerURL, &mistakes)
-        mistakes.check("console", beside: ["host", "mountPath", "trustProxy", "publicServerURL"]) {
-            () throws(ConfigurationError) in try console.check(self)
+        for option in OptionTable.all {
+            guard let check = option.check else { continue }
+            mistakes.check(option.name, beside: check.others) { () throws(ConfigurationError) in try check.run(self) }
         }
     }
 

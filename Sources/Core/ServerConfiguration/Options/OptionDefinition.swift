@@ -41,6 +41,8 @@ public struct OptionDefinition: Sendable {
     typealias Read =
         @Sendable (_ value: JSONValue, _ name: String, inout Configuration) throws(ConfigurationError) -> Void
 
+    typealias Check = @Sendable (Configuration) throws(ConfigurationError) -> Void
+
     /// The name in the configuration file. The flag is `--` followed by this name.
     public let name: String
     /// The environment variable, or an empty string for a member.
@@ -58,6 +60,8 @@ public struct OptionDefinition: Sendable {
     let setDefault: @Sendable (_ preset: Int, inout Configuration) -> Void
     /// Describes the option's value in a configuration, or returns nil if it isn't shown.
     let word: @Sendable (Configuration) -> String?
+    /// The check against other options, skipped if one of them already has a mistake, or nil for none.
+    private(set) var check: (others: [String], run: Check)?
 
     /// Creates an option that `read` and its members apply.
     init(
@@ -122,6 +126,13 @@ public struct OptionDefinition: Sendable {
             configuration[keyPath: path] = fitting.value
         }
         self.word = { word($0[keyPath: path]) }
+    }
+
+    /// Returns the option with a check against others.
+    func checked(beside others: [String], _ run: @escaping Check) -> OptionDefinition {
+        var option = self
+        option.check = (others, run)
+        return option
     }
 
     /// The defaults of presets 4 to 9 in words, each nil if it isn't shown.

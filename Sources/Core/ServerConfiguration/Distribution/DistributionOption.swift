@@ -101,4 +101,7 @@ extension OptionTable {
         "distribution", "ROOST_DISTRIBUTION", .object, \.distribution,
         "Distribution of classes over Citus servers: engine, mode (schema, rows), shards, classes; see citus.md"
     ) { value, name throws(ConfigurationError) in .some(try Configuration.Distribution(value, name)) }
+    .checked(beside: ["databaseSchema", "databaseOptions"]) { configuration throws(ConfigurationError) in
+        try configuration.distribution?.check(schema: configuration.databaseSchema)
+    }
 }

@@ -27,7 +27,10 @@ extension OptionTable {
                 .whole("sessionLength", nil, \.console.sessionLength, in: 60...604_800),
                 .whole("auditDays", nil, \.console.auditDays, in: 1...36_500),
                 .text("backupFolder", nil, \.console.backupFolder, ""),
-            ], variables: .init(prefix: "ROOST_CONSOLE")),
+            ], variables: .init(prefix: "ROOST_CONSOLE")
+        ).checked(beside: ["host", "mountPath", "trustProxy", "publicServerURL"]) {
+            configuration throws(ConfigurationError) in try configuration.console.check(configuration)
+        },
         .text(
             "consoleFolder", "ROOST_CONSOLE_FOLDER", \.consoleFolder,
             "The folder of the console's files, for developing it; default the files in the binary"),
@@ -35,6 +38,12 @@ extension OptionTable {
 }
 
 extension Configuration {
+    /// Whether operators can move objects to the trash.
+    public var hasTrash: Bool { console.reach != .closed }
+
+    /// The number of days after which audit entries are removed, or nil if nothing is audited.
+    public var auditDays: Int? { hasTrash || !audit.events.isEmpty ? console.auditDays : nil }
+
     /// The option `console`: access to the administration page.
     public struct Console: Sendable {
         /// The clients that can open the page.
