@@ -17,7 +17,8 @@ import Telemetry
 struct Database {
     let settings: PostgresConfiguration
     let client: PostgresClient
-    let replicaClients: [PostgresClient]
+    /// The clients of the database and its replicas, with their names in metrics and readiness responses.
+    let servers: [(name: String, client: PostgresClient)]
     /// The replica set, or nil without replicas.
     let replicas: ReplicaSet?
     let store: ObjectStore
@@ -32,7 +33,8 @@ struct Database {
             replica.connectionString = Self.inSchema(uri, configuration)
             return replica
         }
-        replicaClients = replicaSettings.map { replica in
+        let names = replicaSettings.indices.map { replicaSettings.count == 1 ? "replica" : "replica\($0 + 1)" }
+        let replicaClients = replicaSettings.map { replica in
             var replica = replica
             replica.directConnectionString = nil
             replica.onlyReads = true
@@ -42,6 +44,7 @@ struct Database {
             replica.failsWhenRefused = true
             return PostgresClient(configuration: replica, logger: logger)
         }
+        servers = [(name: "primary", client: client)] + zip(names, replicaClients).map { (name: $0, client: $1) }
         replicas =
             replicaClients.isEmpty
             ? nil : ReplicaSet(replicaClients, of: client, maxLag: configuration.maxReplicaLag, logger: logger)
@@ -50,10 +53,8 @@ struct Database {
             findNotes: configuration.indexAdvice == .off || configuration.readOnly ? nil : FindNotes(),
             distribution: configuration.distribution.map { Distribution($0) }, logger: logger)
         store = ObjectStore(client: client, replicas: replicas, catalog: catalog, logger: logger)
-        let replicaProbes: [any ReadinessProbe] = replicaSettings.enumerated().map { index, replica in
-            DatabaseProbe(
-                MetricsPage.name(ofReplica: index, of: replicaSettings.count), isNeeded: false,
-                maxLag: configuration.maxReplicaLag, replica, logger: logger)
+        let replicaProbes: [any ReadinessProbe] = zip(names, replicaSettings).map {
+            DatabaseProbe($0, isNeeded: false, maxLag: configuration.maxReplicaLag, $1, logger: logger)
         }
         probes =
             [DatabaseProbe("database", isNeeded: true, settings, logger: logger)] + replicaProbes
@@ -61,7 +62,7 @@ struct Database {
     }
 
     /// The maximum number of connections to the database and its replicas.
-    var maxConnections: Int { settings.maxConnections * (1 + replicaClients.count) }
+    var maxConnections: Int { settings.maxConnections * servers.count }
 
     private static func inSchema(_ text: String, _ configuration: Configuration) -> String {
         PostgresConfiguration.connectionString(text, schema: configuration.databaseSchema)

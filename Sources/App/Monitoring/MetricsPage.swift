@@ -81,10 +81,7 @@ struct MetricsPage: Sendable {
     }
 
     private func writeDatabase(to text: inout Exposition) {
-        let replicas = database.replicaClients
-        let servers =
-            [("primary", database.client.statistics)]
-            + replicas.enumerated().map { (Self.name(ofReplica: $0, of: replicas.count), $1.statistics) }
+        let servers = database.servers.map { ($0.name, $0.client.statistics) }
         text.begin("db_client_connections", .gauge, "Open database connections.")
         for (server, figures) in servers {
             for pool in figures.pools {
@@ -115,11 +112,6 @@ struct MetricsPage: Sendable {
             text.single(
                 "roost_replica_lag_seconds", .gauge, "Maximum replication lag of the replicas.", lag)
         }
-    }
-
-    /// Returns the name of a replica in metrics and readiness responses, numbered if there are several.
-    static func name(ofReplica index: Int, of count: Int) -> String {
-        count == 1 ? "replica" : "replica\(index + 1)"
     }
 
     private func writeLiveQueries(to text: inout Exposition) {

@@ -61,7 +61,7 @@ public struct ParseRoutes: RequestHandler {
             return context
         }
         guard let route else { throw Self.noRoute(envelope) }
-        if !configuration.replicas.isEmpty, WritingCaller.current == nil,
+        if backend.store.needsWritingCaller,
             let writer = context.caller.user?.id ?? envelope.credentials.installationID
         {
             return try await WritingCaller.$current.withValue(writer) { try await perform(route, envelope, context) }

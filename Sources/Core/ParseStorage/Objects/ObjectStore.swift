@@ -110,7 +110,7 @@ public struct ObjectStore: Sendable {
         _ body: @escaping @Sendable (ObjectStore) async throws -> R
     ) async throws -> R {
         // Also after an error: the commit may have succeeded and only its response got lost.
-        defer { replicas?.ownWrites.record() }
+        defer { recordWrite() }
         return try await client.transaction(purpose: purpose, conflictKey: conflictKey) { session in
             try await body(
                 ObjectStore(
@@ -145,7 +145,7 @@ public struct ObjectStore: Sendable {
     func group(_ statements: [Statement], readOnly: Bool = false) async throws -> [PostgresResult] {
         try await timed(statements.first?.sql) {
             if let session { return try await session.group(statements) }
-            defer { if !readOnly { replicas?.ownWrites.record() } }
+            defer { if !readOnly { recordWrite() } }
             return try await client.group(statements, readOnly: readOnly)
         }
     }
@@ -166,7 +166,7 @@ public struct ObjectStore: Sendable {
         }
         let clock = StatementClock(statements.first?.sql)
         // Also after an error: the commit may have succeeded and only its response got lost.
-        defer { replicas?.ownWrites.record() }
+        defer { recordWrite() }
         do {
             let results =
                 if catalog.changesInBlocks(schema) {

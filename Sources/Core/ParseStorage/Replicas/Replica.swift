@@ -49,11 +49,11 @@ final class Replica: Sendable {
 
     private static let nothing: Int64 = -1
 
-    /// Runs a read and counts it while it runs.
-    func reading<R>(_ body: () async throws -> R) async throws -> R {
+    /// Runs a read of the primary's store on the replica, and counts it while it runs.
+    func reading<R>(for store: ObjectStore, _ body: (ObjectStore) async throws -> R) async throws -> R {
         reads.add(1, ordering: .relaxed)
         defer { reads.subtract(1, ordering: .relaxed) }
-        return try await body()
+        return try await body(ObjectStore(client: client, catalog: store.catalog, logger: store.logger))
     }
 }
 

@@ -210,7 +210,7 @@ extension ObjectStore {
         _ className: String, objectId: String, access: WriteAccess = WriteAccess(), wants: ChangeWants
     ) async throws -> ChangedObject? {
         guard !objectId.utf8.contains(0) else { return nil }
-        defer { replicas?.ownWrites.record() }
+        defer { recordWrite() }
         return try await retryingStaleSchema {
             guard let schema = catalog.schema(className) else { return nil }
             let plan = catalog.plan(schema)
@@ -232,7 +232,7 @@ extension ObjectStore {
     public func deleteAll(_ className: String, where filter: Filter, _ access: WriteAccess = WriteAccess()) async throws
         -> Int
     {
-        defer { replicas?.ownWrites.record() }
+        defer { recordWrite() }
         return try await retryingStaleSchema {
             guard let schema = catalog.schema(className) else { return 0 }
             var compiler = WriteCompiler(schema: schema)

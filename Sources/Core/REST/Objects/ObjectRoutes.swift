@@ -40,14 +40,14 @@ extension RouteTable {
             Route(.get, path, shared) { routes, call in
                 .json(
                     try await routes.backend.finding.find(
-                        className(call), call.envelope.parameters, call.context, shorten: call.authority?.shorten,
-                        isApart: call.authority != nil))
+                        className(call), call.envelope.parameters, call.context,
+                        shorten: call.envelope.authority?.shorten, isApart: call.envelope.authority != nil))
             },
             Route(.get, object, shared) { routes, call in
                 .json(
                     try await routes.backend.finding.get(
                         className(call), call.objectId, call.envelope.parameters, call.context,
-                        shorten: call.authority?.shorten))
+                        shorten: call.envelope.authority?.shorten))
             },
             Route(.post, path, shared.union(traits)) { routes, call in
                 .saved(
@@ -58,12 +58,12 @@ extension RouteTable {
                 .saved(
                     try await routes.backend.saving.update(
                         className(call), call.objectId, call.envelope.body, call.context,
-                        ifUpdatedAt: call.authority?.ifUpdatedAt), call.context.caller)
+                        ifUpdatedAt: call.envelope.authority?.ifUpdatedAt), call.context.caller)
             },
             Route(.delete, object, shared) { routes, call in
                 let trashId = try await routes.backend.deleting.delete(
-                    className(call), call.objectId, call.context, ifUpdatedAt: call.authority?.ifUpdatedAt,
-                    keptFor: call.authority?.operatorName)
+                    className(call), call.objectId, call.context, ifUpdatedAt: call.envelope.authority?.ifUpdatedAt,
+                    keptFor: call.envelope.authority?.operatorName)
                 var reply = Reply.object([:])
                 if let trashId { reply.headers.append(("X-Roost-Trash", trashId)) }
                 return reply
@@ -74,9 +74,6 @@ extension RouteTable {
 
 extension RouteCall {
     var objectId: String { arguments[arguments.count - 1] }
-
-    /// The authority of a site within the server, or nil for client requests.
-    var authority: RequestAuthority? { envelope.authority }
 }
 
 extension Reply {

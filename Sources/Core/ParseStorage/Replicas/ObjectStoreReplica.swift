@@ -15,6 +15,12 @@ extension ObjectStore {
     /// Classes that decide permissions. A lagging replica would grant outdated rights.
     private static let alwaysOnPrimary: Set<Name> = ["_User", "_Session", "_Role"]
 
+    /// Whether there are replicas and the current task has no ``WritingCaller`` yet.
+    public var needsWritingCaller: Bool { replicas != nil && WritingCaller.current == nil }
+
+    /// Records a write of the current task's caller that has been or may have been committed.
+    func recordWrite() { replicas?.ownWrites.record() }
+
     /// Runs a read of a class on the requested server.
     ///
     /// Reads on the primary in a transaction, for classes that decide permissions, and if there are no replicas or they
@@ -34,7 +40,7 @@ extension ObjectStore {
         let evenSilent = place == .replica
         while let replica = replicas.choose(knowing: ownLastWrite, besides: tried, evenSilent: evenSilent) {
             do {
-                return try await ask(replica, body)
+                return try await replica.reading(for: self, body)
             } catch let error as PostgresError
                 where DatabaseFailure.isStaleSchema(error) || DatabaseFailure.isConflict(error)
             {
@@ -50,13 +56,7 @@ extension ObjectStore {
         guard let replica = replicas.any, !replica.isReachable else {
             throw PostgresError(.unavailable, "no read replica is reachable and recent enough (maxReplicaLag)")
         }
-        return try await ask(replica, body)
-    }
-
-    private func ask<R>(_ replica: Replica, _ body: (ObjectStore) async throws -> R) async throws -> R {
-        try await replica.reading {
-            try await body(ObjectStore(client: replica.client, catalog: catalog, logger: logger))
-        }
+        return try await replica.reading(for: self, body)
     }
 
     /// Fetches objects of several classes by id. Classes that decide permissions are always read on the primary.
