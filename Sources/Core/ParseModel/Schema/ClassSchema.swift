@@ -80,12 +80,6 @@ public struct ClassSchema: Sendable {
         name.hasPrefix("_") || indexes.values.contains { $0["$unique"]?.boolValue ?? false }
     }
 
-    /// The field that distributes the objects over servers, or nil if no field does.
-    public var distributedBy: Name? {
-        guard case .rows(let field) = placement else { return nil }
-        return field
-    }
-
     /// Returns the type of a field, or nil if the class doesn't have it.
     public func type(of field: String) -> FieldType? {
         // Called often, so it avoids copying the whole field.

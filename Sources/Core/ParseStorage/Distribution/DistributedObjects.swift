@@ -2,15 +2,21 @@ import JSON
 import ParseModel
 import Postgres
 
-/// Finds the distribution values of objects, so that Citus can route a statement to a single server and lock rows
-/// there.
-struct DistributedObjects {
-    let store: ObjectStore
+extension FilterCompiler {
+    /// Like ``candidates(_:_:)``, for a condition with an inner query, which Citus supports only in a join of tables.
+    mutating func candidates(_ place: JSONPlace, inQueryOf outer: ClassSchema, _ condition: String) -> String {
+        guard outer.distributedBy != nil, document == nil else { return candidates(place, condition) }
+        return "\"objectId\" IN (SELECT _whole.\"objectId\" FROM \(SQLBuilder.quote(outer.name)) AS _whole, "
+            + "LATERAL \(elements(of: place)) WHERE \(condition))"
+    }
+}
 
+/// The distribution values of objects, by which Citus routes a statement to a single server and locks rows there.
+extension ClassSchema {
     /// Returns the distribution values of objects by object id. These values never change.
-    private func fieldValues(of ids: [String], by field: Name, _ schema: ClassSchema) async throws -> [Name: String] {
+    private func fieldValues(of ids: [String], by field: Name, in store: ObjectStore) async throws -> [Name: String] {
         let rows = try await store.query(
-            "SELECT \"objectId\", \(SQLBuilder.quote(field.text)) FROM \(SQLBuilder.quote(schema.name)) "
+            "SELECT \"objectId\", \(SQLBuilder.quote(field.text)) FROM \(SQLBuilder.quote(name)) "
                 + "WHERE \"objectId\" = ANY($1)", [.textArray(ids)], readOnly: true)
         var values: [Name: String] = [:]
         for row in 0..<rows.rowCount {
@@ -22,41 +28,44 @@ struct DistributedObjects {
     /// Returns the condition that routes a statement to the object's server, or nil if the object or value is missing.
     ///
     /// - Parameter write: If it sets the distribution field to its current value, that operation is removed.
-    func condition(
-        _ objectId: String, by field: Name, _ schema: ClassSchema, _ write: inout ObjectWrite,
-        _ compiler: inout WriteCompiler
+    func placeCondition(
+        _ objectId: String, by field: Name, _ write: inout ObjectWrite, _ compiler: inout WriteCompiler,
+        in store: ObjectStore
     ) async throws -> String? {
-        guard let value = try await fieldValues(of: [objectId], by: field, schema)[Name(objectId)] else { return nil }
-        if case .set(let new)? = write.operations[field], let type = schema.type(of: field.text),
+        guard let value = try await fieldValues(of: [objectId], by: field, in: store)[Name(objectId)] else {
+            return nil
+        }
+        if case .set(let new)? = write.operations[field], let type = type(of: field.text),
             case .text(let text) = try ValueEncoder.encode(new, type, field: field.text), Name(text) == Name(value)
         {
             write.operations[field] = nil
         }
-        return Self.condition(field, value, &compiler)
+        return Self.placeCondition(field, value, &compiler)
     }
 
-    private static func condition(_ field: Name, _ value: String, _ compiler: inout WriteCompiler) -> String {
+    private static func placeCondition(_ field: Name, _ value: String, _ compiler: inout WriteCompiler) -> String {
         "\(SQLBuilder.quote(field.text)) = \(compiler.builder.bind(.text(value)))"
     }
 
-    /// Returns one statement per object that locks it, in the order of the ids. Objects that don't exist may have none.
-    /// Citus can't lock rows on several servers with one statement.
-    func locks(_ rows: [ObjectStore.LockedRow], _ schema: ClassSchema) async throws -> [Statement] {
+    /// Returns one statement per object that locks it, in the order of the ids, or nil if one statement can lock them
+    /// all. Objects that don't exist may have none. Citus can't lock rows on several servers with one statement.
+    func separateLocks(_ rows: [ObjectStore.LockedRow], in store: ObjectStore) async throws -> [Statement]? {
+        guard distributedBy != nil else { return nil }
         var statements: [Statement] = []
         var values: [Name: String] = [:]
-        if let field = schema.placingField {
-            values = try await fieldValues(of: rows.map(\.objectId), by: field, schema)
+        if let placingField {
+            values = try await fieldValues(of: rows.map(\.objectId), by: placingField, in: store)
         }
         for row in rows.sorted(by: { Name($0.objectId) < Name($1.objectId) }) {
-            var compiler = WriteCompiler(schema: schema)
-            var conditions = [try ObjectStore.condition(row.access, schema, &compiler)]
-            if let field = schema.placingField {
+            var compiler = WriteCompiler(schema: self)
+            var conditions = [try ObjectStore.condition(row.access, self, &compiler)]
+            if let placingField {
                 guard let value = values[Name(row.objectId)] else { continue }
-                conditions.append(Self.condition(field, value, &compiler))
+                conditions.append(Self.placeCondition(placingField, value, &compiler))
             }
             statements.append(
                 Statement(
-                    "SELECT 1 FROM \(SQLBuilder.quote(schema.name)) WHERE \"objectId\" = "
+                    "SELECT 1 FROM \(SQLBuilder.quote(name)) WHERE \"objectId\" = "
                         + "\(compiler.builder.bind(.text(row.objectId))) AND \(conditions.joined(separator: " AND ")) "
                         + "FOR UPDATE",
                     compiler.builder.parameters))

@@ -37,6 +37,18 @@ extension SchemaCatalog {
 }
 
 extension ClassSchema {
+    /// The field that distributes the objects over servers, or nil if no field does.
+    var distributedBy: Name? {
+        guard case .rows(let field) = placement else { return nil }
+        return field
+    }
+
+    /// The column that sorts rows with equal sort keys, which Citus returns in any order, or nil to leave their order.
+    var lastSortKey: String? { distributedBy.map { _ in "\"objectId\"" } }
+
+    /// The SQL function for the size of a table. For distributed tables, PostgreSQL's own function reports 0.
+    var sizeFunction: String { distributedBy == nil ? "pg_relation_size" : "citus_relation_size" }
+
     /// The distribution field, or nil if the class isn't distributed or distributed by object id.
     var placingField: Name? { distributedBy.flatMap { $0 == "objectId" ? nil : $0 } }
 

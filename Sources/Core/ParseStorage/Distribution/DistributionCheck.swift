@@ -89,10 +89,14 @@ struct DistributionCheck {
     }
 }
 
-extension Distribution {
-    /// The statement that makes the sequence of change numbers available on all Citus servers. It can be repeated.
-    static let sharingNumbers = """
-        SELECT create_reference_table(c.oid) FROM pg_class c WHERE c.oid = to_regclass('"_roost_change_number"') \
-        AND NOT EXISTS (SELECT FROM pg_dist_partition p WHERE p.logicalrelid = c.oid)
-        """
+extension SchemaCatalog {
+    /// Makes the sequence of change numbers available on all Citus servers if rows are distributed.
+    func shareChangeNumbers() async throws {
+        guard distribution?.isBySchema == false else { return }
+        try await ProcessLock.schemaChange.make(
+            """
+            SELECT create_reference_table(c.oid) FROM pg_class c WHERE c.oid = to_regclass('"_roost_change_number"') \
+            AND NOT EXISTS (SELECT FROM pg_dist_partition p WHERE p.logicalrelid = c.oid);
+            """, client)
+    }
 }

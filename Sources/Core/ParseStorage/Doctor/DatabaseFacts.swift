@@ -85,9 +85,7 @@ package struct DatabaseFacts: Sendable {
         ])
         guard results.count == 7 else { throw PostgresError(.server, "PostgreSQL's catalog returned no result") }
         facts.tables = StoredTable.read(results[0])
-        let distribution = try await DistributionDiagnosis(session)
-        distribution.correct(&facts.tables)
-        facts.skew = distribution.findings
+        try await facts.readShards(session)
         facts.indexes = (0..<results[1].rowCount).map { row in
             Index(
                 name: results[1].string(row, 0) ?? "", table: results[1].string(row, 1) ?? "",

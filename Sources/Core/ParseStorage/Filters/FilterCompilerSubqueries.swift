@@ -164,8 +164,7 @@ extension FilterCompiler {
             }
             terms.append("\(expression) \(key.isDescending ? "DESC" : "ASC")")
         }
-        // Citus returns rows with equal sort keys in any order.
-        if schema.distributedBy != nil, !terms.isEmpty { terms.append("\"objectId\"") }
+        if let last = schema.lastSortKey, !terms.isEmpty { terms.append(last) }
         return terms.joined(separator: ", ")
     }
 }

@@ -41,7 +41,7 @@ extension FilterCompiler {
 
     /// Returns the FROM clause for ``candidates(_:_:)``. Citus allows only one SQL function in it, so the values come
     /// from a single function there, although two are faster.
-    private mutating func elements(of place: JSONPlace) -> String {
+    mutating func elements(of place: JSONPlace) -> String {
         switch place {
         case .list(let column): "jsonb_array_elements(\(Self.array(column))) AS c(v)"
         case .value(let value): "roost_elements(\(value)) AS c(v)"
@@ -52,13 +52,6 @@ extension FilterCompiler {
                 + "jsonb_typeof(leaf) = 'array' AND NOT is_whole THEN leaf END)) AS c"
         case .path(let path): "roost_elements(\(path.container), \(bind(path))) AS c(v)"
         }
-    }
-
-    /// Like ``candidates(_:_:)``, for a condition with an inner query, which Citus supports only in a join of tables.
-    mutating func candidates(_ place: JSONPlace, inQueryOf outer: ClassSchema, _ condition: String) -> String {
-        guard outer.distributedBy != nil, document == nil else { return candidates(place, condition) }
-        return "\"objectId\" IN (SELECT _whole.\"objectId\" FROM \(SQLBuilder.quote(outer.name)) AS _whole, "
-            + "LATERAL \(elements(of: place)) WHERE \(condition))"
     }
 
     /// Returns a FROM clause for the values at a path, each named `leaf`.

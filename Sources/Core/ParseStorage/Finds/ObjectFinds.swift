@@ -115,7 +115,7 @@ extension ObjectStore {
         var order = try compiler.orderBy(request.order, schema)
         // Nearest first, unless the caller requested another order.
         if order.isEmpty, let distance = compiler.distance {
-            order = schema.distributedBy == nil ? distance : "\(distance), \"objectId\""
+            order = schema.lastSortKey.map { "\(distance), \($0)" } ?? distance
         }
         if !order.isEmpty { sql += " ORDER BY \(order)" }
         if let limit = request.limit { sql += " LIMIT \(compiler.builder.bind(.int(Int64(limit))))" }

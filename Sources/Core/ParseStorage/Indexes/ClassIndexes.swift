@@ -19,10 +19,8 @@ struct ClassIndexes {
 
     /// Whether the class has a table above 4 MB, on which an index build would block writers for long.
     func areOnLargeTables() async throws -> Bool {
-        // For distributed tables, PostgreSQL's own function reports a size of 0.
-        let size = schema.distributedBy == nil ? "pg_relation_size(oid)" : "citus_relation_size(oid)"
         let rows = try await session.query(
-            "SELECT coalesce(max(\(size)), 0) FROM pg_class "
+            "SELECT coalesce(max(\(schema.sizeFunction)(oid)), 0) FROM pg_class "
                 + "WHERE relname = ANY($1) AND pg_table_is_visible(oid)", [.textArray(tables)])
         return (rows.int(0, 0) ?? 0) > Self.largeTable
     }

@@ -29,11 +29,8 @@ extension ObjectStore {
         var statements = AccountRows.claims(names)
         for (className, rows) in classes.sorted(by: { $0.key < $1.key }) {
             guard let schema = catalog.schema(className.text) else { continue }
-            if schema.distributedBy == nil {
-                statements.append(try Self.lock(rows, schema))
-            } else {
-                statements += try await DistributedObjects(store: self).locks(rows, schema)
-            }
+            let separate = try await schema.separateLocks(rows, in: self)
+            statements += try separate ?? [Self.lock(rows, schema)]
         }
         let all = statements
         guard !all.isEmpty else { return }

@@ -104,9 +104,7 @@ extension ObjectStore {
                     "number" bigint DEFAULT nextval('"_roost_change"'));
                 """, client)
         }
-        if catalog.distribution?.isBySchema == false {
-            try await ProcessLock.schemaChange.make("\(Distribution.sharingNumbers);", client)
-        }
+        try await catalog.shareChangeNumbers()
         // Checks that the role may use the sequence.
         _ = try await client.query("SELECT nextval('\"_roost_change\"')")
     }

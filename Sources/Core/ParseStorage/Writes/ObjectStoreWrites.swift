@@ -142,10 +142,8 @@ extension ObjectStore {
             var condition = try Self.condition(access, schema, &compiler)
             var write = write
             if let field = schema.placingField {
-                let objects = DistributedObjects(store: self)
-                guard let place = try await objects.condition(objectId, by: field, schema, &write, &compiler) else {
-                    return nil
-                }
+                let place = try await schema.placeCondition(objectId, by: field, &write, &compiler, in: self)
+                guard let place else { return nil }
                 condition += " AND \(place)"
             }
             let isEchoing = !echo.isEmpty && wants.isEmpty
