@@ -154,7 +154,8 @@ public struct Configuration: Sendable {
     public var requestComplexity = RequestComplexity()
     /// The only routes that clients may use, or nil to allow all.
     public var routeAllowList: RouteAllowList?
-    /// Whether sign-in accepts access tokens, which another app may have obtained, instead of authorization codes.
+    /// Whether providers that support authorization codes also accept access tokens, which another app may have
+    /// obtained. A provider's `enableInsecureAuth` takes precedence.
     public var enableInsecureAuthAdapters = false
     public var outgoing = Outgoing()
     public var webhooks = Webhooks()

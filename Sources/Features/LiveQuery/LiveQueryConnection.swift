@@ -106,7 +106,7 @@ actor LiveQueryConnection {
 
     /// Returns the client and its subscriptions for the console, or nil before the client has connected.
     ///
-    /// - Parameter most: The maximum number of listed subscriptions.
+    /// - Parameter limit: The maximum number of listed subscriptions.
     func overview(limit: Int) -> JSONObject? {
         guard let client else { return nil }
         let listed = subscriptions.all.values.sorted { $0.serial < $1.serial }.prefix(limit)

@@ -21,7 +21,7 @@ struct TokenCheck: Sendable {
     var algorithms = ["RS256"]
     /// The claim that names the app, or nil to use the audience.
     var partyClaim: Name?
-    /// The error text for a token of another issuer.
+    /// The beginning of the error text for a token of another issuer. The accepted issuers and the token's follow.
     var wrongIssuer = "id token not issued by correct OpenID provider - expected: "
     /// The error text for a token of another user.
     var wrongSubject = "auth data is invalid for this user."

@@ -201,7 +201,8 @@ import Testing
             (#"{"email": 1, "$where": {"_rperm": null}}"#, 105, nil),
             (#"{"email": 1, "$where": {"a b": 1}}"#, 105, nil),
             (#"{"$foo": 1}"#, 102, "Invalid index option: $foo does not exist."),
-            (#"{"$unique": true}"#, 107, "invalid JSON"), (#"{"$where": {"state": "a"}}"#, 107, "invalid JSON"),
+            (#"{"$unique": true}"#, 107, #"Index a has no fields. Add one, such as {"title": 1}."#),
+            (#"{"$where": {"state": "a"}}"#, 107, #"Index a has no fields. Add one, such as {"title": 1}."#),
         ]
         try await Self.posts.run { server in
             for (definition, code, error) in cases {

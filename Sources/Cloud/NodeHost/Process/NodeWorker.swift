@@ -196,8 +196,8 @@ final class NodeWorker: Sendable {
         }
     }
 
-    /// Reports the registrations if the process is in the pool. Processes outside it may never be added, and must not
-    /// replace the registrations of the pool's.
+    /// Reports the registrations, but only for a process in the pool, so that one that never joins can't replace the
+    /// pool's registrations.
     func sendOffer(of state: inout State) {
         if state.isServing, !state.isRetired, let offer = state.offer { owner.offer(offer) }
     }

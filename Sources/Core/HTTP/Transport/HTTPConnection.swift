@@ -9,7 +9,7 @@ package final class HTTPConnection: Sendable {
     let channel: any Channel
     /// The IP address of the client, or an empty string if unknown.
     let peer: String
-    /// The client's presence, by which slow statements learn that the client has left.
+    /// The client's connection state, which cancels slow reads and queued work if the client disconnects.
     let caller: CallerPresence
     let parts: RequestParts
     /// The record of the current request, for metrics and the log.

@@ -29,7 +29,7 @@ public struct Imports: Sendable, BackendPart {
     ///
     /// - Returns: The result of each row in order. A rejected row doesn't affect the others.
     /// - Throws: 103 if the class name is invalid, 119 for the read-only master key, 1 if the database is unavailable.
-    ///   Earlier pages stay stored, and the same import can be repeated.
+    ///   Earlier pages stay stored. Repeating the import updates rows with an id, but creates those without one again.
     public func objects(_ className: String, _ rows: [JSONValue], _ context: RequestContext) async throws
         -> [Result<WriteResult, any Error>]
     {

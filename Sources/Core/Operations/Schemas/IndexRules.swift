@@ -25,7 +25,10 @@ extension SchemaRules {
             // Rejects an invalid index before anything changes.
             _ = try IndexOptions(json.objectValue ?? [:], of: schema)
             let columns = IndexOptions.columns(of: json.objectValue ?? [:])
-            guard !columns.isEmpty else { throw ParseError(ParseError.invalidJSON, "invalid JSON") }
+            guard !columns.isEmpty else {
+                throw ParseError(
+                    ParseError.invalidJSON, "Index \(name) has no fields. Add one, such as {\"title\": 1}.")
+            }
             for column in columns.keys where !configuration.databaseOptions.disableIndexFieldValidation {
                 let field = column.dropping(prefix: "_p_").map { Name($0) } ?? column
                 // `_User` stores only a password hash, in an internal column.

@@ -4,9 +4,10 @@ import Rules
 import ServerConfiguration
 
 public enum FindEvent: String, Sendable, CaseIterable {
-    /// Before a find or get. Can change the query, return results instead of it, or reject it.
+    /// Before a find, get, aggregation, include or subquery, or a read for a delete trigger. Can change the query,
+    /// return results instead of it (except for a delete trigger), or reject it.
     case beforeFind
-    /// After a find or get. Can change the results or reject the request.
+    /// After the same reads, except aggregations. Can change the results or reject the request.
     case afterFind
 }
 

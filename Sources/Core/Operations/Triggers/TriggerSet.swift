@@ -42,7 +42,8 @@ extension TriggerSet {
 public enum TriggerEvent: String, Sendable, CaseIterable {
     /// Before an object is created or updated. Can change or reject the save.
     case beforeSave
-    /// After an object was created or updated. Can replace the response. Errors are only logged.
+    /// After an object was created or updated. Can replace the response. Errors are only logged, but fail the request
+    /// for `@Config`.
     case afterSave
     /// Before an object is deleted. Can reject the deletion.
     case beforeDelete

@@ -40,7 +40,7 @@ enum GeoConstraint {
         for (name, scale) in scales {
             guard let value = object[name] else { continue }
             guard let number = value.numberValue, number >= 0 else {
-                throw ParseError(107, "bad \(name) value")
+                throw ParseError(107, "\(name) must be a number, 0 or greater")
             }
             return number / scale
         }

@@ -13,7 +13,9 @@ package struct DatabaseSnapshot: Sendable {
     ) async throws -> R {
         try await client.transaction(isolation: .repeatableRead, retries: 0, purpose: .administration) { session in
             let rows = try await session.group([readOnly, unlimited, Statement("SELECT pg_export_snapshot()")])
-            guard let identifier = rows.last?.string(0, 0) else { throw PostgresError(.server, "no snapshot") }
+            guard let identifier = rows.last?.string(0, 0) else {
+                throw PostgresError(.server, "pg_export_snapshot returned no snapshot id")
+            }
             return try await body(DatabaseSnapshot(client: client, identifier: identifier))
         }
     }

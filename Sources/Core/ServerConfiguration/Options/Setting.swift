@@ -90,7 +90,7 @@ public struct Setting: Sendable {
     /// Options that contain field names, which are not secret even if they look like it.
     private static let named: Set<String> = ["protectedFields", "requestKeywordDenylist", "userSensitiveFields"]
 
-    /// Options, in addition to numbers and Booleans, whose values are not secret. All others are hidden.
+    /// Options whose values are shown, in addition to numbers and Booleans. Secret members are masked.
     private static let displayed: Set<String> = [
         "consoleFolder", "dataDir", "filesDirectory", "classDefinitions", "indexAdvice", "appId", "serverURL",
         "publicServerURL", "host", "mountPath", "trustedCertificates", "appName", "cloud", "cloudNode",

@@ -171,7 +171,7 @@ struct RangeSender {
                 for (index, outcome) in outcomes {
                     if verdicts.record(key, outcome) {
                         logger.error(
-                            "push service rejected the server, pausing this entry for a minute",
+                            "push credentials unusable, pausing this entry for a minute",
                             metadata: ["service": "\(entry.name)", "reason": "\(outcome.reason ?? "")"])
                     }
                     if let next = follow(devices[index], outcome, part, tally) { again.append(next) }
