@@ -38,7 +38,7 @@ package struct PushCheck {
     ///
     /// - Parameter target: An `_Installation` object id, or a device type and token such as `ios:ab12…`.
     /// - Returns: The responses of the services.
-    /// - Throws: `ConfigurationError` if the device isn't found or has no token or entry in `push`, or database errors.
+    /// - Throws: `ConfigurationError` without `push`, or if the device isn't found or has no token or entry in it, or database errors.
     package func send(to target: String) async throws -> [PushTrial.Finding] {
         let device = try await device(target)
         let findings = try await trial().send("A notification to try Roost.", to: device)

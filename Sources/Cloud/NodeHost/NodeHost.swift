@@ -13,8 +13,8 @@ import UnixSignals
     import Foundation
 #endif
 
-/// Runs cloud code in JavaScript: Node processes that load an app's `cloud/main.js` or `index.js`. Restarts processes
-/// that die, and reloads the file on request.
+/// Runs an app's JavaScript: Node processes that load `cloud/main.js` or `index.js`, or only adapters and routes.
+/// Restarts processes that die, and reloads the file on request.
 package final class NodeHost: CloudHost {
     /// A function that sends a mail for `Parse.Cloud.sendEmail`, and throws if the mail can't be sent.
     package typealias SendMail = @Sendable (JSONObject) async throws -> Void
@@ -175,7 +175,7 @@ package final class NodeHost: CloudHost {
     }
 
     /// Calls the app's `masterKey` function whenever the key has expired. While the function fails, the master key is
-    /// refused.
+    /// rejected.
     private func renew(_ key: RenewedKey) async {
         let life = Duration.seconds(settings.masterKeyTtl)
         var pause = life

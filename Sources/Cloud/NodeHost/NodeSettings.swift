@@ -43,9 +43,9 @@ package struct NodeSettings: Sendable {
     /// The maximum number of open calls per process and nesting depth, on average over the processes.
     package var openCalls = 256
     package var waitingCalls = 1000
-    /// The maximum bytes of a message from a process.
+    /// The maximum size in bytes of a message from a process.
     package var messageLimit = 64 * 1024 * 1024
-    /// The maximum bytes of a message to a process.
+    /// The maximum size in bytes of a message to a process.
     package var frameLimit = 64 * 1024 * 1024
     /// The app id for the SDK in the process.
     package var applicationId = ""

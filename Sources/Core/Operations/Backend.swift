@@ -11,7 +11,7 @@ public import Telemetry
 
 /// The Parse operations on one database, or within one of its transactions.
 ///
-/// Each family of operations is a ``BackendPart``, which reaches the other families through its backend.
+/// Each group of operations is a ``BackendPart``, which reaches the other groups through its backend.
 public struct Backend: Sendable {
     @usableFromInline let services: Services
     public let store: ObjectStore
@@ -192,7 +192,7 @@ public struct Backend: Sendable {
     }
 }
 
-/// A family of operations, or the rules of one, with shortcuts to the shared parts.
+/// A group of operations, or the rules for one of them, with shortcuts to the shared parts.
 protocol BackendPart {
     var backend: Backend { get }
 }

@@ -20,7 +20,7 @@ final class Services: Sendable {
     let addressChanges: RecentCounts
     /// Recent address changes that app functions rejected.
     let refusedAddresses: RecentCounts
-    /// Verification and password-reset mails sent recently, per user. Limits links per user.
+    /// Recent requests for password-reset links, and if app functions decide, for verification links, per user.
     let linkMails: RecentCounts
     let logger: Logger
     let log: LogRing

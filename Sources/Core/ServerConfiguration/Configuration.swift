@@ -69,7 +69,7 @@ public struct Configuration: Sendable {
     /// The path of the API without a trailing slash, or an empty string for the root.
     public var mount: String { mountPath.split(separator: "/").map { "/" + $0 }.joined() }
     public var trustProxy = TrustProxy.noProxy
-    /// The maximum size of a request body, in bytes. The master key may exceed it in file uploads.
+    /// The maximum size of a request body, in bytes. File uploads with the master key can set another limit.
     public var maxUploadSize = 20 * 1024 * 1024
     /// The maximum number of client connections.
     public var maximumConnections = 10_000

@@ -1,7 +1,7 @@
 import Encoding
 import JSON
 
-/// A regular expression from the configuration, compiled once. Plain words are searched without the regex engine.
+/// A regular expression from the configuration, compiled once. Plain words are matched without the regex engine.
 struct Pattern: Sendable {
     private enum Form: Sendable {
         case word([UInt8])
@@ -51,8 +51,6 @@ struct Pattern: Sendable {
 public struct RouteAllowList: Sendable {
     private let patterns: [Pattern]
 
-    /// Reads the option.
-    ///
     /// - Throws: `ConfigurationError` if the value is not a list of regular expressions.
     init(json: JSONValue) throws(ConfigurationError) {
         var patterns: [Pattern] = []

@@ -37,7 +37,7 @@ public final class ChangeFeed: ChangeObserver {
 
     /// The maximum number of queued changes. They are delivered quickly, so a longer queue indicates a fault.
     private static let maxWaiting = 16_384
-    /// The maximum bytes of queued changes. A single change may exceed it.
+    /// The maximum size in bytes of queued changes. A single change may exceed it.
     private static let maxBytes = 64 * 1024 * 1024
 
     private let options: Configuration.LiveQuery
@@ -153,7 +153,7 @@ public final class ChangeFeed: ChangeObserver {
         for inbox in inboxes(of: .objects(className)) { inbox.miss() }
     }
 
-    /// Disconnects all followers of classes because changes of other processes may have been lost.
+    /// Disconnects all followers of classes because changes may have been lost.
     func missRelayed() {
         let inboxes = followers.withLock { followers in
             followers.here.flatMap { topic, inboxes in

@@ -22,7 +22,7 @@ package final class ChangeInbox: Sendable {
     }
 
     private static let maxItems = 1024
-    /// The maximum bytes of queued changes. A single change may exceed it.
+    /// The maximum size in bytes of queued changes. A single change may exceed it.
     private static let maxBytes = 16 * 1024 * 1024
 
     /// The entries, oldest first.

@@ -12,7 +12,7 @@ struct ChangeRelay: Sendable {
     }
 
     private static let channel = "roost.change"
-    /// The maximum bytes of queued changes while the database is slow or unavailable.
+    /// The maximum size in bytes of queued changes while the database is slow or unavailable.
     private static let maxBytes = 64 * 1024 * 1024
     /// The maximum bytes per round trip. Larger batches would count as large writes and queue behind clients' writes.
     private static let batchBytes = 512 * 1024

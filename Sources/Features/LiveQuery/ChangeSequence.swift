@@ -31,7 +31,7 @@ package struct ChangeSequence {
     /// The time that a change waits if nothing is known about its object.
     package static let timeForUnknown = Duration.milliseconds(100)
 
-    /// The maximum bytes of remembered objects.
+    /// The maximum size in bytes of remembered objects.
     private static let maxBytes = 4 * 1024 * 1024
     private static let minWeight = 256
     /// The number and bytes of waiting changes from which further changes don't wait.

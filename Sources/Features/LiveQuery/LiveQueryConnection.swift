@@ -37,7 +37,7 @@ actor LiveQueryConnection {
     /// don't delay the events of cheap ones.
     private static let stepsAtOnce = 20_000
 
-    /// The maximum bytes of included objects per change, for all subscriptions together.
+    /// The maximum size in bytes of included objects per change, for all subscriptions together.
     private static let maxIncludedBytes = 4 * 1024 * 1024
 
     static let tooMany = ParseError(ParseError.requestLimitExceeded, "Too many subscriptions.")

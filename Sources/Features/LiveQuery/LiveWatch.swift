@@ -8,7 +8,7 @@ import Tasks
 
 /// A query that a console operator polls. It ends if polling stops, too many changes wait, or a comparison fails.
 actor LiveWatch {
-    /// The maximum number of waiting events, and their maximum bytes. The oldest are dropped.
+    /// The maximum number of waiting events, and their maximum size in bytes. The oldest are dropped.
     private static let (maxEvents, maxBytes) = (1_000, 1_000_000)
     /// The size in bytes above which an event is sent without its fields.
     private static let longest = 64 * 1024
@@ -34,7 +34,6 @@ actor LiveWatch {
 
     func begin() { server.feed.add(inbox, to: topic) }
 
-    /// Collects events until the watch ends.
     func run() async {
         defer { server.feed.remove(inbox, from: topic) }
         await withTaskGroup(of: Void.self) { group in

@@ -9,7 +9,7 @@ package struct RelayedChange: Sendable {
     /// The whole change as JSON.
     package let text: String
 
-    /// The maximum bytes of a piece without its header.
+    /// The maximum size in bytes of a piece without its header.
     static let pieceSize = 7500
 
     /// The placeholder for lost changes. Its number makes other processes notice that they missed some.
@@ -47,8 +47,6 @@ package struct RelayedChange: Sendable {
         /// Whether the current object must be read.
         let isLarge: Bool
 
-        /// Returns the change.
-        ///
         /// - Parameters:
         ///   - current: The current object, if it had to be read.
         ///   - place: The memory reservation of the object.
@@ -96,7 +94,7 @@ package struct RelayedChange: Sendable {
 
 /// Reassembles changes from received pieces. The pieces of one process arrive in order.
 package struct RelayedPieces {
-    /// The maximum bytes of incomplete changes.
+    /// The maximum size in bytes of incomplete changes.
     private static let maxBytes = 64 * 1024 * 1024
 
     private struct Partial {

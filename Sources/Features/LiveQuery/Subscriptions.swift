@@ -65,7 +65,6 @@ package struct Subscriptions {
         return true
     }
 
-    /// Releases reserved memory.
     mutating func release(_ size: Int) {
         bytes -= size
         server.memory.leave(weight: size, of: sender)

@@ -9,7 +9,7 @@ public struct CloudMail: Sendable {
     private let delivery: Configuration.MailDelivery
     private let transport: any MailTransport
     private let writer: MailWriter
-    /// The maximum bytes of a text.
+    /// The maximum size in bytes of a text.
     private static let longest = 1024 * 1024
     private static let maxRecipients = 100
 

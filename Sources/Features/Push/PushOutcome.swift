@@ -20,7 +20,8 @@ package enum PushOutcome: Sendable, Equatable {
     ///
     /// - Parameter after: The delay before the next attempt in seconds, or nil for the default.
     case busy(String, after: Double?)
-    /// The request was not sent: the service can't be reached or is paused, or the server is stopping.
+    /// The request was not sent: the service or its token endpoint can't be reached or is paused, or the server is
+    /// stopping.
     case unreached(String)
     /// The notification may or may not have been sent.
     case unclear(String)

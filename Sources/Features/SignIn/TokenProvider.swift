@@ -7,7 +7,7 @@ import ServerConfiguration
 
 /// A provider whose clients send a token that the provider signed (OpenID Connect).
 struct TokenProvider: AuthProvider {
-    /// The details of one provider.
+    /// The token's place in the login data, the error texts and the checks of one provider.
     struct Rules: Sendable {
         var member: Name = "id_token"
         var audienceOption: Name = "clientId"
@@ -51,7 +51,7 @@ struct TokenProvider: AuthProvider {
         Self.outcome(of: attempt, try await claims(attempt.data, attempt.options), unstored: unstored)
     }
 
-    /// Returns the login data to store, with the verified e-mail address of the token.
+    /// Returns the login data to store, with the e-mail address of the token if it is verified.
     static func outcome(of attempt: AuthAttempt, _ claims: JSONObject, unstored: Set<Name>) -> AuthOutcome {
         // Apple sends the flag as a string.
         let isVerified = claims["email_verified"] == true || claims["email_verified"] == "true"

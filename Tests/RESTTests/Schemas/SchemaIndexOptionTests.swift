@@ -199,10 +199,9 @@ import Testing
             (#"{"email": 1, "$where": {"$or": [{"state": "a"}, {"state": "b"}]}}"#, 102, nil),
             (#"{"email": 1, "$where": {"$and": [{"$and": [{"state": "a"}]}]}}"#, 102, nil),
             (#"{"email": 1, "$where": {"_rperm": null}}"#, 105, nil),
-            (#"{"email": 1, "$where": {"a b": 1}}"#, 105, nil),
+            (#"{"email": 1, "$where": {"a b": 1}}"#, 105, nil), (#"{"$where": {"state": "a"}}"#, 107, nil),
             (#"{"$foo": 1}"#, 102, "Invalid index option: $foo does not exist."),
             (#"{"$unique": true}"#, 107, #"Index a has no fields. Add one, such as {"title": 1}."#),
-            (#"{"$where": {"state": "a"}}"#, 107, #"Index a has no fields. Add one, such as {"title": 1}."#),
         ]
         try await Self.posts.run { server in
             for (definition, code, error) in cases {

@@ -8,7 +8,7 @@ import ServerConfiguration
     import Glibc
 #endif
 
-/// The environment variables of a Node process: all except most of those that configure the server.
+/// The environment of a Node process: without most server settings, unless the file configures the server itself.
 package enum HostEnvironment {
     /// Server settings that aren't secret and that cloud code uses.
     private static let handedOn: Set<String> = [

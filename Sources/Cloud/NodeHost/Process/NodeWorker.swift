@@ -184,7 +184,7 @@ final class NodeWorker: Sendable {
     /// The registrations of the file, or nil before it is loaded.
     var offer: HostOffer? { state.withLock { $0.offer } }
 
-    /// The socket on which the app's own routes are served, or nil if the app doesn't listen.
+    /// The socket on which the app's own routes are served, or nil if nothing listens on it.
     var appSocket: String? { state.withLock { $0.appListens ? $0.appFolder?.socket : nil } }
 
     /// Reports the registrations of the file, now and after each change. Must be called when the process accepts calls.

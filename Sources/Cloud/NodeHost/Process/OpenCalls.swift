@@ -68,7 +68,6 @@ final class OpenCalls: Sendable {
     /// Forwards a job's progress message.
     func progress(_ number: Int, _ text: String) { call(number)?.message?(text) }
 
-    /// Returns an open call, or nil if it has ended.
     func call(_ number: Int) -> CloudCall? { state.withLock { $0.entries[number]?.call } }
 
     /// Returns the sender on whose behalf a call runs, or the server if the call has ended.

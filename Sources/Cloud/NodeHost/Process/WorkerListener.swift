@@ -10,7 +10,7 @@ struct WorkerListener {
     /// Opens the socket.
     ///
     /// - Parameters:
-    ///   - limit: The maximum bytes of a message.
+    ///   - limit: The maximum size in bytes of a message.
     ///   - connected: Called when the process has sent the secret.
     ///   - message: Receives messages, usually on the thread of the connection.
     ///   - closed: Called when the connection has ended, with the reason if it failed.
@@ -30,7 +30,6 @@ struct WorkerListener {
         }.bind(unixDomainSocketPath: path).get()
     }
 
-    /// Stops accepting connections.
     func close() async { try? await channel.close() }
 }
 

@@ -15,7 +15,7 @@ export class Connection {
   #handlers = new Map();
   #questions = new Map();
   #lastQuestion = 0;
-  /** The maximum bytes of a message. */
+  /** The maximum size in bytes of a message. */
   limit = 1024 * 1024;
 
   /** Connects to the server. The secret proves that the server started this process. */

@@ -5,7 +5,7 @@ import NIOCore
 package struct FrameDecoder: NIOSingleStepByteToMessageDecoder {
     package typealias InboundOut = ByteBuffer
 
-    /// The maximum bytes of a message.
+    /// The maximum size in bytes of a message.
     let limit: Int
     private var pieces: ByteBuffer?
 

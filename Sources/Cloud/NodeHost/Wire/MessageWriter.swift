@@ -29,7 +29,7 @@ final class MessageWriter: ChannelOutboundHandler, ChannelInboundHandler {
     typealias OutboundIn = OutgoingMessage
     typealias OutboundOut = ByteBuffer
 
-    /// The maximum bytes of a message in one frame.
+    /// The maximum size in bytes of a message in one frame.
     static let pieceSize = 64 * 1024
 
     private var small: Deque<[UInt8]> = []

@@ -10,8 +10,6 @@ import ParseModel
 
 /// Reads the results of calls from a process.
 enum ResultReader {
-    /// Reads a result.
-    ///
     /// - Throws: `ParseError` or `CloudFailure` if the code threw an error.
     static func result(_ message: JSONObject, of call: CloudCall) throws -> CloudResult {
         if let error = message["error"] { throw failure(error) }

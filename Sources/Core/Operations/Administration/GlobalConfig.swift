@@ -9,7 +9,7 @@ import ServerConfiguration
 public struct GlobalConfig: Sendable, BackendPart {
     let backend: Backend
 
-    /// Returns the parameters, without those reserved for the master key if the caller lacks it.
+    /// Returns the parameters, without those reserved for the master key if the caller is a client.
     public func read(_ context: RequestContext) async throws -> JSONObject {
         let row = try await row()
         guard let row else { return ["params": [:]] }

@@ -33,8 +33,8 @@ public struct SlowStatements: Sendable {
         }
     }
 
-    /// Returns the statements by total duration, from PostgreSQL's statistics or, if it collects none, from this
-    /// process's, and the index recommendations.
+    /// Returns the index recommendations, and statements by total duration: from PostgreSQL's statistics, or if it
+    /// collects none, from those of this process.
     ///
     /// - Throws: `ParseError` if the database fails.
     public func answer() async throws -> JSONObject {
@@ -110,7 +110,7 @@ public struct SlowStatements: Sendable {
         return advice.columns.allSatisfy { schema.fields[Name($0)] != nil }
     }
 
-    /// Returns the named recommendation, or nil if there is none or no class can declare the index.
+    /// Returns the named recommendation, or nil if it doesn't exist or names other columns than fields.
     ///
     /// - Throws: `ParseError` if the database fails.
     public func advice(named name: String) async throws -> IndexAdvice? {

@@ -171,7 +171,7 @@ public struct Transactions: Sendable, BackendPart {
 
     /// Records a request id if idempotency is enabled for the path.
     ///
-    /// - Throws: 159 if the id was used before.
+    /// - Throws: 159 if the id was used within `idempotencyOptions.ttl`.
     public func claim(request id: String, path: String, _ context: RequestContext) async throws {
         let options = configuration.idempotencyOptions
         guard options.paths.contains(where: { Self.matches(path, $0) }) else { return }

@@ -3,7 +3,7 @@ import ParseModel
 import ParseStorage
 import Rules
 
-/// Objects that operators deleted, retained for 30 days.
+/// Objects that operators deleted, retained for up to 30 days and 1 GB in total.
 ///
 /// ``Deleting/delete(_:_:_:ifUpdatedAt:keptFor:)`` fills it if called with an operator's name.
 public struct Trash: Sendable {

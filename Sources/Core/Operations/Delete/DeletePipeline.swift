@@ -28,7 +28,7 @@ public struct DeletePipeline {
     public struct TriggerOutcome: Sendable {
         /// The object before the deletion as visible to the caller, or nil if its class has no delete triggers.
         var original: JSONObject?
-        /// The context that triggers pass on, or nil if none was called.
+        /// The context for later triggers, or nil for the request's context.
         var cloudContext: JSONObject?
     }
 

@@ -68,7 +68,7 @@ public final class JobRunner: Sendable {
     ///
     /// - Parameters:
     ///   - source: The trigger of the run for its row: `api` or `schedule`.
-    ///   - record: Inserts the rows of the run. Returns false if the job may not run.
+    ///   - record: Inserts the rows of the run. Returns false if the job can't run now.
     /// - Throws: ``Refusal`` if the job can't start, and errors of the database.
     func start(
         _ job: Job, _ name: Name, _ parameters: JSONObject, source: String, _ context: RequestContext,

@@ -139,7 +139,7 @@ private struct IncludedFrame {
     }
 
     /// Replaces pointers in a value with their objects. As in finds, pointers to missing or unreadable objects are
-    /// removed.
+    /// removed, except those to classes that the caller can't get at all.
     private mutating func filled(_ value: JSONValue, _ node: IncludeNode) throws(IncludeFailure) -> JSONValue? {
         visits += 1
         guard visits <= Self.maxVisits else { throw .tooLarge }

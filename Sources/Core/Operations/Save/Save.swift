@@ -32,7 +32,7 @@ struct Save: Sendable {
     var sameId: String?
     /// The `authData` as sent by the client, or nil if it sent none or no trigger needs it.
     var sentLoginData: JSONValue?
-    /// The context that triggers pass on, or nil if none was called.
+    /// The context for later triggers, or nil for the request's context.
     var cloudContext: JSONObject?
     /// An additional condition that the object must meet, such as an unused token.
     var condition = Filter.everything

@@ -12,7 +12,7 @@ struct SchemaDefinition {
     let options: Configuration.DeclaredSchemas
     let configuration: Configuration
 
-    /// Differences between the declaration and the class that the options don't resolve.
+    /// Differences between the declaration and the class that the options don't resolve, and missing permissions.
     var warnings: [String] = []
 
     init(_ json: JSONObject, _ configuration: Configuration, _ options: Configuration.DeclaredSchemas) {

@@ -27,9 +27,9 @@ public struct Change: Sendable {
 
     /// The last state reported to followers.
     public enum Known: Sendable {
-        /// A state before this change's. The changes in between arrive later or never.
+        /// A state older than ``before``. The changes in between arrive later or never.
         case earlier(JSONObject?)
-        /// A state after this change's.
+        /// A state newer than ``after``.
         case later(JSONObject?)
     }
 
@@ -62,7 +62,7 @@ public protocol ChangeObserver: Sendable {
     /// Reports that an object of the class changed in an unknown way.
     func missChange(of className: Name) async
 
-    /// Reports the start of a write whose changes the observer may not receive.
+    /// Reports the start of a write whose changes the observer might not receive.
     ///
     /// - Returns: A token for ``endUnobserved(_:of:)``.
     func beginUnobserved() -> Int

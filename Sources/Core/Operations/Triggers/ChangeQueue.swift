@@ -4,7 +4,7 @@ import ParseStorage
 import Synchronization
 import Tasks
 
-/// Serializes the writes of each object, so that followers receive its versions in order.
+/// Serializes this process's writes of each object, so that followers receive its versions in order.
 package final class ChangeQueue: Sendable {
     private struct Key: Hashable {
         let className: Name

@@ -6,7 +6,7 @@ import Rules
 public struct DeleteTriggers: Sendable, BackendPart {
     let backend: Backend
 
-    /// Calls the `beforeDelete` trigger, unless the caller may not delete the object.
+    /// Loads the object and calls the `beforeDelete` trigger, if the class has delete triggers.
     ///
     /// - Throws: Errors of the trigger; 101 if the object doesn't exist or the caller may not delete it.
     func beforeDelete(_ planned: inout DeletePipeline.Planned) async throws {

@@ -15,8 +15,8 @@ public enum FindEvent: String, Sendable, CaseIterable {
 public struct FindCall: Sendable {
     public let event: FindEvent
     public let className: String
-    /// The parameters of the find, such as `where` (always an object), `limit`, `order` and `include`. A `beforeFind`
-    /// trigger can change them.
+    /// The parameters of the find, such as `where` (parsed if sent as text), `limit`, `order` and `include`. A
+    /// `beforeFind` trigger can change them.
     public var query: JSONObject
     /// Whether one object is fetched by its id.
     public let isGet: Bool

@@ -40,7 +40,7 @@ extension TriggerSet {
 
 /// The events of object and account triggers.
 public enum TriggerEvent: String, Sendable, CaseIterable {
-    /// Before an object is created or updated. Can change or reject the save.
+    /// Before an object is created or updated. Can change (not for `@Config`) or reject the save.
     case beforeSave
     /// After an object was created or updated. Can replace the response. Errors are only logged, but fail the request
     /// for `@Config`.
@@ -49,9 +49,9 @@ public enum TriggerEvent: String, Sendable, CaseIterable {
     case beforeDelete
     /// After an object was deleted. From preset 9 on errors are only logged. Up to preset 8 they fail the request.
     case afterDelete
-    /// Before a user with valid credentials gets a session. Can reject the log-in.
+    /// Before a log-in with valid credentials creates a session. Can reject the log-in.
     case beforeLogin
-    /// After a user got a session. An error fails the request, but the session remains.
+    /// After a user logged in with a password. An error fails the request, but the session remains.
     case afterLogin
     /// After a user ended a session, which is the object. An error fails the request.
     case afterLogout
@@ -71,7 +71,7 @@ public struct TriggerCall: Sendable {
     /// The object to be saved, or as saved or deleted. For account events, the user or the session. For `beforeSave`,
     /// fields that the client sent as operators remain operators.
     public let object: JSONObject
-    /// The object before the change as visible to the caller, or nil for a new object and for events other than saves.
+    /// The object before the save as visible to the caller, or nil for other events and a new or too large object.
     public let original: JSONObject?
     /// The fields of the save: as sent by the client before it, as written after it. Empty without a save request.
     public let changes: JSONObject

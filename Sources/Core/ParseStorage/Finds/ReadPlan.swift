@@ -179,7 +179,7 @@ public final class ReadPlan: Sendable {
         }
     }
 
-    /// The fixed texts before the values of columns.
+    /// The JSON that precedes each column's value, such as `,"title":"`.
     struct Openings {
         fileprivate let bytes: UnsafeRawBufferPointer
 

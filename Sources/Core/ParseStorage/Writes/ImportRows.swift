@@ -27,7 +27,7 @@ public struct ImportRows: Sendable {
         }
     }
 
-    /// Writes rows in order and in one round trip. Either all or none are written.
+    /// Writes rows in order and in one round trip. On an error, no row is written.
     ///
     /// - Returns: Whether each row was written. Updates of missing objects write nothing.
     /// - Throws: `ParseError` or `ServiceUnavailable`. Nothing was written, unless the call was interrupted.

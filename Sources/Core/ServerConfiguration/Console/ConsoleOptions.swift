@@ -77,7 +77,7 @@ extension Configuration {
         public var allowsPlainHTTP = false
         /// The time in seconds without a request after which a session ends.
         public var sessionLength = 43_200
-        /// The number of days after which entries of the audit log are removed, unless the console is closed.
+        /// The age in days at which audit-log entries are removed, unless the console and the audit log are off.
         public var auditDays = 90
         /// The folder of backups made with the console, or nil to disable them.
         public var backupFolder: String?

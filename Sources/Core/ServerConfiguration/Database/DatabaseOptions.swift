@@ -67,7 +67,7 @@ extension Configuration {
         /// The maximum number of concurrent aggregations and distinct queries per process, or nil for half the number
         /// of processors.
         public var heavyStatements: Int?
-        /// The interval in milliseconds for reloading class definitions. Changes are also announced immediately.
+        /// The interval in milliseconds between checks for class changes, which are also announced immediately.
         public var schemaCacheTtl = 5000
         /// Whether an index may contain fields that the class doesn't have.
         public var disableIndexFieldValidation = false

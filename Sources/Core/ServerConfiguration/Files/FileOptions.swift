@@ -80,7 +80,7 @@ extension Configuration {
         /// Hosts that URLs of files may have. `*` allows all.
         public var allowedFileUrlDomains = ["*"]
 
-        /// All extensions except those that browsers execute or render.
+        /// All extensions except those of markup in which browsers run scripts.
         public static let notForBrowsers =
             "^(?!([hH][tT][mM][lL]?|[sS][hH][tT][mM][lL]|[xX][hH][tT][mM][lL](\\+[xX][mM][lL])?|[xX][hH][tT]"
             + "|[sS][vV][gG]([zZ]|\\+[xX][mM][lL])?|[xX][mM][lL]|[xX][sS][lL][tT]?(\\+[xX][mM][lL])?|[xX][sS][dD]"

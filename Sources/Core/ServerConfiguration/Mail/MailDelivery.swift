@@ -3,7 +3,7 @@ public import JSON
 extension Configuration {
     /// The option `emailAdapter`: the transport and the templates of mails.
     public struct MailDelivery: Sendable {
-        /// The sender, as an address or as `Name <address>`.
+        /// The sender, as an address or as `Name <address>`. Empty for the app's own adapter.
         public var sender: String
         /// The reply address, or nil to use the sender's.
         public var replyTo: String?

@@ -36,8 +36,6 @@ extension Configuration {
         /// Whether the metrics port is reachable only from this machine.
         public var isLocal: Bool { host == "localhost" || host == "::1" || host.hasPrefix("127.") }
 
-        /// Reads the option.
-        ///
         /// - Throws: `ConfigurationError` for an invalid port, and for `onMainPort` without a key.
         init(json value: JSONValue) throws(ConfigurationError) {
             if let port = value["port"], !port.isNull { self.port = try port.whole(in: 0...65_535, "metrics.port") }

@@ -50,8 +50,6 @@ extension Configuration {
         /// The folder that relative paths of keys are resolved in.
         public internal(set) var folder = "."
 
-        /// Reads the option.
-        ///
         /// - Throws: `ConfigurationError` for unsupported services and invalid settings.
         init(json: JSONObject) throws(ConfigurationError) {
             var options = json

@@ -102,7 +102,7 @@ extension OptionTable {
             "Returns protected fields that a save changed"),
         OptionDefinition(
             "installation", "PARSE_SERVER_INSTALLATION", .object,
-            "What happens to installations with the same device token",
+            "Handling of installations with the same device token",
             members: [
                 .flag("duplicateDeviceTokenActionEnforceAuth", nil, \.installation.enforcesCaller),
                 .choice("duplicateDeviceTokenAction", \.installation.action),

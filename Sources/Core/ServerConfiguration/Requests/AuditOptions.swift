@@ -20,8 +20,6 @@ extension Configuration {
         case schema
         case config, hooks, role, file
 
-        /// Reads the option `audit.events`.
-        ///
         /// - Throws: `ConfigurationError` for an unknown kind.
         static func read(_ value: JSONValue, _ name: String) throws(ConfigurationError) -> Set<AuditEvent> {
             var events: Set<AuditEvent> = []

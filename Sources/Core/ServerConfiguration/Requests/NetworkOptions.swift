@@ -5,7 +5,7 @@ extension Configuration {
     public enum TrustProxy: Sendable, Equatable {
         /// No proxy: the client is the connection's other end.
         case noProxy
-        /// Every proxy: the client is the first address in the header.
+        /// Every proxy: the client is the first address in the header, but the last one for address lists.
         case everybody
         /// A number of proxies, counted from the server outwards.
         case hops(Int)

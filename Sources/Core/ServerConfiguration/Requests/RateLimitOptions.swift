@@ -11,7 +11,7 @@ extension OptionTable {
         ) { value, _ throws(ConfigurationError) in try RateLimitOptions.list(value) },
         .custom(
             "rateLimitStore", "ROOST_RATE_LIMIT_STORE", .string, \.rateLimitStore,
-            "Where requests are counted: memory (per process) or database (by all processes together); default memory"
+            "Store of request counts: memory (per process) or database (shared by all processes); default memory"
         ) { value, _ throws(ConfigurationError) in try RateLimitOptions.store(value) },
         .flag(
             "accountRateLimit", "ROOST_ACCOUNT_RATE_LIMIT", \.accountRateLimit, older: [8: false],
@@ -29,8 +29,6 @@ enum RateLimitOptions {
         .member("zone", .string),
     ]
 
-    /// Reads the option `rateLimit`.
-    ///
     /// - Throws: `ConfigurationError` if the value is not a list of valid limits.
     static func list(_ json: JSONValue) throws(ConfigurationError) -> [RateLimit] {
         if json.isNull { return [] }
@@ -151,8 +149,6 @@ enum RateLimitOptions {
         }
     }
 
-    /// Reads the option `rateLimitStore`.
-    ///
     /// - Throws: `ConfigurationError` for an unknown store.
     static func store(_ json: JSONValue?) throws(ConfigurationError) -> Configuration.RateLimitStore {
         guard let text = json?.stringValue, !text.isEmpty else { return .memory }

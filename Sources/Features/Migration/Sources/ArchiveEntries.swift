@@ -25,7 +25,7 @@ enum ArchiveEntries {
         let version = try FileVersion(of: path)
         let reader = ByteReader(try FileBytes(path, unchangedSince: version), of: path)
         try reader.skip(magic.count)
-        guard try document(reader) != nil else { throw reader.damage("no header") }
+        guard try document(reader) != nil else { throw reader.damage("the archive has no header") }
         var metadata: [(path: String, text: [UInt8])] = []
         while let document = try document(reader) {
             guard let name = name(document) else { throw reader.damage("a collection without a name") }

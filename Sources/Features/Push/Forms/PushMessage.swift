@@ -25,7 +25,7 @@ package struct PushMessage: Sendable {
 
     static let overdue = "expired before it could be sent"
 
-    /// Reads the parameters of a push. `collapse_id`, `priority` and `push_type` override those in `data`.
+    /// Reads the parameters of a push. They override those in `data`, but `pushType` in `data` comes first.
     package init(content: PushContent, data: JSONObject?, id: String, time: String) {
         self.data = data
         self.id = id

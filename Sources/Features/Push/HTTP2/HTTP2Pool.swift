@@ -102,7 +102,7 @@ final class HTTP2Pool {
         entry.submission.finish(entry.index, outcome)
     }
 
-    /// Puts an unprocessed request at the front of the queue, or ends it as `unsent` during a pause.
+    /// Puts an unprocessed request at the front of the queue. During a pause or after ``close()`` it ends as `unsent`.
     func requeue(_ entry: HTTP2Submission.Entry) {
         if let reason { giveUp(entry, .unsent(reason)) } else { queue.prepend(entry) }
     }

@@ -30,7 +30,6 @@ final class HTTP2Submission {
     /// Whether requests that are still waiting for a stream have expired.
     var isOverdue: Bool { end.map { $0 < .now() } ?? false }
 
-    /// Records the outcome of a request.
     func finish(_ index: Int, _ outcome: HTTP2Outcome) {
         results.append(HTTP2Result(index: index, outcome: outcome))
         open -= 1

@@ -15,7 +15,7 @@ import Synchronization
 /// Sends queued pushes from the database. Every process can take parts of a push.
 ///
 /// A process leases its devices for a minute and renews the lease while it works. If the process dies, another one
-/// takes the devices that aren't settled, so a device may be sent to twice.
+/// takes the devices that aren't settled, so a device may be sent to twice unless `delivery` is `atMostOnce`.
 public final class PushQueue: Pusher {
     private let settings: Configuration.Push
     private let services: PushServices

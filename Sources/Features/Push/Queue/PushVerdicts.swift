@@ -3,7 +3,7 @@ import Synchronization
 /// Remembers which messages and senders are rejected by their services.
 ///
 /// A service that rejects a message rejects it for every device. After ten identical rejections the remaining devices
-/// are not sent to. A sender whose credentials are rejected pauses for a minute.
+/// are not sent to. A sender whose credentials are unusable pauses for a minute.
 final class PushVerdicts: Sendable {
     /// The devices of a push that get the same text from the same sender.
     struct Part: Hashable {
@@ -17,7 +17,7 @@ final class PushVerdicts: Sendable {
         /// Nothing is known yet, so only a few devices are tried.
         case unknown
         case good
-        /// The service rejects the part or the sender's credentials.
+        /// The service rejects the part, or the sender's credentials are unusable.
         case stopped(PushOutcome)
     }
 

@@ -66,7 +66,6 @@ final class RangeActivity: Sendable {
     /// Records that a group of devices waits for a later attempt or is done.
     func pause() { update(-1) }
 
-    /// Records that sending to a group of devices continues.
     func resume() { update(1) }
 
     /// Ends the waiting state, even if cancellation left devices unsettled.

@@ -23,7 +23,6 @@ final class RangeTally: Sendable {
         if isTrial { state.withLock { $0.progress.report = PushReport() } }
     }
 
-    /// The number of devices without an outcome.
     var left: Int { state.withLock { $0.left.count } }
 
     /// Records what a device would get in a dry run.

@@ -29,7 +29,7 @@ final class RangeWorker: Sendable {
     /// Limits the attempts to store the outcomes of a range to five, because the server is stopping.
     func stopSoon() { isStopping.store(true, ordering: .relaxed) }
 
-    /// Sends to the devices of a range until the task is cancelled.
+    /// Sends to the devices of a range until each has an outcome or the task is cancelled.
     ///
     /// - Parameters:
     ///   - reportChange: Called when the row of the push has changed.

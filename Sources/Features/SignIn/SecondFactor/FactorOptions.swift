@@ -25,8 +25,6 @@ struct FactorOptions: Sendable {
     /// The sender of text messages, or nil if they are not configured.
     let sender: MessageSender?
 
-    /// Parses the option.
-    ///
     /// - Throws: `ConfigurationError` if the option is invalid.
     init(_ json: JSONObject) throws(ConfigurationError) {
         guard let kinds = json["options"]?.arrayValue else {
@@ -38,7 +36,8 @@ struct FactorOptions: Sendable {
         digits = try Self.number(json["digits"], "digits", 6)
         guard (4...10).contains(digits) else { throw ConfigurationError("mfa.digits must be between 4 and 10") }
         period = try Self.number(json["period"], "period", 30)
-        guard (10...3600).contains(period) else { throw ConfigurationError("mfa.period must be greater than 10") }
+        guard period >= 10 else { throw ConfigurationError("mfa.period must be greater than 10") }
+        guard period <= 3600 else { throw ConfigurationError("mfa.period must be at most 3600") }
         messageValidity = try Self.number(json["smsValidityDuration"], "smsValidityDuration", 300)
         guard (30...86_400).contains(messageValidity) else {
             throw ConfigurationError("mfa.smsValidityDuration must be between 30 and 86400")

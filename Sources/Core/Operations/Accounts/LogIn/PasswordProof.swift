@@ -13,8 +13,8 @@ struct PasswordProof: Sendable, BackendPart {
 
     /// Checks the password and any additional proof.
     ///
-    /// - Parameter prove: Checks the additional proof. Its failures count like wrong passwords. Returns nil if no proof
-    ///   is needed.
+    /// - Parameter prove: Checks the additional proof, or returns nil if none is needed. Its failures count like wrong
+    ///   passwords unless it releases the attempt.
     /// - Returns: The user, and the changes to the user's `authData`.
     func check(
         _ parameters: JSONObject, _ context: RequestContext, prove: (LoginCandidate) async throws -> LoginDataChange?

@@ -33,7 +33,7 @@ package final class RecentCounts: Sendable {
         }
     }
 
-    /// Takes back a counted action.
+    /// Uncounts an action.
     package func countOneLess(_ key: Name) {
         counts.withLock { counts in
             guard var count = counts.value(of: key), count.times > 0 else { return }

@@ -52,7 +52,7 @@ public struct AccountMails: Sendable, BackendPart {
                 token: token, user: user.visibleFields, userId: user.id, languages: context.languages), to: mailer)
     }
 
-    /// The maximum number of link mails per user within ten minutes.
+    /// The maximum number of counted links per user within ten minutes.
     private static let maxLinks = 10
 
     /// Counts a link for a user and returns whether to send it. More mails would fill the mailbox and invalidate

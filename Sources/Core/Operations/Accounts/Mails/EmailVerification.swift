@@ -109,7 +109,7 @@ public struct EmailVerifications: Sendable, BackendPart {
     /// - Parameters:
     ///   - token: The token of the old link, or nil if the user name is given.
     ///   - username: The user name, or nil if the token is given.
-    /// - Returns: Whether the user exists and has an unverified address. False if addresses aren't verified.
+    /// - Returns: Whether the user exists and has an unverified address. False if `verifyUserEmails` is off.
     public func resendVerification(token: String?, username: String?, _ context: RequestContext) async throws -> Bool {
         guard configuration.accountMail.verifyUserEmails else { return false }
         let start = ContinuousClock.now

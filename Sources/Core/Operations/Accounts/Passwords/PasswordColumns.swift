@@ -33,7 +33,7 @@ extension Users {
 
     /// Returns the columns to store for a new user's password.
     ///
-    /// - Throws: 142 if the password violates the policy.
+    /// - Throws: 142 if the password violates the policy or is too long, 107 if it contains NUL.
     func columns(ofNew password: String, _ body: JSONObject, _ context: RequestContext) async throws
         -> OrderedDictionary<Name, JSONValue>
     {
@@ -50,7 +50,7 @@ extension Users {
 
     /// Returns the columns to store for a changed password, including its history.
     ///
-    /// - Throws: 142 if the password violates the policy.
+    /// - Throws: 142 if the password violates the policy or is too long, 107 if it contains NUL.
     func columns(ofChanged password: String, _ body: JSONObject, _ objectId: String, _ context: RequestContext)
         async throws -> OrderedDictionary<Name, JSONValue>
     {

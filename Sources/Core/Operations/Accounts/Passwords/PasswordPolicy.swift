@@ -18,7 +18,7 @@ extension Users {
     /// Checks a changed password against the policy.
     ///
     /// - Returns: The columns to store in addition to the hash.
-    /// - Throws: 142 if the password violates the policy.
+    /// - Throws: 142 if the password violates the policy or is too long, 107 if it contains NUL.
     func checkPasswordChange(
         _ password: String, _ body: JSONObject, _ objectId: String, _ context: RequestContext
     ) async throws -> OrderedDictionary<Name, JSONValue> {

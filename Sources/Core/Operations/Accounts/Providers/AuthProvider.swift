@@ -18,7 +18,7 @@ public protocol AuthProvider: Sendable {
     /// Converts the client's data to the form used for looking up the user and for storing. A provider that accepts
     /// authorization codes exchanges the code for the id and token here.
     ///
-    /// - Returns: The data with an `id`, without single-use values.
+    /// - Returns: The data without single-use values, and with an `id` unless the provider is an additional factor.
     /// - Throws: `ParseError` if the code is invalid.
     func exchange(_ data: JSONObject, _ options: JSONObject) async throws -> JSONObject
 

@@ -111,7 +111,7 @@ extension AggregateCompiler {
         func values(of target: Name?) -> String {
             "roost_keys(\(value), \(target.map { SQL.literal($0.text) } ?? "NULL"))"
         }
-        /// Compares the column itself, so that PostgreSQL can use its index.
+        /// Returns a condition on the bare column, so that PostgreSQL can use its index.
         func isText(_ column: String, _ text: String = "key #>> '{}'") -> String {
             "\(column) = ANY(ARRAY(SELECT \(text) FROM unnest(\(keys)) AS k(key) WHERE jsonb_typeof(key) = 'string'))"
         }
