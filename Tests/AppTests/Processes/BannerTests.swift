@@ -78,8 +78,7 @@ struct BannerTests {
     func console() throws {
         var banner = Banner(
             configuration: try Self.configuration(#"{"appId": "a", "masterKey": "m"}"#), port: 1337,
-            dataFolder: "/data",
-            filesFolder: "/files", showsKeys: false)
+            dataFolder: "/data", filesFolder: "/files", showsKeys: false)
         #expect(!banner.text.contains("console"))
         banner.featureLines = ConsoleAccess.bannerLines("http://localhost:1337/console/")
         #expect(banner.text.contains("http://localhost:1337/console/\n"))

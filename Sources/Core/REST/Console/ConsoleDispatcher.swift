@@ -2,8 +2,8 @@ import Encoding
 import HTTP
 import JSON
 import ParseModel
-package import Rules
-package import ServerConfiguration
+import Rules
+import ServerConfiguration
 import Tasks
 
 /// Passes the console's requests to the REST routes, with the rights of a console session instead of keys.

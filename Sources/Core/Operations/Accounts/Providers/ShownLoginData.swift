@@ -30,7 +30,8 @@ extension Providers {
             }
             guard !data.isEmpty, let request else { continue }
             var attempt = AuthAttempt(
-                .logIn, [:], options: options, isMaster: context.caller.readsEverything, now: context.now)
+                purpose: .logIn, data: [:], options: options, isMaster: context.caller.readsEverything, now: context.now
+            )
             attempt.request = request
             let values = await provider.shownData(data, attempt)
             if values.count < data.count { logger.error("afterFind failed", metadata: ["provider": "\(name)"]) }
