@@ -17,14 +17,14 @@ root = os.path.dirname(os.path.dirname(os.path.abspath(__file__)))
 
 # Measure: what is wanted, and the bound until then.
 BOUNDS = {
-    "lines": (73_000, 100_258),
-    "files": (560, 884),
-    "lines of Core": (40_000, 60_616),
-    "lines of Tests": (62_000, 86_394),
+    "lines": (73_000, 100_550),
+    "files": (560, 885),
+    "lines of Core": (40_000, 60_776),
+    "lines of Tests": (62_000, 86_744),
     "files outside of Distribution that name Citus": (6, 6),
     "files outside of Replicas that name replicas": (6, 6),
     "files outside of Console that name it": (6, 6),
-    "files outside of Push that name it": (6, 6),
+    "files outside of Push that name it": (6, 7),
     "folders of Sources": (6, 6),
     "types with more than 40 functions": (0, 0),
     "functions of the largest type": (40, 40),

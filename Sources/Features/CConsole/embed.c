@@ -264,21 +264,24 @@ static const unsigned char file_83[] = {
 #embed "../../../docs/configuration.md"
 };
 static const unsigned char file_84[] = {
-#embed "../../../docs/live-queries.md"
+#embed "../../../docs/import.md"
 };
 static const unsigned char file_85[] = {
-#embed "../../../docs/maintenance.md"
+#embed "../../../docs/live-queries.md"
 };
 static const unsigned char file_86[] = {
-#embed "../../../docs/push.md"
+#embed "../../../docs/maintenance.md"
 };
 static const unsigned char file_87[] = {
-#embed "../../../docs/security.md"
+#embed "../../../docs/push.md"
 };
 static const unsigned char file_88[] = {
-#embed "../../../docs/sign-in.md"
+#embed "../../../docs/security.md"
 };
 static const unsigned char file_89[] = {
+#embed "../../../docs/sign-in.md"
+};
+static const unsigned char file_90[] = {
 #embed "../../../docs/tutorial.md"
 };
 
@@ -367,12 +370,13 @@ static const struct file all[] = {
     {"docs/accounts.md", file_81, sizeof file_81},
     {"docs/cloud-code.md", file_82, sizeof file_82},
     {"docs/configuration.md", file_83, sizeof file_83},
-    {"docs/live-queries.md", file_84, sizeof file_84},
-    {"docs/maintenance.md", file_85, sizeof file_85},
-    {"docs/push.md", file_86, sizeof file_86},
-    {"docs/security.md", file_87, sizeof file_87},
-    {"docs/sign-in.md", file_88, sizeof file_88},
-    {"docs/tutorial.md", file_89, sizeof file_89},
+    {"docs/import.md", file_84, sizeof file_84},
+    {"docs/live-queries.md", file_85, sizeof file_85},
+    {"docs/maintenance.md", file_86, sizeof file_86},
+    {"docs/push.md", file_87, sizeof file_87},
+    {"docs/security.md", file_88, sizeof file_88},
+    {"docs/sign-in.md", file_89, sizeof file_89},
+    {"docs/tutorial.md", file_90, sizeof file_90},
 };
 
 int console_file_count(void) { return sizeof all / sizeof all[0]; }
