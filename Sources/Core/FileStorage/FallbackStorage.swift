@@ -1,6 +1,6 @@
 public import NIOCore
 
-/// A storage that reads files missing from the first storage from older ones. Files can be moved while a server runs.
+/// A storage that looks in older storages for files that the first lacks. Files can be moved while a server runs.
 public struct FallbackStorage: FileStorage {
     private let first: any FileStorage
     private let others: [any FileStorage]

@@ -26,7 +26,7 @@ public struct FilePieces: AsyncSequence, Sendable {
     public func makeAsyncIterator() -> AsyncIterator { AsyncIterator(file: file) }
 }
 
-/// A content that runs a check after its last byte, before the storage makes the file visible.
+/// File contents that run a check after the last byte, before the storage makes the file visible.
 package struct CheckedContents<Contents: AsyncSequence>: AsyncSequence where Contents.Element == ByteBuffer {
     let contents: Contents
     let check: @Sendable () async throws -> Void

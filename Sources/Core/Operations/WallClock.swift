@@ -3,7 +3,7 @@ import Synchronization
 
 /// The clock for object dates, expiry times and job schedules.
 public struct WallClock: Sendable {
-    /// The system clock. Unless set back, it is later than the date of any finished write of this process.
+    /// The system clock. Unless set back, it is later than the date of every finished write of this process.
     ///
     /// Dates have whole milliseconds, so the clock runs ahead of the system to give consecutive writes increasing
     /// dates. A write waits until its date is at most ``maxAhead`` ahead.
@@ -16,7 +16,7 @@ public struct WallClock: Sendable {
     private let latest: LatestTime?
 
     /// - Parameters:
-    ///   - rising: Whether the time is always later than the date of any finished write.
+    ///   - rising: Whether the time is later than the date of every recorded write, unless the clock is set back.
     ///   - read: Returns the present time. Called often and synchronously, so it must not block.
     public init(rising: Bool = false, _ read: @escaping @Sendable () -> ParseDate) {
         self.read = read

@@ -83,7 +83,7 @@ package struct Route: Sendable {
         package static let batchable = Traits(rawValue: 1 << 1)
         /// A route allowed in a batch that is a transaction.
         package static let transactional = Traits(rawValue: 1 << 2)
-        /// A route that serves each request id only once.
+        /// A route that can be made to serve each request id only once (`idempotencyOptions`).
         package static let idempotent = Traits(rawValue: 1 << 3)
         /// A route called without resolving the session token first, so an invalid token isn't rejected there.
         static let withoutSession = Traits(rawValue: 1 << 4)

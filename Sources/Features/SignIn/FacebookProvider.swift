@@ -6,7 +6,7 @@ import Outgoing
 import ParseModel
 import ServerConfiguration
 
-/// Facebook: verifies a signed token (Limited Login), or asks the Graph API about an access token.
+/// Verifies Facebook log-ins: checks a signed token (Limited Login), or asks the Graph API about an access token.
 struct FacebookProvider: AuthProvider {
     let limited: TokenProvider
     let caller: HTTPCaller

@@ -5,7 +5,7 @@ import Outgoing
 import ParseModel
 import ServerConfiguration
 
-/// LINE: verifies a signed token, or fetches the profile for an access token.
+/// Verifies LINE log-ins: checks a signed token, or fetches the profile for an access token.
 ///
 /// LINE signs the tokens of mobile apps with its own key, and those of its web log-in with the channel secret.
 struct LineProvider: AuthProvider {

@@ -12,7 +12,8 @@ import ServerConfiguration
     import Foundation
 #endif
 
-/// Twitter: fetches the owner of a token with a request that the token and the app sign (OAuth 1.0a, RFC 5849).
+/// Verifies Twitter log-ins by fetching the token's owner in a request signed with the app's and the token's
+/// secrets (OAuth 1.0a, RFC 5849).
 package struct TwitterProvider: AuthProvider {
     let caller: HTTPCaller
 

@@ -72,7 +72,7 @@ final class DiskFile: StoredFile {
             try await sink(piece)
             untilYield -= 1
             if untilYield == 0 {
-                // The loop may not suspend otherwise if the client reads as fast as the server sends.
+                // Otherwise the loop might never suspend if the client reads as fast as the server sends.
                 await Task.yield()
                 untilYield = Self.piecesOfTurn
             }

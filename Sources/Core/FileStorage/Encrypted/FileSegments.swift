@@ -1,7 +1,7 @@
 import Crypto
 import NIOCore
 
-/// Encrypts a file in segments. Each part can be read and written without the rest.
+/// Encrypts a file in segments, so that it can be written as a stream and read in parts.
 ///
 /// The header contains a format mark, a 23-byte random salt, and a tag that verifies the key. Segments of 64 KiB
 /// follow, each with a 16-byte tag. The key is derived for each file, and the nonce contains the segment's number and

@@ -31,7 +31,7 @@ public struct HTTPServer: Service {
         public var firstRequest: Duration = .seconds(2)
         /// The maximum total size of a request's header fields, in bytes.
         public var headers: Int = 64 * 1024
-        /// The usual maximum size of a body, in bytes. About twice as much unread is discarded to keep a connection.
+        /// The usual maximum body size in bytes. Up to about twice as much is read and discarded to keep a connection.
         public var body: Int = 20 * 1024 * 1024
         /// The maximum number of open connections. At most half of them can be WebSocket connections.
         public var connections: Int = 10_000

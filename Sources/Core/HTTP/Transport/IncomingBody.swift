@@ -159,7 +159,7 @@ package final class IncomingBody: AsyncSequence {
         isCounted = true
     }
 
-    /// Stops counting the memory of the body once it is complete, because the request no longer needs it.
+    /// Stops counting the memory of the body if it is complete, because the request no longer needs it.
     package func release() {
         if isComplete { endTicket() }
     }

@@ -14,7 +14,6 @@ package final class RequestParts: Sendable {
         var part: HTTPServerRequestPart
         var bytes: Int
 
-        /// Whether another body piece may be appended.
         var mayGrow: Bool {
             if case .body(let data) = part { data.readableBytes < RequestParts.maxJoinedBytes } else { false }
         }

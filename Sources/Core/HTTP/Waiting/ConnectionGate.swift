@@ -12,7 +12,7 @@ import Telemetry
 /// Accepts connections up to a limit. Pauses at the limit, or if the system lacks descriptors or memory. Belongs to one
 /// listening socket and runs on its event loop.
 ///
-/// If accepting fails, SwiftNIO keeps polling the socket, which reports it again immediately, so the loop would spin.
+/// If accepting fails, SwiftNIO keeps polling the socket, which is ready again immediately, so the loop would spin.
 /// The gate stops polling for a moment instead, while idle connections are closed.
 final class ConnectionGate: ChannelInboundHandler {
     typealias InboundIn = any Channel

@@ -13,9 +13,9 @@ import Tasks
 /// Passes client input to the later handlers in small slices, one for each read that they request.
 ///
 /// The parser parses everything it gets, and parsed requests can take ten times their size. A client that sends
-/// thousands of requests at once would fill the memory with waiting requests, so a slice contains one head. Bodies of
-/// known length don't grow, so they are passed on as they arrive. If parsing takes long, on this connection or on those
-/// before it, other connections get a turn.
+/// thousands of requests at once would fill the memory with waiting requests, so a slice contains at most one head.
+/// Bodies of known length don't grow, so they are passed on as they arrive. If parsing takes long, on this connection
+/// or on those before it, other connections get a turn.
 package final class ReadPacer: ChannelDuplexHandler {
     package typealias InboundIn = ByteBuffer
     package typealias InboundOut = ByteBuffer

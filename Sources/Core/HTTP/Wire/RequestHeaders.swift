@@ -5,7 +5,7 @@ import NIOHTTP1
 /// which a request has only a few.
 package struct RequestHeaders: Sendable {
     private let fields: HTTPHeaders
-    /// For each known name, the one-based position of its first field, or zero. Holds up to 64 names. A request by HTTP
+    /// For each known name, the one-based position of its first field, or zero. Holds up to 64 names. An HTTP request
     /// has at most 256 fields (`ConnectionHandler.maxHeaderFields`).
     private var positions = SIMD64<UInt16>()
     private var hasRepetitions = false
@@ -24,7 +24,7 @@ package struct RequestHeaders: Sendable {
         }
     }
 
-    /// Creates the header fields of a request that was not sent by HTTP.
+    /// Creates the header fields of a request that was not sent over HTTP.
     package init(_ fields: [(name: String, value: String)]) {
         self.init(HTTPHeaders(fields.map { ($0.name, $0.value) }))
     }

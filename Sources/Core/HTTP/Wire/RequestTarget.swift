@@ -44,7 +44,6 @@ package struct RequestTarget: Sendable, Equatable {
 }
 
 extension UInt8 {
-    /// The byte, with ASCII capitals converted to lower case.
     package var lowercasedASCII: UInt8 {
         (UInt8(ascii: "A")...UInt8(ascii: "Z")).contains(self) ? self | 0x20 : self
     }

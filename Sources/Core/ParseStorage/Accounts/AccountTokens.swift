@@ -56,8 +56,8 @@ extension AccountRows {
         return user.flatMap { ConstantTime.areEqual(token, $0.token ?? "") ? $0 : nil }
     }
 
-    /// Returns the user with this mail address or, failing that, a user without an address whose name it is. Returns
-    /// nil if neither exists.
+    /// Returns the user with this mail address or, failing that, the user without an address who has it as the user
+    /// name. Returns nil if neither exists.
     ///
     /// - Parameter ignoresCase: Whether letter case is ignored.
     public func user(withMail address: String, _ purpose: TokenPurpose, ignoresCase: Bool = false) async throws

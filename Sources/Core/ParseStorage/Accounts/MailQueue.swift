@@ -38,7 +38,7 @@ public struct MailRows: Sendable {
             """, store.client)
     }
 
-    /// Returns columns of a user as JSON, for use in mails. Leaves out unknown and empty columns and values longer than
+    /// Returns columns of a user as JSON, for use in mails. Leaves out unknown and null columns and values longer than
     /// 4,000 characters.
     public func columns(_ names: [Name], of userId: String) async throws -> JSONObject {
         let list = JSONValue.array(names.map { .string($0.text) })

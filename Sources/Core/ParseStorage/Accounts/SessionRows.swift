@@ -25,7 +25,7 @@ public struct SessionRows: Sendable {
         FROM "_Session" AS s JOIN "_User" AS u ON u."objectId" = s."user" WHERE s."sessionToken" = $1
         """
 
-    /// A deleted role leaves rows in the join tables, but they pass on no rights, because the role itself is joined
+    /// A deleted role leaves rows in the join tables, but they grant no rights, because the role itself is joined
     /// too. Beyond the role limit the user's direct roles come first, oldest first: clients who may create roles can
     /// add any user to them and must not displace older ones. Dropping a role can only take rights away.
     private static let rolesStatement = """

@@ -2,7 +2,7 @@ import Postgres
 import Synchronization
 import Tasks
 
-/// Slow finds and counts of this process by query shape, collected until they are written to the shared table.
+/// This process's slow finds, counts and distinct queries by query shape, until they are written to the shared table.
 ///
 /// If there are too many shapes, the one with the least total time is evicted. Each sender counts only up to a limit,
 /// which keeps any single sender from deciding which indexes are advised and built.

@@ -127,8 +127,8 @@ public struct AuditRows: Sendable {
         value.map { .jsonb($0.serialized()) } ?? .null(.jsonb)
     }
 
-    /// The distance, in entry numbers, by which entries are assumed to be out of time order at most. Searches by time
-    /// are widened by it.
+    /// The assumed maximum distance, in entry numbers, between entries that are out of time order. Searches by time are
+    /// widened by it.
     private static let overlap = 10_000
 
     /// Returns the matching entries as JSON, newest first.

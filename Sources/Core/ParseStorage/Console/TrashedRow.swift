@@ -2,8 +2,8 @@ import JSON
 import ParseModel
 import Postgres
 
-/// Converts a row to a JSON value from which it can be restored: PostgreSQL's JSON of the row, plus the details that it
-/// loses.
+/// Converts a row to a JSON value from which it can be restored: PostgreSQL's JSON of the row, plus the details that
+/// JSON loses.
 struct TrashedRow {
     let schema: ClassSchema
 

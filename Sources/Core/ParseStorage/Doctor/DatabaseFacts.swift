@@ -54,7 +54,7 @@ package struct DatabaseFacts: Sendable {
 
     package init() {}
 
-    /// The classes, parsed as the server does.
+    /// The classes, parsed as in the server.
     var classes: [ClassSchema] {
         (rows ?? []).map { TableLayout.schema(name: $0.name, row: $0.json) }
     }

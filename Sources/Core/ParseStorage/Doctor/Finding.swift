@@ -27,7 +27,7 @@ public struct Finding: Sendable, Equatable {
     public enum Severity: String, Sendable, Comparable {
         /// For information only.
         case note
-        /// Something is slow or wastes space.
+        /// Something is slow, inconsistent or a waste of space.
         case warning
         /// Requests fail, or data is at risk.
         case error

@@ -10,7 +10,7 @@ package struct SlowQueries: Sendable {
     /// The mean time in milliseconds from which a statement is slow.
     static let slow = 50.0
 
-    /// Returns all findings. Without `pg_stat_statements` there are no slow statements. Throws `PostgresError` if the
+    /// Returns all findings, without slow statements if `pg_stat_statements` is missing. Throws `PostgresError` if the
     /// connection fails.
     func findings() async throws -> [Finding] {
         let advised = try await IndexAdviser(client: client).advice(facts).map { advice in

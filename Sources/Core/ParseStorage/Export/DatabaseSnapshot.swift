@@ -2,7 +2,7 @@ import Postgres
 
 /// A consistent view of a database: transactions that use the snapshot don't see later commits.
 ///
-/// It locks only the table that is being read, so that classes and fields can be created meanwhile.
+/// Only the table being read is locked, so that classes and fields can be created meanwhile.
 package struct DatabaseSnapshot: Sendable {
     private let client: PostgresClient
     private let identifier: String

@@ -8,7 +8,7 @@ public struct FoundPieces: Sendable {
 
     /// Passes the results of a find to `use` in pieces of a few megabytes, all from one snapshot. `include` is ignored.
     ///
-    /// Occupies one of the few export connections until all pieces are processed. The order must end with the id.
+    /// Occupies one of the few export connections until all pieces are processed. The sort order must end with the id.
     ///
     /// - Throws: `ParseError` or `ServiceUnavailable`, or an error of `use`.
     public func visit(_ request: ObjectStore.FindRequest, _ use: @Sendable (ObjectStore.Found) async throws -> Void)

@@ -32,7 +32,7 @@ package struct RowCursor: Sendable {
             }
         }
 
-        /// Switches to reading rows one by one for a while. Returns false if it already does.
+        /// Switches to reading rows one by one for a while. Returns false if that is already the case.
         func retreat() -> Bool {
             state.withLock { state in
                 defer { state.single = RowCursor.maxRows }

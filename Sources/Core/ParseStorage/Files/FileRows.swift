@@ -26,7 +26,7 @@ public struct FileRows: Sendable {
     /// Creates missing tables. Chunks are stored uncompressed, so that PostgreSQL can read parts of them. The storage
     /// option is copied from a temporary table, because Citus can't change it on an existing column.
     public func prepare() async throws {
-        // All tables were created together. If they exist, no right to create tables is needed.
+        // All tables are created together. If they exist, the role needn't be allowed to create tables.
         let areThere = try await client.query(
             """
             SELECT EXISTS (SELECT FROM pg_tables WHERE tablename = '_roost_file_chunk' AND schemaname = current_schema())

@@ -42,7 +42,7 @@ struct GeoCondition {
     }
 
     /// Returns the condition for a box around a circle, with a trailing AND. PostgreSQL can use an index for it before
-    /// it computes distances. The text is empty if the circle is too large to benefit, or if its center isn't on Earth.
+    /// computing distances. The text is empty if the circle is too large to benefit, or if its center isn't on Earth.
     private func around(_ center: GeoPoint, _ radians: Double, _ builder: inout SQLBuilder) -> String {
         guard radians < .pi / 2, center.isOnEarth else { return "" }
         // A small margin, so that rounding doesn't exclude points on the edge.

@@ -123,7 +123,7 @@ extension ObjectStore {
         return Statement(sql, compiler.builder.parameters)
     }
 
-    /// Returns the statement of a find by id without further conditions than the ACL, or nil for other finds. Most
+    /// Returns the statement of a find by id with no other condition than the ACL, or nil for other finds. Most
     /// finds are of this kind, so the text is built once per read plan.
     private static func byId(_ request: FindRequest, _ schema: ClassSchema, _ plan: ReadPlan) -> Statement? {
         guard case .field(let path, .equal(.string(let id))) = request.filter, path.root == "objectId",

@@ -1,7 +1,7 @@
 import JSON
 import Postgres
 
-/// Publishes the rows loaded for a class, all or none.
+/// Publishes the rows loaded for a class in one transaction.
 extension ImportStorage {
     /// The error for a class that was empty when the import began and has objects now.
     public struct NotEmpty: Error, CustomStringConvertible {

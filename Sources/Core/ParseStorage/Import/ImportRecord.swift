@@ -4,7 +4,7 @@ public struct ImportRecord: Sendable {
     public enum Mode: String, Sendable {
         /// The class must be empty.
         case fill
-        /// Existing rows stay. If both sides have an object, the one with the later `updatedAt` wins.
+        /// Imported rows are added. If an object exists on both sides, the one with the later `updatedAt` wins.
         case merge
         /// The imported rows replace the existing ones.
         case replace

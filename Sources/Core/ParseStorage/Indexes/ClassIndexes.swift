@@ -85,8 +85,8 @@ struct ClassIndexes {
         return made
     }
 
-    /// An SQL condition: index `i` (`x`) of table `t` doesn't belong to a constraint and isn't one that servers create
-    /// at startup.
+    /// An SQL condition: index `i` (`x`) of table `t` doesn't belong to a constraint and isn't one that
+    /// parse-server creates at startup.
     static let isUsers = """
         NOT x.indisprimary AND NOT EXISTS (SELECT 1 FROM pg_constraint c WHERE c.conindid = x.indexrelid) \
         AND NOT (starts_with(t.relname::text, '_') AND i.relname ~ \
@@ -123,7 +123,7 @@ struct ClassIndexes {
 }
 
 extension SchemaCatalog {
-    /// Returns the indexes of classes that servers didn't name, by class and name, in the format of the schemas API.
+    /// Returns the indexes whose names no server chose, by class and name, in the format of the schemas API.
     public func handmadeIndexes(of classNames: [String]) async throws -> [Name: JSONObject] {
         var attempts = 1
         while true {

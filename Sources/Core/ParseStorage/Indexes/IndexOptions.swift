@@ -63,7 +63,7 @@ public struct IndexOptions: Sendable {
 
     private static func isOption(_ key: String) -> Bool { key.hasPrefix("$") }
 
-    /// Only types with an order can be unique.
+    /// Whether a field's index can be unique: the type needs an order, and the index isn't for text search.
     private static func canBeUnique(_ type: FieldType, kind: JSONValue?) -> Bool {
         switch type {
         case .string: kind != "text"

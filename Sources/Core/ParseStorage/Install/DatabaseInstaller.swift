@@ -18,7 +18,7 @@ public struct DatabaseInstaller: Sendable {
         self.logger = logger
     }
 
-    /// The transactions of a start, which wait longer for a table lock than those of requests.
+    /// Startup transactions, which wait longer for table locks than those of requests.
     private var patient: SchemaTransaction { SchemaTransaction(client: client, retryDuration: .seconds(30)) }
 
     /// Installs what is missing and loads the schema.
@@ -66,7 +66,7 @@ public struct DatabaseInstaller: Sendable {
         return facts.bool(0, 1) == true
     }
 
-    /// Creates the connection's schema if it is missing. If it exists, no right to create schemas is needed.
+    /// Creates the connection's schema if it is missing. If it exists, the role needn't be allowed to create schemas.
     private func makeSchema() async throws {
         guard let schema = client.schema else { return }
         let name = SQL.identifier(schema)

@@ -60,9 +60,9 @@ public enum ProcessLock: Int64, Sendable {
         }
     }
 
-    /// The statement that tries to acquire the lock. It also makes PostgreSQL end the session soon after its process,
-    /// even within a statement (PostgreSQL 15 and later). Otherwise the index build of a killed process would keep the
-    /// lock for hours.
+    /// The statement that tries to acquire the lock. It also makes PostgreSQL end the session soon after the client
+    /// process dies, even within a statement (PostgreSQL 15 and later). Otherwise the index build of a killed process
+    /// would keep the lock for hours.
     private var attempt: String {
         """
         SELECT pg_try_advisory_lock(\(key)), CASE WHEN current_setting('server_version_num')::int >= 150000 \

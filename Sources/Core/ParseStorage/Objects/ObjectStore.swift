@@ -6,7 +6,7 @@ import Tasks
 
 /// Reads and writes the objects of all classes, and Roost's own tables, in PostgreSQL.
 ///
-/// It knows no permissions: the conditions that follow from them are passed with each call.
+/// Doesn't check permissions. Callers pass the resulting conditions with each call.
 public struct ObjectStore: Sendable {
     public let client: PostgresClient
     /// The transaction that all calls are part of, or nil if each call runs on its own.

@@ -6,7 +6,7 @@ extension ObjectStore {
     ///
     /// Returns `nothing` if the class or its table doesn't exist. Columns missing in the table are created.
     ///
-    /// - Throws: An error of `read` or of updating the schema, or ``StaleTransaction`` if a transaction's is outdated.
+    /// - Throws: An error of `read` or of reloading, or ``StaleTransaction`` if a transaction's schema is outdated.
     func fresh<R>(_ className: String, otherwise nothing: @autoclosure () -> R, _ read: (ClassSchema) async throws -> R)
         async throws -> R
     {

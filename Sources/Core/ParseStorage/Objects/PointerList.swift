@@ -3,8 +3,8 @@ import ParseModel
 
 /// Reads an array of pointers from PostgreSQL's jsonb text without parsing it into JSON values.
 ///
-/// jsonb sorts the keys of an object by length and then by bytes, and separates members with one space. So a pointer
-/// with exactly its three members has a single spelling.
+/// jsonb sorts the keys of an object by length and then by bytes, and writes one space after each comma and colon. So
+/// a pointer with exactly its three members has a single spelling.
 package enum PointerList {
     private static let opening = Array(#"{"__type": "Pointer", "objectId": ""#.utf8)
     private static let middle = Array(#"", "className": ""#.utf8)

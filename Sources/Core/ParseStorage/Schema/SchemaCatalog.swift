@@ -225,7 +225,7 @@ public final class SchemaCatalog: Sendable {
 
     private func announce(_ session: PostgresSession) async throws {
         var payload: JSONObject = ["senderId": .string(senderId)]
-        // The channel is parse-server's, and all apps of the database receive it.
+        // The channel is parse-server's, and all apps in the database listen on it.
         if let schema = client.schema { payload["schema"] = .string(schema) }
         _ = try await session.query("SELECT pg_notify('schema.change', $1)", [.text(JSONValue.object(payload).text)])
     }

@@ -174,7 +174,7 @@ struct SchemaChange {
     }
 }
 
-/// Table columns that belong to no known field: left by a deletion of a field that failed halfway, or created by hand.
+/// Table columns that belong to no known field: left by a field deletion that failed halfway, or created by hand.
 struct ExistingColumns {
     /// The quoted table name.
     let table: String

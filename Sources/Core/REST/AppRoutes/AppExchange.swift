@@ -7,7 +7,7 @@ import Synchronization
 import Tasks
 
 /// A request to an app's own routes, on a separate connection. Streams the request body as fast as the app reads it,
-/// and the response as fast as the client does.
+/// and the response as fast as the client reads it.
 final class AppExchange: Sendable {
     private struct State {
         var parts = Deque<HTTPClientResponsePart>()

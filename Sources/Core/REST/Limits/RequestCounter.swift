@@ -81,8 +81,8 @@ package final class MemoryCounter: RequestCounter {
 
     package var size: Int { counts.withLock { $0.count } }
 
-    /// Drops expired counts, then the smallest, until half of the capacity is free. Freeing less would make it run
-    /// often.
+    /// Drops expired counts, then the smallest, until half of the capacity is free. Freeing less would mean
+    /// doing so often.
     private static func makeRoom(in counts: inout [Key: Count], below capacity: Int, at now: ContinuousClock.Instant) {
         counts = counts.filter { $0.value.end > now }
         var smallest = 1
@@ -137,7 +137,7 @@ final class DatabaseCounter: RequestCounter {
         return counts.map { RequestCount(requests: $0.requests, remaining: $0.remaining) }
     }
 
-    /// Returns counts without a query, 0 for other keys, if a key is known to be over its limit, otherwise nil.
+    /// If a key is known to be over its limit, returns counts without a query (0 for other keys), otherwise nil.
     private func refusals(of keys: [String], _ demands: [RequestDemand]) -> [RequestCount]? {
         let now = ContinuousClock.now
         let ends = exhausted.withLock { exhausted in keys.map { exhausted.value(of: $0) } }

@@ -131,7 +131,7 @@ struct PageRouter {
 
     private func named(_ username: String?) -> String? { namesUser ? username : nil }
 
-    /// Whether an error's text suits end users. Errors of cloud code do.
+    /// Whether an error's text suits end users, as the texts of cloud code usually do.
     private static func isForPeople(_ error: ParseError) -> Bool {
         ![ParseError.internalServerError, ParseError.requestLimitExceeded, ParseError.timeout].contains(error.code)
     }

@@ -11,7 +11,7 @@ public import ServerConfiguration
 /// The pages that links in mails open, by default below `/apps`. They need no keys and are meant for people, not
 /// programs.
 ///
-/// Usually responds with the page itself from preset 9 or with `pages.enableRouter`, otherwise with a redirect to it.
+/// With `pages.enableRouter` (default from preset 9), usually responds with the page, otherwise with a redirect to it.
 public final class PageRoutes: Sendable {
     let backend: Backend
     private let limits: RateLimiter?

@@ -41,7 +41,7 @@ public final class RequestOrigin: Sendable {
             mountURL: mountURL, headers: nil)
     }
 
-    /// Creates the origin of a request that came by HTTP or from cloud code.
+    /// Creates the origin of a request that came over HTTP or from cloud code.
     package init(
         requestID: RequestID, credentials: Credentials, power: Caller.Power, address: ClientAddress, mountURL: String,
         headers: RequestHeaders?, record: RequestRecord? = nil, span: RequestSpan? = nil,

@@ -13,8 +13,8 @@ public struct RateLimit: Sendable {
         case noCaller
         /// Clients on this machine, as in parse-server.
         case thisMachine
-        /// Clients at private addresses. Such an address may belong to a proxy that `trustProxy` doesn't include, and
-        /// would count all of its clients as one.
+        /// Clients at private addresses. Such an address may belong to a proxy that `trustProxy` doesn't include, whose
+        /// clients would all share one count.
         case privateNetworks
     }
 

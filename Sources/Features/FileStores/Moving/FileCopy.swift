@@ -3,9 +3,9 @@ public import FileStorage
 
 /// `roost files copy`: copies all files to another store, byte for byte as they are stored, several at a time.
 ///
-/// Skips files that the target already has with the same size and, to the second, no older, so that an interrupted copy
-/// can continue. With verification it compares contents instead. Also skips files that clients of a running server have
-/// deleted, or replaced in the target, even during the copy.
+/// Skips files that the target already has with the same size and the same or a later time in seconds, so that an
+/// interrupted copy can continue. With verification it compares contents instead. Also skips files that clients of a
+/// running server have deleted, or replaced in the target, even during the copy.
 public struct FileCopy: Sendable {
     /// The result, or the progress so far.
     public struct Report: Sendable, Equatable {

@@ -56,7 +56,7 @@ public struct PostgresStorage: FileStorage {
         if !onlyReads { try await rows.prepare() }
     }
 
-    /// Every ten minutes, unless read-only, deletes files that were replaced, deleted or left incomplete an hour ago.
+    /// Unless read-only, deletes files replaced, deleted or left incomplete over an hour ago, every ten minutes.
     public func tend() async {
         while !onlyReads, !Task.isCancelled {
             do {

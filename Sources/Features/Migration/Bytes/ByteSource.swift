@@ -3,7 +3,7 @@ protocol ByteSource: AnyObject {
     /// The number of bytes read from the underlying file, which shows the progress of an import.
     var bytesRead: Int64 { get }
 
-    /// Returns up to `most` further bytes, or an empty array at the end. Throws ``SourceDamage`` if they can't be read.
+    /// Returns up to `limit` more bytes, or an empty array at the end. Throws ``SourceDamage`` if they can't be read.
     func read(_ limit: Int) throws -> [UInt8]
 }
 

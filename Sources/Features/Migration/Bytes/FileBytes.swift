@@ -109,7 +109,7 @@ struct FileVersion: Sendable, Equatable {
     }
 }
 
-/// Files with user data or password hashes, which only their owner can read.
+/// Files with user data or password hashes. Only their owner can read newly created ones.
 enum PrivateFile {
     /// Creates a file, or truncates an existing one, and opens it.
     ///

@@ -4,7 +4,6 @@ import CZlib
 ///
 /// A few compressed bytes can expand without limit, so large output is rejected if its ratio to the input is too high.
 final class InflatedBytes: ByteSource {
-    /// The format of the compressed bytes.
     enum Form {
         case gzip
         /// Raw deflate data, with the expected size and CRC-32 of the output.

@@ -86,7 +86,7 @@ package struct LiveDownload: Sendable {
         return notes
     }
 
-    /// Discards an earlier download unless it has the same classes and, like this one, a maintenance key or none.
+    /// Discards an earlier download if its classes differ, or if only one of the two has a maintenance key.
     private func forgetOthers() throws {
         guard FileManager.default.fileExists(atPath: folder) else { return }
         let start = FileManager.default.contents(atPath: startPath).flatMap { try? JSONValue(parsing: Array($0)) }

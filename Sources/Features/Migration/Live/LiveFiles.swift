@@ -211,7 +211,6 @@ struct LiveFile {
         try FileManager.default.moveItem(atPath: path + ".part", toPath: path)
     }
 
-    /// Opens a completed file for reading.
     static func reader(_ path: String) throws -> JSONRecordReader {
         JSONRecordReader(ByteReader(try FileBytes(path), of: path))
     }

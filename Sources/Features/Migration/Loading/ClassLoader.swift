@@ -11,7 +11,7 @@ struct ClassLoader {
     let isStrict: Bool
     let progress: ImportProgress
 
-    /// The number of objects loaded at a time. After an interruption, loaded objects aren't loaded again.
+    /// The maximum number of objects loaded at a time. After an interruption, loaded objects aren't loaded again.
     private static let chunk: Int64 = 5000
     private static let maxRejects = 1000
     private static let legacySessions =

@@ -9,7 +9,7 @@ import NIOPosix
     import Foundation
 #endif
 
-/// Assembles GridFS files from their chunks in a folder, and passes on each complete file.
+/// Assembles GridFS files in a folder from their chunks, and passes on each complete file.
 struct GridFiles: Sendable {
     let list: SourceCatalog.Collection
     let chunks: SourceCatalog.Collection

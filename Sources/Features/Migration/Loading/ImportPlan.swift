@@ -17,7 +17,7 @@ struct ImportPlan: Sendable {
 
     /// The classes and relations to load, largest first.
     var jobs: [Job] = []
-    /// Classes that the source's schema contains, but that have no collection.
+    /// Classes in the source's schema that have no collection.
     var emptyClasses: [ClassSchema] = []
     var notes: [String] = []
 

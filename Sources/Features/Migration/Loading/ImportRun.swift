@@ -178,7 +178,7 @@ package struct ImportRun: Sendable {
         var isDone: Bool
     }
 
-    /// Determines what is already imported and whether the rest can be. Discards unfinished imports of other sources.
+    /// Determines what is already imported and checks the rest. Discards unfinished imports of other sources.
     private func begin(_ plan: ImportPlan, _ fingerprint: String, _ storage: ImportStorage) throws -> Start {
         guard try storage.begin() else { throw Refusal(description: "another import into this database is running") }
         try storage.discardOthers(than: fingerprint)

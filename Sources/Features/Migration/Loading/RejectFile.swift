@@ -71,7 +71,7 @@ struct Loss: Sendable {
     var value: JSONValue
 }
 
-/// All losses of one object.
+/// The losses of one object, up to a maximum.
 struct Losses: Sendable {
     private(set) var list: [Loss] = []
     /// Whether a user has a Parse.com session token, which the report mentions only once.

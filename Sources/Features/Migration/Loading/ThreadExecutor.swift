@@ -17,7 +17,7 @@ final class ThreadExecutor: SerialExecutor {
     }
 }
 
-/// A database connection on its own thread. It holds the import lock as long as the import runs.
+/// A database connection on its own thread. Holds the import lock while the import runs.
 actor ControlThread {
     private let executor = ThreadExecutor()
     private let connectionString: String

@@ -61,7 +61,7 @@ struct ClassPlanner {
                 }
                 continue
             }
-            // Default fields keep their type, but take the options of the source.
+            // Default fields take the options of the source if the types agree.
             if known.type == value.type { planned.schema.fields[field] = value }
         }
         planned.schema.permissions = source.classes[name]?.permissions.map(ClassLevelPermissions.init(json:))
