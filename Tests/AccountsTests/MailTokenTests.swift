@@ -95,9 +95,8 @@ import Testing
                     func reasons() async throws -> [String] {
                         try await server.texts("SELECT reason FROM _roost_mail WHERE reason IS NOT NULL")
                     }
-                    let isTold = try await eventually {
-                        try await reasons() == ["no access token: the service sent 400 (invalid_grant)"]
-                    }
+                    let reason = "no access token: the token endpoint responded with status 400 (invalid_grant)"
+                    let isTold = try await eventually { try await reasons() == [reason] }
                     let found = try await reasons()
                     #expect(isTold, "\(found)")
                     let form = try #require(issuer.requests.first)

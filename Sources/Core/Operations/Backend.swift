@@ -212,7 +212,9 @@ extension BackendPart {
     {
         guard configuration.cloudMain.app?.functions.contains(option) == true else { return nil }
         guard let ask = services.askOption else {
-            throw ParseError(ParseError.scriptFailed, "The app's function \(option.rawValue) isn't running.")
+            throw ParseError(
+                ParseError.scriptFailed,
+                "\(option.rawValue) can't be evaluated, because the app's index.js isn't running.")
         }
         return { try await ask(option, $0) }
     }

@@ -103,7 +103,7 @@ public struct ServiceAccount: Sendable {
         guard let token = Token(reply) else {
             let code = reply.json?["error"]?.stringValue.map { " (\($0.prefix(40)))" } ?? ""
             throw Failure(
-                reason: "no access token: the service sent \(reply.status)\(code)",
+                reason: "no access token: Google's token service responded with status \(reply.status)\(code)",
                 isFinal: reply.status == 400 || reply.status == 401)
         }
         return token

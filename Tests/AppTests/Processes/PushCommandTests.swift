@@ -59,7 +59,8 @@ struct PushCommandTests {
                         "failed  ios  APNs app.one sandbox  localhost:\(port) responds: no connection"))
                 #expect(
                     failed.text.contains(
-                        "Google issues an access token: no access token: the service sent 400 (invalid_grant)"))
+                        "Google issues an access token: no access token: Google's token service responded with "
+                            + "status 400 (invalid_grant)"))
                 #expect(sink.tokens.isEmpty)
             }
         }

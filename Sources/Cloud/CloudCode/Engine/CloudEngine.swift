@@ -76,7 +76,7 @@ public final class CloudEngine: Sendable {
             }
             return duplicates
         }
-        for duplicate in duplicates { logger.warning("cloud code: \(duplicate)") }
+        for duplicate in duplicates { logger.warning("cloud code defined more than once \(duplicate)") }
     }
 
     func perform(_ request: InternalRequest) async -> InternalReply {

@@ -17,7 +17,7 @@ struct CloudRegistry: Sendable {
 
     /// Replaces all registrations of a host.
     ///
-    /// - Returns: Log messages for targets that several hosts register, unless they did so before.
+    /// - Returns: Log fields for targets that several hosts register, unless they did so before.
     mutating func register(_ registrations: [CloudRegistration], of kind: CloudHostKind) -> [String] {
         let before = duplicates
         offers[kind] = registrations
@@ -45,8 +45,8 @@ struct CloudRegistry: Sendable {
         }
         return hosts.filter { $0.value.count > 1 }
             .map { target, kinds in
-                "\(target) is offered by \(kinds.map(\.name).joined(separator: " and by ")): "
-                    + "\(kinds[0].name) is called"
+                "call=\"\(target)\" hosts=\"\(kinds.map(\.name).joined(separator: ", "))\" "
+                    + "using=\"\(kinds[0].name)\""
             }
             .sorted()
     }

@@ -62,7 +62,7 @@ actor MailAccessTokens {
         }
         guard reply.isSuccess, let text = reply.json?["access_token"]?.stringValue, isToken(text) else {
             throw MailFailure(
-                reason: "no access token: the service sent \(reply.status)\(code(reply.json))",
+                reason: "no access token: the token endpoint responded with status \(reply.status)\(code(reply.json))",
                 isFinal: false)
         }
         return Token(text: text, expiresAt: .now + age(reply.json?["expires_in"]))
