@@ -56,9 +56,7 @@ public struct BackendExtensions: Sendable {
                 if Self.unbuiltProviders.contains(name) {
                     throw ConfigurationError("option auth.\(name) is not supported. Remove it, or set its module")
                 }
-                let meant = allAuthProviders.keys.map(\.text).nearest(to: name.text)
-                throw ConfigurationError(
-                    "error: unknown option auth.\(name)" + (meant.map { ". Did you mean \($0)?" } ?? ""))
+                throw ConfigurationError("error: unknown option auth.\(name)")
             }
             guard value.objectValue != nil || value.isNull else {
                 throw ConfigurationError("option auth.\(name) must be an object")

@@ -156,9 +156,6 @@ struct CommandLineTests {
                 "unknown option nothingLikeIt (roost.json). See roost serve --help",
                 "unknown option https.crt (roost.json). Allowed: certificate, key",
             ], "\(run.errors)")
-        let auth: JSONObject = ["databaseURI": "postgres://u@127.0.0.1/d", "auth": ["gogle": ["clientId": "a"]]]
-        let provider = try await CommandLineRun.roost(["serve"], file: CommandLineRun.configuration(auth))
-        #expect(provider.messages == ["unknown option auth.gogle. Did you mean google?"], "\(provider.errors)")
     }
 
     @Test("A URI in place of a command, a file or a folder is refused without its password")

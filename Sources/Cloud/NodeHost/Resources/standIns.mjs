@@ -25,7 +25,7 @@ const send = (options, body, isText) => new Promise((resolve, reject) => {
 
 // The internal modules that sign-in adapters extend and call.
 const internal = {
-  AuthAdapter: Object.assign(AuthAdapter, { default: AuthAdapter }),
+  AuthAdapter: { AuthAdapter, default: AuthAdapter },
   httpsRequest: { get: (options, isText) => send(options, undefined, isText), request: send },
 };
 
