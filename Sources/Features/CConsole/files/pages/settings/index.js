@@ -44,8 +44,9 @@ export function open(scope) {
   read();
   return h(".page", h("header.head", h("h1", t("rail.settings")), h("span.quiet.words", t("settings.hint")), h(".space"),
     session.peek().operator.role === "owner" && button(".button", async () => (await import("../operators.js")).openOperators(), icon("users"), h("span.words", t("rail.operators"))),
-    session.peek().features.push && button(".button", checkPush, icon("push"), h("span.words", t("settings.push"))), copy),
-    h(".filters", h(".narrow", find), h("label.line", isChanged, t("settings.changed"))), body);
+    copy),
+    h(".filters", h(".narrow", find), h("label.line", isChanged, t("settings.changed")),
+      session.peek().features.push && button(".button", checkPush, icon("push"), t("settings.push"))), body);
 }
 
 function list(settings, wanted, isChanged) {
