@@ -282,6 +282,31 @@ struct SignInAdapterTests {
         }
     }
 
+    @Test("No header field of a client keeps afterFind from running, and a slow user's data hides no other's")
+    func alwaysAsked() async throws {
+        let module = """
+            module.exports = {
+              validateAuthData: () => {},
+              afterFind: data => data.id === 'slow' ? new Promise(() => {}) : { shown: data.id },
+            };
+            """
+        try await Self.serve(module) { server in
+            let user = try await Self.signUp(server, ["id": "7", "secret": "s"])
+            _ = try await Self.signUp(server, ["id": "slow"])
+            let path = "/users/\(try user.string("objectId"))"
+            for depth in ["7", "8", "16"] {
+                for identity in [.session(try user.string("sessionToken")), .master] as [TestServer.Identity] {
+                    let shown = try await server.send(
+                        "GET", path, as: identity, headers: ["X-Parse-Cloud-Depth": depth])
+                    #expect(shown["authData"]?["my"] == ["shown": "7"], "\(depth): \(shown.text)")
+                }
+            }
+            let all = try await server.send("GET", "/users", as: .master)
+            let shown = all["results"]?.arrayValue?.compactMap { $0["authData"]?["my"] }
+            #expect(shown == [["shown": "7"]], "\(all.text)")
+        }
+    }
+
     @Test("beforeFind finds the id, challenge asks, and afterFind chooses what is shown")
     func steps() async throws {
         let module = """

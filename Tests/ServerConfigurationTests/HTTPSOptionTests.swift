@@ -11,6 +11,8 @@ struct HTTPSOptionTests {
         configuration.resolvePaths(in: "/srv")
         #expect(configuration.https == .init(certificate: "/srv/a.pem", key: "/etc/b.pem"))
         #expect(try load([:]).https == nil)
+        let setting = configuration.settings.first { $0.name == "https" }
+        #expect(setting?.value == ["certificate": "a.pem", "key": "/etc/b.pem"])
         #expect(try load(["https": ["certificate": .null]]).https == nil)
     }
 

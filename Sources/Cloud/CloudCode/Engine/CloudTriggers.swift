@@ -108,6 +108,7 @@ extension CloudCall {
         requestID = facts.logID
         requestSpan = facts.span
         depth = facts.cloudDepth + 1
+        isOfAdapter = facts.isOfAdapter
         isNested = facts.isOfCloudCode && depth > 1
     }
 

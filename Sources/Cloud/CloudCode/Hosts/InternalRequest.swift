@@ -40,12 +40,14 @@ public struct InternalRequest: Sendable {
         public var requestID: String
         /// The nesting depth of the call.
         public var depth: Int
+        public var isOfAdapter: Bool
 
         public init(_ call: CloudCall) {
             ip = call.ip
             headers = call.headers
             requestID = call.requestID
             depth = call.depth
+            isOfAdapter = call.isOfAdapter
         }
     }
 

@@ -39,7 +39,7 @@ extension NodeHost {
         }
         call.size = call.measured()
         // Cloud code may be waiting for this log-in. Nested calls have separate slots, which functions seldom use.
-        (call.isNested, call.depth) = (true, Providers.adapterDepth)
+        (call.isNested, call.depth, call.isOfAdapter) = (true, 8, true)
         do {
             return try await TimeLimit.run(limit) { [call] in try await self.adapt(call) }
         } catch let error as CloudFailure {

@@ -87,7 +87,7 @@ struct NodeAuthProvider: AuthProvider {
         parameters["changes"] = nil
         parameters["authData"] = .array(stored.map(JSONValue.object))
         parameters["isRequestFirst"] = .bool(host.settings.preset < 8)
-        let answer = try? await run("afterFind", parameters, of: attempt.request, within: .seconds(1))
+        let answer = try? await run("afterFind", parameters, of: attempt.request, within: .seconds(2))
         return answer?["shown"]?.arrayValue ?? []
     }
 

@@ -129,8 +129,10 @@ export class Adapters {
       return { value: { authData } };
     }
     if (step === 'afterFind') {
-      const show = async data => plain(await adapter.afterFind(...(isRequestFirst ? [request, data, entry] : [data, entry, request]))) || data;
-      const shown = await Promise.allSettled(authData.map(show));
+      const show = async data => plain((await adapter.afterFind(...(isRequestFirst ? [request, data, entry] : [data, entry, request]))) || data);
+      // One user without an answer doesn't hide the data of the others.
+      const late = () => new Promise((_, reject) => setTimeout(reject, 1000, new Error('no answer within a second')).unref());
+      const shown = await Promise.allSettled(authData.map(data => Promise.race([show(data), late()])));
       const failed = shown.find(({ status }) => status === 'rejected');
       if (failed) this.#log.write('error', `Failed running auth step afterFind for ${call.name}: ${failed.reason?.stack ?? failed.reason}`, call);
       // The server hides data for which it gets null.

@@ -148,7 +148,8 @@ setInterval(() => {
 function outside({ server }) {
   let app = server.parent;
   while (app?.parent) app = app.parent;
-  const trust = app?.get?.('trust proxy');
+  // An application inherits the setting of the one that mounts it.
+  const trust = server.parent?.get?.('trust proxy');
   return {
     listen: Math.max(listens.findIndex(({ server }) => app && server.listeners('request').includes(app)), 0),
     trustProxy: trust && typeof trust !== 'function' ? trust : undefined,

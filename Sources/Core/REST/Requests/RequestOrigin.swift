@@ -102,6 +102,8 @@ extension RequestOrigin: RequestFacts {
     /// don't wait for slots that other requests hold.
     public var isOfCloudCode: Bool { parent != nil || power != .client }
 
+    public var isOfAdapter: Bool { parent?.isOfAdapter ?? false }
+
     /// The trusted nesting depth in cloud-code calls, which is 0 for clients.
     var memoryDepth: Int { isOfCloudCode ? cloudDepth : 0 }
 }

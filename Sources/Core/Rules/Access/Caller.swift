@@ -144,6 +144,8 @@ public protocol RequestFacts: AnyObject, Sendable {
     var cloudDepth: Int { get }
     /// Whether cloud code may have made the request: it has a server key or is part of a cloud-code call.
     var isOfCloudCode: Bool { get }
+    /// Whether an adapter of the app made the request, or code that its requests call. Clients can't fake it.
+    var isOfAdapter: Bool { get }
     /// Whether the client accepts `{"__op":"Delete"}` in the response to a save, for fields removed by cloud code.
     var takesDeletions: Bool { get }
     /// The span of the request, or nil if it isn't recorded.

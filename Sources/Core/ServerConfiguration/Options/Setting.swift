@@ -87,8 +87,10 @@ public struct Setting: Sendable {
         }
     }
 
-    /// Options that contain field names, which are not secret even if they look like it.
-    private static let named: Set<String> = ["protectedFields", "requestKeywordDenylist", "userSensitiveFields"]
+    /// Options that contain field names or paths, which are not secret even if they look like it.
+    private static let named: Set<String> = [
+        "protectedFields", "requestKeywordDenylist", "userSensitiveFields", "https",
+    ]
 
     /// Options whose values are shown, in addition to numbers and Booleans. Secret members are masked.
     private static let displayed: Set<String> = [

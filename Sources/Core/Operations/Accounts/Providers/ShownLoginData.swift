@@ -5,9 +5,6 @@ import Rules
 import Tasks
 
 extension Providers {
-    /// The nesting depth of requests that adapters make.
-    package static let adapterDepth = 8
-
     /// Whether an adapter of the app chooses the login data in responses.
     var chooseShownData: Bool { services.moduleProviders.contains { $0.choosesShownData } }
 
@@ -15,7 +12,7 @@ extension Providers {
     /// is left out. Only users' own login data and requests with full rights reach adapters, once per provider.
     func showing(_ found: ObjectStore.Found, _ context: RequestContext) async -> ObjectStore.Found {
         // An adapter that reads users gets the stored data. Otherwise it would call itself endlessly.
-        guard chooseShownData, (context.facts?.cloudDepth ?? 0) < Self.adapterDepth else { return found }
+        guard chooseShownData, context.facts?.isOfAdapter != true else { return found }
         let stored = await HeavyWork.run(if: found.isHeavy) { found.loginData }
         guard !stored.isEmpty else { return found }
         var shown: [Name: [[UInt8]: JSONValue]] = [:]
