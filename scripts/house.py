@@ -17,10 +17,10 @@ root = os.path.dirname(os.path.dirname(os.path.abspath(__file__)))
 
 # Measure: what is wanted, and the bound until then.
 BOUNDS = {
-    "lines": (73_000, 100_537),
+    "lines": (73_000, 100_547),
     "files": (560, 885),
-    "lines of Core": (40_000, 60_759),
-    "lines of Tests": (62_000, 86_756),
+    "lines of Core": (40_000, 60_769),
+    "lines of Tests": (62_000, 86_761),
     "files outside of Distribution that name Citus": (6, 6),
     "files outside of Replicas that name replicas": (6, 6),
     "files outside of Console that name it": (6, 6),

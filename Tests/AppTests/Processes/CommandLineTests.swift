@@ -169,6 +169,11 @@ struct CommandLineTests {
                     "A URI can't be the configuration file. Pass the URI of the database with --databaseURI"
                 ], "\(run.errors)")
         }
+        let replica = ["serve", "--readReplicaURI", "postgres://u:Swordfish%5@h/d"]
+        for arguments in [["serve", "roost.json", uri], ["serve", "--" + uri], replica] {
+            let run = try await CommandLineRun.roost(arguments, file: CommandLineRun.configuration([:]))
+            #expect(run.status == 1 && !run.errors.contains("Swordfish"), "\(run.errors)")
+        }
         for (arguments, text) in [
             ([uri], "a URI is not a command. Commands: serve, "),
             (["import", uri], "the source to import can't be a URI. Usage: roost import "),

@@ -40,7 +40,8 @@ enum DatabaseAddress {
         return uri
     }
 
-    /// Rejects an address whose password has unescaped delimiters, because libpq's errors would quote the rest of it.
+    /// Rejects an address whose password has unescaped delimiters or percent signs, because libpq's errors would quote
+    /// it.
     private static func checkServer(_ uri: String, _ name: String) throws(ConfigurationError) {
         let address = uri.split(separator: "//", maxSplits: 1).last?.prefix { $0 != "?" } ?? ""
         let server = address.prefix { $0 != "/" }
@@ -51,7 +52,14 @@ enum DatabaseAddress {
             return host.contains("]")
                 ? parts.allSatisfy(isPort) : parts.count < 3 && parts.dropFirst().allSatisfy(isPort)
         }
-        guard arePorts, address.count(where: { $0 == "@" }) <= 1, !address.contains("@") || server.contains("@") else {
+        let escapes = uri.utf8.split(separator: UInt8(ascii: "%"), omittingEmptySubsequences: false).dropFirst()
+        let areEscapes = escapes.map { String(Substring($0.prefix(2))).asciiLowercased }.allSatisfy { digits in
+            digits.utf8.count == 2 && digits != "00"
+                && digits.utf8.allSatisfy { "0123456789abcdef".utf8.contains($0) }
+        }
+        guard areEscapes, arePorts, address.count(where: { $0 == "@" }) <= 1,
+            !address.contains("@") || server.contains("@")
+        else {
             throw ConfigurationError(
                 "\(name) is not a PostgreSQL URI. Percent-encode special characters in the user and the password, "
                     + "such as %40 for @ and %2F for /")

@@ -145,7 +145,8 @@ private struct ConfigurationLoader {
                         }
                             ?? (flag.hasPrefix("-")
                                 ? "error: unknown option \(flag). Options begin with two dashes, for example --port"
-                                : "error: unexpected argument \(flag)")), "")
+                                // A URI may contain a password.
+                                : "error: unexpected argument" + (flag.contains("://") ? ", a URI" : " \(flag)"))), "")
                 rest = rest.drop { !$0.hasPrefix("--") }
                 continue
             }
@@ -163,7 +164,8 @@ private struct ConfigurationLoader {
                 read(text, definition)
             } else {
                 let known = OptionTable.all.map { "--" + $0.name }
-                mistakes.add(.unknown("--" + name, among: known, otherwise: Self.help), "")
+                let quoted = name.contains("://") ? "that contains a URI" : "--" + name
+                mistakes.add(.unknown(quoted, among: known, otherwise: Self.help), "")
             }
             last = name
         }
