@@ -10,8 +10,9 @@
 # `thread` and `address` as debug builds with ThreadSanitizer and AddressSanitizer (scripts/sanitize.sh).
 case "${ROOST_TEST_CONFIGURATION:-release}" in
 release)
-    # Without -no-emit-module-separately-wmo a second job writes each module of tests, for which nothing waits.
-    local_build=(--configuration release -debug-info-format none -Xswiftc -no-emit-module-separately-wmo)
+    # Not with -no-emit-module-separately-wmo: modules whose interface is unchanged would keep their date, and what uses
+    # types of the modules below them would not be compiled again.
+    local_build=(--configuration release -debug-info-format none)
     # `swift test` would otherwise plan a build with -enable-testing.
     local_test=("${local_build[@]}" --disable-testable-imports)
     local_binaries=.build/release
