@@ -48,7 +48,7 @@ let package = Package(
         .target(name: "CVersion"),
         .target(name: "Encoding"),
         .target(name: "Tasks", dependencies: ["CMalloc", deque]),
-        .target(name: "Telemetry", dependencies: [tracing], swiftSettings: stayOnExecutor),
+        .target(name: "Telemetry", dependencies: ["Tasks", tracing], swiftSettings: stayOnExecutor),
         .target(name: "JSON", dependencies: ["Encoding", ordered]),
         .target(name: "BSON", dependencies: ["Encoding", "JSON"]),
         .target(
@@ -160,7 +160,7 @@ let package = Package(
         .target(
             name: "Outgoing",
             dependencies: [
-                "Encoding", "JSON", "ServerConfiguration", httpClient,
+                "Encoding", "JSON", "ServerConfiguration", "Tasks", httpClient,
                 .product(name: "Crypto", package: "swift-crypto"),
                 .product(name: "CryptoExtras", package: "swift-crypto"),
                 .product(name: "NIOCore", package: "swift-nio"),

@@ -8,7 +8,7 @@ import Testing
     private static let mayImport: [String: Set<String>] = [
         "Encoding": [],
         "Tasks": ["CMalloc"],
-        "Telemetry": [],
+        "Telemetry": ["Tasks"],
         "JSON": ["Encoding"],
         "BSON": ["Encoding", "JSON"],
         "Postgres": ["CLibpq", "Encoding", "Tasks"],
@@ -41,7 +41,7 @@ import Testing
         ],
         "Templates": [],
         "Pages": ["Encoding", "JSON", "ServerConfiguration", "Templates"],
-        "Outgoing": ["Encoding", "JSON", "ServerConfiguration"],
+        "Outgoing": ["Encoding", "JSON", "ServerConfiguration", "Tasks"],
         "FileStores": [
             "Encoding", "FileStorage", "JSON", "Outgoing", "ParseStorage", "Postgres", "Rules", "ServerConfiguration",
             "Tasks", "Telemetry",

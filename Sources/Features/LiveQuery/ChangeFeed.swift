@@ -3,6 +3,7 @@ import Logging
 public import Operations
 public import ServerConfiguration
 import Synchronization
+import Tasks
 
 /// Delivers the changes of all processes to their followers, in commit order per object unless one arrives too late.
 public final class ChangeFeed: ChangeObserver {
@@ -220,12 +221,7 @@ public final class ChangeFeed: ChangeObserver {
     private static func wait(for inboxes: [ChangeInbox], atMost time: Duration) async {
         let marks = inboxes.map { $0.mark() }
         guard !marks.isEmpty else { return }
-        await withTaskGroup(of: Void.self) { group in
-            group.addTask { for mark in marks { for await _ in mark {} } }
-            group.addTask { try? await Task.sleep(for: time) }
-            await group.next()
-            group.cancelAll()
-        }
+        await withTimeLimit(time) { for mark in marks { for await _ in mark {} } }
     }
 
     private func inboxes(of topic: Topic) -> [ChangeInbox] {

@@ -6,6 +6,7 @@ import NIOPosix
 import NIOSSL
 public import ServerConfiguration
 import Synchronization
+import Tasks
 
 #if canImport(Darwin)
     import Darwin
@@ -100,18 +101,10 @@ public final class HTTPCaller: Sendable {
     {
         do {
             guard let timeLimit else { return try await exchange(call, maxBytes) }
-            return try await withThrowingTaskGroup(of: HTTPReply?.self) { group in
-                group.addTask { try await self.exchange(call, maxBytes) }
-                group.addTask {
-                    try await Task.sleep(for: timeLimit)
-                    return nil
-                }
-                defer { group.cancelAll() }
-                guard let first = try await group.next(), let reply = first else {
-                    throw HTTPCallFailure(description: "no response in time")
-                }
-                return reply
+            guard let reply = try await withTimeLimit(timeLimit, { try await self.exchange(call, maxBytes) }) else {
+                throw HTTPCallFailure(description: "no response in time")
             }
+            return reply
         } catch is NIOTooManyBytesError {
             throw HTTPCallFailure(description: "the response is larger than \(maxBytes) bytes", kind: .tooLarge)
         } catch {

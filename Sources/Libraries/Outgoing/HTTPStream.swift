@@ -1,6 +1,7 @@
 import AsyncHTTPClient
 public import NIOCore
 import NIOHTTP1
+import Tasks
 
 /// A response whose body is streamed. Releasing it before the end of the body closes the connection.
 public struct HTTPStream: Sendable {
@@ -31,15 +32,10 @@ public actor HTTPPieces {
     /// - Throws: `HTTPCallFailure` if the connection or read fails, and on every later call, or `CancellationError`.
     public nonisolated func next() async throws -> ByteBuffer? {
         do {
-            return try await withThrowingTaskGroup(of: ByteBuffer?.self) { group in
-                group.addTask { try await self.read() }
-                group.addTask { [silence] in
-                    try await Task.sleep(for: silence)
-                    throw HTTPCallFailure(description: "no data for \(silence)")
-                }
-                defer { group.cancelAll() }
-                return try await group.next() ?? nil
+            guard let piece = try await withTimeLimit(silence, { try await self.read() }) else {
+                throw HTTPCallFailure(description: "no data for \(silence)")
             }
+            return piece
         } catch {
             throw HTTPCaller.failure(error)
         }

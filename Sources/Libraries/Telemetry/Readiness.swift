@@ -1,4 +1,5 @@
 import Synchronization
+import Tasks
 
 /// Whether the server is ready for requests, according to the latest probes.
 public final class Readiness: Sendable {
@@ -155,25 +156,16 @@ public struct Prober: Sendable {
 
     private func result(_ probe: any ReadinessProbe) async -> Readiness.Check {
         let start = ContinuousClock.now
-        return await withTaskGroup(of: Readiness.Check.self) { group in
-            group.addTask {
-                do {
-                    let figures = try await probe.probe()
-                    let milliseconds = Double((ContinuousClock.now - start).wholeNanoseconds / 1000) / 1000
-                    return Readiness.Check(isUp: true, figures: [("ms", milliseconds)] + figures)
-                } catch let shortfall as Readiness.Shortfall {
-                    return Readiness.Check(isUp: false, figures: shortfall.figures, reason: shortfall.reason)
-                } catch {
-                    return Readiness.Check(isUp: false, reason: "\(error)")
-                }
-            }
-            group.addTask { [limit] in
-                try? await Task.sleep(for: limit)
+        do {
+            guard let figures = try await withTimeLimit(limit, { try await probe.probe() }) else {
                 return Readiness.Check(isUp: false, reason: "no response within \(limit)")
             }
-            let first = await group.next() ?? Readiness.Check(isUp: false)
-            group.cancelAll()
-            return first
+            let milliseconds = Double((ContinuousClock.now - start).wholeNanoseconds / 1000) / 1000
+            return Readiness.Check(isUp: true, figures: [("ms", milliseconds)] + figures)
+        } catch let shortfall as Readiness.Shortfall {
+            return Readiness.Check(isUp: false, figures: shortfall.figures, reason: shortfall.reason)
+        } catch {
+            return Readiness.Check(isUp: false, reason: "\(error)")
         }
     }
 }

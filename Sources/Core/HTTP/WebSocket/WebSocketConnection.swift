@@ -1,5 +1,6 @@
 import NIOCore
 import NIOWebSocket
+import Tasks
 
 /// An open WebSocket connection.
 public struct WebSocketConnection: Sendable {
@@ -59,12 +60,7 @@ public struct WebSocketConnection: Sendable {
 
     /// Sends the reason for closing, unless the client doesn't read. Nothing may be sent afterwards.
     func close(_ code: WebSocketErrorCode) async {
-        await withTaskGroup(of: Void.self) { group in
-            group.addTask { try? await Self.close(code, writer) }
-            group.addTask { try? await Task.sleep(for: Self.timeToClose) }
-            await group.next()
-            group.cancelAll()
-        }
+        await withTimeLimit(Self.timeToClose) { try? await Self.close(code, writer) }
     }
 
     private static func close(

@@ -1,4 +1,5 @@
 import Synchronization
+import Tasks
 
 /// Tracks running writes that an observer isn't notified of because nobody follows their classes. A new follower waits
 /// for them to finish, so that its first find includes their changes.
@@ -53,18 +54,10 @@ public final class PendingWrites: Sendable {
             return state.epoch
         }
         guard let epoch else { return }
-        let isSettled = await withTaskGroup(of: Bool.self) { group in
-            group.addTask {
-                for await _ in stream {}
-                return !Task.isCancelled
-            }
-            group.addTask {
-                try? await Task.sleep(for: limit)
-                return false
-            }
-            defer { group.cancelAll() }
-            return await group.next() ?? false
+        let isSettled = await withTimeLimit(limit) {
+            for await _ in stream {}
+            return !Task.isCancelled
         }
-        if !isSettled { state.withLock { $0.abandoned = max($0.abandoned, epoch) } }
+        if isSettled != true { state.withLock { $0.abandoned = max($0.abandoned, epoch) } }
     }
 }
