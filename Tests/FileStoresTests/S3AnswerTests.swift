@@ -1,7 +1,6 @@
 import FileStorage
 import FileStores
 import Foundation
-import Tasks
 import TestSupport
 import Testing
 
@@ -149,18 +148,6 @@ struct S3AnswerTests {
             let encrypted = EncryptedStorage(storage, cipher: FileCipher(secret: "secret"))
             await #expect(throws: FileStorageError.notReadable) { _ = try await encrypted.open(name: "a") }
         }
-    }
-
-    @Test("One sender leaves places to read in to others, and a place is free again when it is let go")
-    func places() {
-        let places = DownloadSlots()
-        let (busy, other) = (Sender(address: "203.0.113.1"), Sender(address: "203.0.113.2"))
-        var taken: [GatePlace] = []
-        while let place = places.acquire(of: busy) { taken.append(place) }
-        #expect((512..<DownloadSlots.count).contains(taken.count))
-        #expect(places.acquire(of: other) != nil)
-        taken = []
-        #expect(places.acquire(of: busy) != nil)
     }
 
     @Test("A success that names no version, or no file of the parts, stores nothing")

@@ -85,6 +85,17 @@ struct GateTests {
         #expect(gate.tryEnter(of: Sender(address: "198.51.100.1")))
     }
 
+    @Test("leaves places to others, and has a place again when it is let go")
+    func places() {
+        let gate = Gate(capacity: 1024, leavesRoom: true)
+        var taken: [GatePlace] = []
+        while let place = GatePlace.acquire(in: gate, of: first) { taken.append(place) }
+        #expect((512..<1024).contains(taken.count))
+        #expect(GatePlace.acquire(in: gate, of: second) != nil)
+        taken = []
+        #expect(gate.used == 0)
+    }
+
     @Test("refuses nobody who can enter at once, however many wait for themselves", .timeLimit(.minutes(1)))
     func roomBesideWaiting() async throws {
         let gate = Gate(capacity: 4, leavesRoom: true, maxWaiting: 1)

@@ -60,7 +60,7 @@ public enum FileStoreFactory {
         // Separate from the connections for mails and sign-ins, which files must not occupy.
         let caller = try HTTPCaller(outgoing, connectionsPerHost: 128, keptFor: .seconds(5), connectTime: .seconds(3))
         let reader = try HTTPCaller(
-            outgoing, connectionsPerHost: DownloadSlots.count, keptFor: .seconds(5), connectTime: .seconds(3))
+            outgoing, connectionsPerHost: S3Client.maxDownloads, keptFor: .seconds(5), connectTime: .seconds(3))
         return S3Storage(
             S3Client(bucket, caller: caller, reader: reader, signer: signer, meters: meters, logger: logger),
             preservesNames: configuration.preserveFileName)

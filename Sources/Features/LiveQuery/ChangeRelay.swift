@@ -3,6 +3,7 @@ import Logging
 import Operations
 import Postgres
 import Synchronization
+import Tasks
 
 /// Exchanges changes with the other processes on the same database through PostgreSQL notifications.
 struct ChangeRelay: Sendable {
@@ -77,7 +78,7 @@ struct ChangeRelay: Sendable {
     }
 
     /// A function that reads the current state of an object, or returns nil if the object doesn't exist.
-    typealias Read = @Sendable (String, String) async throws -> (object: JSONObject, place: ValuePlace?)?
+    typealias Read = @Sendable (String, String) async throws -> (object: JSONObject, place: GatePlace?)?
 
     /// - Parameter read: Reads an object that is too large for a notification.
     init(client: PostgresClient, feed: ChangeFeed, read: @escaping Read, logger: Logger) {

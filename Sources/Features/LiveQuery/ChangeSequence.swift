@@ -108,7 +108,7 @@ package struct ChangeSequence {
     }
 
     private static func time(_ change: Change, _ last: Version?, mayBeLate: Bool) -> Duration {
-        guard change.size < ValuePlace.largeSize else { return .zero }
+        guard change.size < Change.largeSize else { return .zero }
         if let last { return last.isKnown ? timeForMissing : .zero }
         // Nothing can precede the creation of an object.
         return mayBeLate && change.before != nil ? timeForUnknown : .zero
@@ -136,7 +136,7 @@ package struct ChangeSequence {
     }
 
     private mutating func remember(_ change: Change, _ number: Int64, _ key: Key) {
-        let isKnown = change.size < ValuePlace.largeSize
+        let isKnown = change.size < Change.largeSize
         let version = Version(
             number: number, first: table.peek(key)?.first ?? number, object: isKnown ? change.after : nil,
             isKnown: isKnown)

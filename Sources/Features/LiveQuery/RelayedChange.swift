@@ -1,7 +1,7 @@
 import JSON
 import Operations
 import Rules
-import Tasks
+package import Tasks
 
 /// A change in the text format in which processes exchange it. `NOTIFY` allows less than 8,000 bytes, so a change is
 /// sent in pieces.
@@ -22,7 +22,7 @@ package struct RelayedChange: Sendable {
     package init(_ change: Change) {
         var json: JSONObject = ["class": .string(change.className), "id": .string(change.objectId)]
         if let number = change.number { json["number"] = .string("\(number)") }
-        if change.size >= ValuePlace.largeSize, let after = change.after {
+        if change.size >= Change.largeSize, let after = change.after {
             json["isLarge"] = true
             if let before = change.before {
                 json["former"] = .object(before.filter { after[$0.key] != $0.value })
@@ -50,7 +50,7 @@ package struct RelayedChange: Sendable {
         /// - Parameters:
         ///   - current: The current object, if it had to be read.
         ///   - place: The memory reservation of the object.
-        package func change(_ current: JSONObject? = nil, _ place: ValuePlace? = nil) -> Change {
+        package func change(_ current: JSONObject? = nil, _ place: GatePlace? = nil) -> Change {
             var before = before
             if let former, var object = current {
                 for name in former.added { object[name] = nil }
@@ -58,7 +58,7 @@ package struct RelayedChange: Sendable {
             }
             return Change(
                 className: className, objectId: objectId, before: before, after: isLarge ? current : after,
-                number: number, size: isLarge ? ValuePlace.largeSize : size, origin: .server, place: place)
+                number: number, size: isLarge ? Change.largeSize : size, origin: .server, place: place)
         }
     }
 

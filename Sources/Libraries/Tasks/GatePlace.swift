@@ -1,33 +1,41 @@
 import Synchronization
 
-/// A slot in a gate. Freed by ``release()`` or when the object is deallocated.
+/// Room in a gate. Freed by ``release()`` or when the object is deallocated.
 public final class GatePlace: Sendable {
     private let gate: Gate
+    private let weight: Int
     private let sender: Sender
     private let isHeld = Atomic(true)
 
-    private init(_ gate: Gate, _ sender: Sender) {
+    private init(_ gate: Gate, _ weight: Int, _ sender: Sender) {
         self.gate = gate
+        self.weight = weight
         self.sender = sender
     }
 
     deinit { release() }
 
-    /// Waits for a slot.
+    /// Waits for room.
     ///
     /// - Throws: The errors of ``Gate/enter(weight:of:)``.
-    public static func wait(in gate: Gate, of sender: Sender) async throws -> GatePlace {
-        try await gate.enter(of: sender)
-        return GatePlace(gate, sender)
+    public static func wait(in gate: Gate, weight: Int = 1, of sender: Sender) async throws -> GatePlace {
+        try await gate.enter(weight: weight, of: sender)
+        return GatePlace(gate, weight, sender)
     }
 
     /// Returns a slot, or nil if none is free for the sender.
-    public static func acquire(in gate: Gate, of sender: Sender) -> GatePlace? {
-        gate.tryEnter(of: sender) ? GatePlace(gate, sender) : nil
+    public static func acquire(in gate: Gate, of sender: Sender = .current) -> GatePlace? {
+        gate.tryEnter(of: sender) ? GatePlace(gate, 1, sender) : nil
     }
 
-    /// Releases the slot. Further calls have no effect.
+    /// Takes room regardless of the capacity.
+    public static func add(to gate: Gate, weight: Int, of sender: Sender) -> GatePlace {
+        gate.add(weight: weight, of: sender)
+        return GatePlace(gate, weight, sender)
+    }
+
+    /// Releases the room. Further calls have no effect.
     public func release() {
-        if isHeld.exchange(false, ordering: .relaxed) { gate.leave(of: sender) }
+        if isHeld.exchange(false, ordering: .relaxed) { gate.leave(weight: weight, of: sender) }
     }
 }

@@ -1,8 +1,12 @@
 public import JSON
 public import Rules
+public import Tasks
 
 /// A committed change of one object. File URLs don't depend on the URL that the caller used.
 public struct Change: Sendable {
+    /// The row size in bytes from which an object counts as large.
+    public static let largeSize = 1024 * 1024
+
     public let className: String
     public let objectId: String
     /// The object before the change, or nil if it was created.
@@ -17,7 +21,7 @@ public struct Change: Sendable {
     /// The caller who made the change.
     public let origin: Caller
     /// The memory reserved for the values of a large object, or nil for other objects.
-    let place: ValuePlace?
+    let place: GatePlace?
 
     /// The change's serial number within this process.
     public var serial = 0
@@ -35,7 +39,7 @@ public struct Change: Sendable {
 
     public init(
         className: String, objectId: String, before: JSONObject?, after: JSONObject?, number: Int64? = nil,
-        size: Int = 0, origin: Caller, place: ValuePlace? = nil
+        size: Int = 0, origin: Caller, place: GatePlace? = nil
     ) {
         self.className = className
         self.objectId = objectId

@@ -12,7 +12,8 @@ final class ChangeReporter: Sendable {
     let links: FileLinks
     private let logger: Logger
     private let queue = ChangeQueue()
-    private let largeValues = Gate(capacity: ValuePlace.maxBytes)
+    /// Limits the total size in bytes of large rows that are held as values at the same time.
+    private let largeValues = Gate(capacity: 16 * 1024 * 1024)
     private let isNumbered = Atomic(false)
 
     /// - Parameter links: The links for files in changes, which don't depend on the URL that the caller used.
@@ -100,7 +101,7 @@ final class ChangeReporter: Sendable {
         let className = Name(change.className)
         guard change.isWhole, observers.contains(where: { $0.observes(className) }) else { return }
         do {
-            let place = try await ValuePlace.acquire(change.size, in: largeValues)
+            let place = try await reserve(change.size)
             let before = try await (first ?? change).former(ReadAccess(), links)
             let after = try await change.current(links)
             // An object created and deleted in the same transaction was never visible.
@@ -124,16 +125,39 @@ final class ChangeReporter: Sendable {
 
     /// Returns the current state of an object in the format of changes, or nil if it doesn't exist.
     ///
-    /// - Throws: `ParseError` if it can't be read; ``ValuePlace/NoPlace`` if the memory for large objects is in use.
+    /// - Throws: `ParseError` if it can't be read; ``NoPlace`` if the memory for large objects is in use.
     func current(_ className: String, _ objectId: String, in store: ObjectStore) async throws
-        -> (object: JSONObject, place: ValuePlace?)?
+        -> (object: JSONObject, place: GatePlace?)?
     {
         guard store.catalog.schema(className) != nil, !objectId.utf8.contains(0) else { return nil }
         var request = ObjectStore.FindRequest(className: className, objectId: objectId)
         request.links = links
         let found = try await store.find(request)
         guard found.rowCount > 0 else { return nil }
-        let place = try await ValuePlace.acquire(found.valueSize, in: largeValues)
+        let place = try await reserve(found.valueSize)
         return try await found.objects.first.map { ($0, place) }
+    }
+
+    struct NoPlace: Error {}
+
+    /// The maximum time that a change waits for memory. Beyond it, observers are too slow for the rate of changes.
+    private static let timeToReserve = Duration.seconds(1)
+
+    /// Reserves memory for the decoded values of an object, or returns nil if the object isn't large.
+    ///
+    /// - Throws: ``NoPlace`` if the memory isn't available in time.
+    private func reserve(_ size: Int) async throws -> GatePlace? {
+        guard size >= Change.largeSize else { return nil }
+        let (gate, sender) = (largeValues, Sender.current)
+        let place = await withTimeLimit(Self.timeToReserve) { () async -> GatePlace? in
+            do {
+                return try await GatePlace.wait(in: gate, weight: size, of: sender)
+            } catch {
+                // The caller disconnected, but its change must still be reported.
+                return Task.isCancelled ? nil : GatePlace.add(to: gate, weight: size, of: sender)
+            }
+        }
+        guard case let place?? = place else { throw NoPlace() }
+        return place
     }
 }

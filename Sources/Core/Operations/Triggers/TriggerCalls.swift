@@ -4,7 +4,7 @@ import ParseModel
 import ParseStorage
 import Rules
 import ServerConfiguration
-import Tasks
+public import Tasks
 
 /// Finds and calls triggers, including those of accounts and the configuration.
 public struct Triggers: Sendable, BackendPart {
@@ -45,7 +45,7 @@ public struct Triggers: Sendable, BackendPart {
     ///
     /// - Throws: An error if the object can't be read or the memory for large objects is in use.
     public func currentObject(_ className: String, _ objectId: String) async throws
-        -> (object: JSONObject, place: ValuePlace?)?
+        -> (object: JSONObject, place: GatePlace?)?
     {
         try await services.changes.current(className, objectId, in: store)
     }

@@ -60,15 +60,12 @@ package struct AppProxy: Sendable {
             throw HTTPError(status: 501, message: "WebSocket connections to the app are not supported.")
         }
         if let length = request.body.declaredLength, length > maximumBodySize { throw HTTPError.bodyTooLarge }
-        let sender = Sender.current
-        guard gate.tryEnter(of: sender) else { return Self.unavailable("Too many requests are open.") }
-        let gate = gate
+        guard let place = GatePlace.acquire(in: gate) else { return Self.unavailable("Too many requests are open.") }
         let exchange: AppExchange
         do {
             guard let socket = await findSocket(Self.startTime) else { throw AppExchange.Broken() }
-            exchange = try await AppExchange.open(socket) { gate.leave(of: sender) }
+            exchange = try await AppExchange.open(socket) { place.release() }
         } catch {
-            gate.leave(of: sender)
             return Self.unavailable("The app is not running.")
         }
         let presence = CallerPresence.current

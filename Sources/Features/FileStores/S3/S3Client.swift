@@ -6,6 +6,7 @@ import NIOCore
 import Outgoing
 import ServerConfiguration
 import Synchronization
+import Tasks
 import Telemetry
 
 #if canImport(FoundationEssentials)
@@ -61,7 +62,9 @@ package final class S3Client: Sendable {
     let address: S3Address
     let breaker: StoreBreaker
     let logger: Logger
-    let downloads = DownloadSlots()
+    /// Limits concurrent downloads. Each holds a connection to the store until its client has finished.
+    let downloads = Gate(capacity: maxDownloads, leavesRoom: true)
+    static let maxDownloads = 1024
     private let caller: HTTPCaller
     /// The client for downloads, with separate connections.
     private let reader: HTTPCaller

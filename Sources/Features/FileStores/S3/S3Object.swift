@@ -48,7 +48,9 @@ package final class S3Object: StoredFile {
 
     package func give(_ range: Range<Int64>, to sink: (ByteBuffer) async throws -> Void) async throws {
         guard !range.isEmpty else { return }
-        guard let place = place ?? client.downloads.acquire() else { throw FileStorageError.unavailable(retryAfter: 1) }
+        guard let place = place ?? GatePlace.acquire(in: client.downloads) else {
+            throw FileStorageError.unavailable(retryAfter: 1)
+        }
         defer { withExtendedLifetime(place) {} }
         var answer = if let ready = consumePending(range) { ready } else { try await second(range) }
         var left = range.count

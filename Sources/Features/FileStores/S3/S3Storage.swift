@@ -5,6 +5,7 @@ import Logging
 public import NIOCore
 import Outgoing
 import ServerConfiguration
+import Tasks
 
 #if canImport(FoundationEssentials)
     import FoundationEssentials
@@ -92,7 +93,9 @@ public struct S3Storage: FileStorage {
     public func open(name: String, for wish: FileWish) async throws -> (any StoredFile)? {
         guard let key = key(of: name) else { return nil }
         if wish.isHeadOnly { return try await head(key) }
-        guard let place = client.downloads.acquire() else { throw FileStorageError.unavailable(retryAfter: 1) }
+        guard let place = GatePlace.acquire(in: client.downloads) else {
+            throw FileStorageError.unavailable(retryAfter: 1)
+        }
         var request = S3Request("GET", key)
         request.isDownload = true
         // Requests for several ranges get the whole file.
