@@ -263,7 +263,7 @@ let package = Package(
             name: "TestSupport",
             dependencies: [
                 "App", "FileStorage", "HTTP", "JSON", "Operations", "ParseModel", "ParseStorage", "Postgres", "REST",
-                "ServerConfiguration", "TestTools", ordered, logging, subprocess,
+                "ServerConfiguration", "Tasks", "TestTools", ordered, logging, subprocess,
                 .product(name: "AsyncHTTPClient", package: "async-http-client"),
                 .product(name: "CryptoExtras", package: "swift-crypto"),
                 .product(name: "NIOCore", package: "swift-nio"),

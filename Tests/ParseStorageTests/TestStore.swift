@@ -4,6 +4,7 @@ import OrderedCollections
 import ParseModel
 import ParseStorage
 import Postgres
+import Tasks
 import TestSupport
 import TestTools
 import Testing
@@ -35,10 +36,10 @@ struct TestStore: Sendable {
 
     /// Creates a database for the test. At most ten tests run at once.
     static func withDatabase(options: String = "", _ body: @Sendable (String) async throws -> Void) async throws {
-        try await gate.enter { try await TestServer.withDatabase(options: options, body) }
+        try await gate.run { try await TestServer.withDatabase(options: options, body) }
     }
 
-    private static let gate = Gate(places: 10)
+    private static let gate = Gate(capacity: 10)
 
     /// Opens a store on a database without installing it.
     static func open(_ uri: String, _ body: @Sendable (TestStore) async throws -> Void) async throws {

@@ -2,6 +2,7 @@ import Foundation
 import Logging
 import Postgres
 import Synchronization
+import Tasks
 import TestTools
 
 /// A new database in the test cluster, with an open client.
@@ -32,7 +33,7 @@ struct TestDatabase: Sendable {
         configuration.statementTimeout = statementTimeout
         configuration.connectTimeout = connectTimeout
         configure(&configuration)
-        return try await gate.enter { [configuration] in try await runInside(configuration, body) }
+        return try await gate.run { [configuration] in try await runInside(configuration, body) }
     }
 
     func endAllConnections() async throws {
@@ -41,7 +42,7 @@ struct TestDatabase: Sendable {
                 + "WHERE datname = current_database() AND pid <> pg_backend_pid()")
     }
 
-    private static let gate = Gate(places: 10)
+    private static let gate = Gate(capacity: 10)
 
     private static func runInside<R: Sendable>(
         _ settings: PostgresConfiguration, _ body: @Sendable (TestDatabase) async throws -> R

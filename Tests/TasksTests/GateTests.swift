@@ -146,6 +146,18 @@ struct GateTests {
         gate.leave(weight: 50, of: second)
     }
 
+    @Test("lets in a part of the weight, without waiting")
+    func parts() {
+        let gate = Gate(capacity: 60)
+        #expect(gate.enter(upTo: 49, of: first) == 49)
+        #expect(gate.enter(upTo: 49, of: second) == 11)
+        #expect(gate.enter(upTo: 49, of: second) == 0)
+        #expect(gate.enter(upTo: -1, of: second) == 0)
+        gate.leave(weight: 49, of: first)
+        #expect(gate.enter(upTo: 10, of: second) == 10)
+        #expect(gate.used == 21)
+    }
+
     @Test("lets others pass a sender that waits for itself, and counts what is inside anyway", .timeLimit(.minutes(1)))
     func overfull() async throws {
         let gate = Gate(capacity: 10, share: 5)

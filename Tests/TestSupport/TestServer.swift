@@ -7,6 +7,7 @@ import NIOCore
 import Postgres
 import ServerConfiguration
 import ServiceLifecycle
+import Tasks
 import TestTools
 
 /// A Roost server for one test, with a new database in the test cluster and a free loopback port.
@@ -47,7 +48,7 @@ public struct TestServer: Sendable {
         logger: Logger = quietLogger, configure: @escaping @Sendable (inout Configuration) -> Void = { _ in },
         _ body: @escaping @Sendable (TestServer) async throws -> R
     ) async throws -> R {
-        try await gate.enter {
+        try await gate.run {
             // Copying a template takes a fraction of the time that a first start takes.
             let copy = try await TestTemplate.copy()
             return try await withDatabase(options: copy) {
@@ -65,7 +66,7 @@ public struct TestServer: Sendable {
         inPlaceOf layout: String, _ options: JSONObject? = nil, logger: Logger = quietLogger,
         _ body: @escaping @Sendable (TestServer) async throws -> R
     ) async throws -> R {
-        try await gate.enter {
+        try await gate.run {
             try await withDatabase { uri in
                 try await execute(layout, on: uri)
                 return try await serve(uri, options, 4, logger, ServerExtensions(), body)
@@ -77,7 +78,7 @@ public struct TestServer: Sendable {
     public static func run<R: Sendable>(
         on uri: String, _ options: JSONObject? = nil, _ body: @escaping @Sendable (TestServer) async throws -> R
     ) async throws -> R {
-        try await gate.enter { try await serve(uri, options, 4, quietLogger, ServerExtensions(), body) }
+        try await gate.run { try await serve(uri, options, 4, quietLogger, ServerExtensions(), body) }
     }
 
     public func alongside<R: Sendable>(
@@ -93,7 +94,7 @@ public struct TestServer: Sendable {
     }
 
     /// The number of tests that run servers concurrently. More than the number of processors, since many of them wait.
-    private static let gate = Gate(places: min(2 + 2 * ProcessInfo.processInfo.activeProcessorCount, 12))
+    private static let gate = Gate(capacity: min(2 + 2 * ProcessInfo.processInfo.activeProcessorCount, 12))
 
     private static func serve<R: Sendable>(
         _ uri: String, _ options: JSONObject?, _ passwordCost: Int, _ logger: Logger,

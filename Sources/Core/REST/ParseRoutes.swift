@@ -20,7 +20,9 @@ public struct ParseRoutes: RequestHandler {
     let declaredLimits: DeclaredLimits?
     /// The cloud functions and jobs, or nil without cloud code.
     let cloud: CloudEngine?
-    let batchCalls = BatchCalls()
+    /// Limits the extra concurrent calls of all batches together. At the limit, batches run their calls one at a time, so
+    /// no batch waits for another.
+    let batchCalls = Gate(capacity: 500)
 
     /// - Parameter cloud: The cloud functions and jobs, or nil without cloud code.
     public init(backend: Backend, cloud: CloudEngine? = nil, logger: Logger) {

@@ -124,6 +124,17 @@ public final class Gate: Sendable {
         }
     }
 
+    /// Enters with as much of a weight as there is room for.
+    ///
+    /// - Returns: The weight that entered, which may be 0. The caller must call ``leave(weight:of:)`` with it.
+    public func enter(upTo weight: Int, of sender: Sender = .current) -> Int {
+        state.withLock { state in
+            let entered = max(0, min(weight, capacity - state.load.used))
+            state.load.add(entered, of: sender)
+            return entered
+        }
+    }
+
     /// Adds running work regardless of the capacity. The caller must call ``leave(weight:of:)`` later.
     public func add(weight: Int, of sender: Sender) {
         state.withLock { $0.load.add(weight, of: sender) }

@@ -10,17 +10,6 @@ import Testing
         return .object(request)
     }
 
-    @Test("Batches share what calls are made side by side, and each makes one")
-    func width() {
-        let calls = BatchCalls(limit: 60)
-        #expect(calls.acquire(49) == 49)
-        #expect(calls.acquire(49) == 11)
-        #expect(calls.acquire(49) == 0)
-        #expect(calls.acquire(-1) == 0)
-        calls.give(back: 49)
-        #expect(calls.acquire(10) == 10)
-    }
-
     @Test("The answers come in the order of the requests, an error in its place")
     func order() async throws {
         try await TestServer.run { server in

@@ -6,7 +6,6 @@ import ParseModel
 import ParseStorage
 import Postgres
 import Rules
-import Synchronization
 import Tasks
 
 extension RouteTable {
@@ -176,8 +175,9 @@ extension ParseRoutes {
         }
         let reads = elements.contains { $0.method == .get }
         let atOnce = reads ? Self.readsAtOnce : Self.callsAtOnce
-        let more = batchCalls.acquire(min(atOnce, elements.count) - 1)
-        defer { batchCalls.give(back: more) }
+        let sender = Sender.current
+        let more = batchCalls.enter(upTo: min(atOnce, elements.count) - 1, of: sender)
+        defer { batchCalls.leave(weight: more, of: sender) }
         return try await withThrowingTaskGroup(of: (Int, [UInt8]).self) { group in
             var waiting = elements.enumerated().makeIterator()
             var open = 0
@@ -247,25 +247,4 @@ extension ParseRoutes {
             return try errors.element(for: error, requestID: element.id)
         }
     }
-}
-
-/// Limits the extra concurrent calls of all batches together.
-///
-/// A call that waits for the database takes about 40 KB. If many batches wait, for example for a locked row, later
-/// batches run their calls one at a time. No batch waits for another, and memory stays bounded.
-package final class BatchCalls: Sendable {
-    private let free: Mutex<Int>
-
-    package init(limit: Int = 500) { free = Mutex(limit) }
-
-    /// Acquires up to `count` slots and returns the number acquired, which may be 0. Release them with ``give(back:)``.
-    package func acquire(_ count: Int) -> Int {
-        free.withLock { free in
-            let acquired = max(0, min(count, free))
-            free -= acquired
-            return acquired
-        }
-    }
-
-    package func give(back count: Int) { free.withLock { $0 += count } }
 }
