@@ -2,6 +2,7 @@ import JSON
 import ParseModel
 import ParseStorage
 import Postgres
+import Tasks
 import TestSupport
 import Testing
 
@@ -81,7 +82,8 @@ struct NearestSearchTests {
                 } read: { statement, limit in
                     if !statement.sql.contains("circle") { rounds.append(nil) }
                     return try await test.client.search(
-                        statement, .init(maxRows: 10, isApart: true, timeLimit: limit, isTrial: limit != nil))
+                        statement, .init(maxRows: 10, cost: Cost(isSlow: true), timeLimit: limit, isTrial: limit != nil)
+                    )
                 }
                 #expect(result.rowCount == (rounds.last == .some(nil) ? 1 : 10))
                 return rounds

@@ -198,7 +198,7 @@ actor LiveQueryConnection {
             var message = answered(event.kind.rawValue, id)
             message["object"] = .object(event.object)
             if let original = event.original { message["original"] = .object(original) }
-            guard change.size > HeavyWork.answerSize else { return try await send(message) }
+            guard Cost.writing(change.size).isSlow else { return try await send(message) }
             // Serializing a large event takes long too, and many subscriptions may get it.
             let written = message
             try await socket.send(try await server.comparing.run(of: sender) { written.text })

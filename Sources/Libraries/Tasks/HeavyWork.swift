@@ -51,9 +51,28 @@ public enum HeavyWork {
         }
     }
 
-    /// Runs `body` off the event loop if `isHeavy` is true, and otherwise on the caller's executor.
-    public static func run<R>(if isHeavy: Bool, _ body: () async throws -> R) async rethrows -> R {
-        guard isHeavy else { return try await body() }
+    /// Runs `body` off the event loop if it is slow, and otherwise on the caller's executor.
+    public static func run<R>(_ cost: Cost, _ body: () async throws -> R) async rethrows -> R {
+        guard cost.isSlow else { return try await body() }
         return try await run(body)
     }
+}
+
+/// The cost of a read or of other work on bytes: expected before it, or measured after it.
+public struct Cost: Sendable {
+    /// The size in bytes, or 0 if it is unknown.
+    public var bytes: Int
+    /// Whether the work takes too long for an event loop, or for a database connection that fast reads share.
+    public var isSlow: Bool
+
+    public init(bytes: Int = 0, isSlow: Bool = false) {
+        self.bytes = bytes
+        self.isSlow = isSlow
+    }
+
+    /// The cost of parsing requests and query results into values.
+    public static func parsing(_ bytes: Int) -> Cost { Cost(bytes: bytes, isSlow: bytes > HeavyWork.size) }
+
+    /// The cost of writing results, which is faster than parsing.
+    public static func writing(_ bytes: Int) -> Cost { Cost(bytes: bytes, isSlow: bytes > HeavyWork.answerSize) }
 }

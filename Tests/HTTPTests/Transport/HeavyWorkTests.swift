@@ -14,9 +14,9 @@ import Testing
             await withTaskExecutorPreference(EventLoopTaskExecutor(loop)) {
                 await Task.yield()
                 let before = loop.inEventLoop
-                let inside = await HeavyWork.run(if: true) { loop.inEventLoop }
+                let inside = await HeavyWork.run(Cost(isSlow: true)) { loop.inEventLoop }
                 let after = loop.inEventLoop
-                let light = await HeavyWork.run(if: false) { loop.inEventLoop }
+                let light = await HeavyWork.run(Cost()) { loop.inEventLoop }
                 return [before, inside, after, light]
             }
         }.value

@@ -13,7 +13,7 @@ extension NodeWorker {
     /// - Throws: `OpenCalls.Closed` if the process had already ended, `ParseError` 141 if it ends during the call, 116
     ///   if the message is too large for a process, or `CancellationError`.
     func call(_ kind: CallWriter.Kind, _ call: CloudCall) async throws -> JSONObject {
-        try await HeavyWork.run(if: call.size >= HeavyWork.size) {
+        try await HeavyWork.run(.parsing(call.size)) {
             let record = CallerRecord(of: call)
             return try await calls.exchange(
                 call,

@@ -70,7 +70,7 @@ public struct EncryptedStorage: FileStorage {
         }
         let whole = try await encrypted(contents)
         // Remote storages compute a checksum of the whole content without suspending.
-        try await HeavyWork.run(if: whole.readableBytes > HeavyWork.size) {
+        try await HeavyWork.run(.parsing(whole.readableBytes)) {
             try await storage.write(
                 name: name, details: details, contents: CheckedContents(contents: OneBuffer(whole), check: check))
         }

@@ -1,6 +1,7 @@
 import JSON
 import ParseModel
 import Rules
+import Tasks
 
 /// A find or get on its way through ``FindPipeline``.
 struct Find: Sendable {
@@ -26,8 +27,8 @@ struct Find: Sendable {
     var isRewritten = false
     /// The length in bytes above which values are truncated, or nil to return whole values.
     var shorten: Int?
-    /// Whether the query runs on its own connection, so other requests don't wait for it.
-    var isApart = false
+    /// The expected cost, or nil if it is unknown.
+    var cost: Cost?
     /// The result of the triggers, or nil if the find reaches none.
     var triggered: TriggeredFind?
 

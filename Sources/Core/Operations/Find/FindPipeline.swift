@@ -3,7 +3,7 @@ import ParseModel
 import ParseStorage
 import Rules
 import ServerConfiguration
-import Tasks
+public import Tasks
 import Telemetry
 
 /// The steps of a find or get: authorize, call before-triggers, determine the result class, plan, query, call triggers
@@ -31,11 +31,11 @@ struct FindPipeline {
         if reachesTriggers, find.triggered?.given == nil, !find.target.hasSameBytes(as: find.className) {
             try await callBefore(&find, of: find.target)
         }
-        if let given = find.triggered?.given { return try await present(given, isHeavy: true, count: nil, find) }
+        if let given = find.triggered?.given { return try await present(given, Cost(isSlow: true), count: nil, find) }
         if find.options.asksForNothing, find.objectId == nil {
             // A request for neither objects nor a count needs no class-level permission.
             try ClassRules.reading(find.target)?.authorize(find.caller)
-            return try await present([], isHeavy: false, count: nil, find)
+            return try await present([], Cost(), count: nil, find)
         }
         if find.options.explain != nil { return try await explain(find) }
         if reachesTriggers {
@@ -46,12 +46,11 @@ struct FindPipeline {
         let found = await backend.providers.showing(stored, find.context)
         // Objects for cloud code take several times the memory of rows, both here and in its own process.
         if reachesTriggers, !find.caller.isMaster {
-            try AnswerSize.check(found.valueSize, backend.configuration.maxTriggerSize)
+            try AnswerSize.check(found.cost.bytes, backend.configuration.maxTriggerSize)
         }
         let members = try await ClassRules.reading(find.target)?.members(of: found, find, backend.permissions) ?? []
         guard reachesTriggers else { return try await write(found, members, find) }
-        return try await present(
-            try await objects(found, members, find), isHeavy: found.isHeavy, count: found.count, find)
+        return try await present(try await objects(found, members, find), found.cost, count: found.count, find)
     }
 
     /// Checks rights before the class is read, so no code runs for unauthorized callers.
@@ -87,7 +86,7 @@ struct FindPipeline {
 
     /// The decoded objects count as held memory until the request ends.
     private func searchForTriggers(_ find: Find) async throws -> ObjectStore.Found {
-        try await HeldMemory.reading(size: \.valueSize) { try await search(find) }
+        try await HeldMemory.reading(size: \.cost.bytes) { try await search(find) }
     }
 
     private func search(_ find: Find) async throws -> ObjectStore.Found {
@@ -110,18 +109,16 @@ struct FindPipeline {
     {
         let count = find.objectId == nil ? found.rowCount : 1
         let extra = Self.extra(members, find)
-        let objects = try await HeavyWork.makeValues(of: found.valueSize) {
+        let objects = try await HeavyWork.makeValues(of: found.cost.bytes) {
             try (0..<count).map { try found.object($0, extra: extra($0)) }
         }
         found.release()
         return try await backend.findTriggers.callIncludeTriggers(
-            objects, backend.findTriggers.triggeredIncludes(find.target, find.options), isHeavy: found.isHeavy,
-            cloudContext: find.triggered?.cloudContext,
-            find.context)
+            objects, backend.findTriggers.triggeredIncludes(find.target, find.options), found.cost,
+            cloudContext: find.triggered?.cloudContext, find.context)
     }
 
-    /// - Parameter isHeavy: Whether writing may take long and must run outside the event loop.
-    private func present(_ objects: [JSONObject], isHeavy: Bool, count: Int?, _ find: Find) async throws -> [UInt8] {
+    private func present(_ objects: [JSONObject], _ cost: Cost, count: Int?, _ find: Find) async throws -> [UInt8] {
         var objects = objects
         if let triggered = find.triggered {
             objects = try await backend.findTriggers.afterFind(find, objects, triggered)
@@ -131,7 +128,7 @@ struct FindPipeline {
             guard let object = objects.first else { throw ParseError.notFound }
             let isAsked = find.triggered?.given == nil && !find.isRewritten
             let members = isAsked ? ClassRules.reading(find.target)?.answered(find) ?? [:] : [:]
-            return await HeavyWork.run(if: isHeavy) { JSONValue.object(object.merging(members) { $1 }).serialized() }
+            return await HeavyWork.run(cost) { JSONValue.object(object.merging(members) { $1 }).serialized() }
         }
         var answer: JSONObject = ["results": .array(objects.map { .object($0) })]
         if count == 0, backend.permissions.countsNothing(find.target, find.caller) {
@@ -139,7 +136,7 @@ struct FindPipeline {
         } else if let count {
             answer["count"] = .number(Double(count))
         }
-        return await HeavyWork.run(if: isHeavy) { [answer] in JSONValue.object(answer).serialized() }
+        return await HeavyWork.run(cost) { [answer] in JSONValue.object(answer).serialized() }
     }
 
     private func write(_ found: ObjectStore.Found, _ members: [[[UInt8]]], _ find: Find) async throws -> [UInt8] {
@@ -148,11 +145,11 @@ struct FindPipeline {
             let answered = ClassRules.reading(find.target)?.answered(find) ?? [:]
             let all = extra(0) + answered.map { JSONValue.member($0.key, $0.value) }
             // Most results are small, so this avoids switching executors.
-            guard found.isHeavy else { return try Self.write(found, extra: all) }
+            guard found.cost.isSlow else { return try Self.write(found, extra: all) }
             return try await HeavyWork.run { try Self.write(found, extra: all) }
         }
         let countsNothing = found.count == 0 && backend.permissions.countsNothing(find.target, find.caller)
-        guard found.isHeavy else { return try Self.write(found, extra: extra, countsNothing: countsNothing) }
+        guard found.cost.isSlow else { return try Self.write(found, extra: extra, countsNothing: countsNothing) }
         return try await HeavyWork.run { try Self.write(found, extra: extra, countsNothing: countsNothing) }
     }
 
@@ -203,14 +200,14 @@ public struct Finding: Sendable, BackendPart {
     ///
     /// - Parameters:
     ///   - shorten: The length in bytes above which values are truncated, or nil to return whole values.
-    ///   - isApart: Whether the query runs on its own connection, so other requests don't wait for it.
+    ///   - cost: The expected cost, or nil if it is unknown. Other requests don't wait for a slow find.
     /// - Throws: `ParseError` if the query is invalid or not allowed.
     public func find(
         _ className: String, _ parameters: JSONObject, _ context: RequestContext, shorten: Int? = nil,
-        isApart: Bool = false
+        cost: Cost? = nil
     ) async throws -> [UInt8] {
         var find = try Find(className, .objects, parameters, context)
-        find.isApart = isApart
+        find.cost = cost
         find.shorten = shorten
         return try await FindPipeline(backend: backend).run(find)
     }

@@ -4,6 +4,7 @@ import OrderedCollections
 import ParseModel
 import ParseStorage
 import Rules
+import Tasks
 
 /// Turns a find into a query that includes the caller's rights and the rules of the class.
 extension FindPipeline {
@@ -15,7 +16,7 @@ extension FindPipeline {
         var request = ObjectStore.FindRequest(className: find.target)
         request.sizeLimit = configuration.maxResponseSize
         request.links = backend.links(find.context)
-        request.isApart = find.isApart
+        request.cost = find.cost
         // Triggers get whole values. Values are truncated after them.
         if find.triggered == nil { request.shorten = find.shorten }
         try ClassRules.reading(find.target)?.authorize(caller)
@@ -241,20 +242,19 @@ extension Finding {
     ///
     /// - Parameters:
     ///   - parameters: The parameters of a get.
-    ///   - expectedBytes: The row's size when last read, 0 if it is unknown and may be large, or nil if the row is
-    ///     small.
+    ///   - cost: The row's size when last read, 0 if it is unknown and may be large, or nil if the row is small.
     ///   - loginData: Converts `authData` for a caller who would otherwise get it as stored.
     /// - Throws: The errors of a get.
     func found(
         _ className: String, _ objectId: String, _ context: RequestContext, parameters: JSONObject = [:],
-        expectedBytes: Int? = nil, loginData: (@Sendable (JSONObject) -> JSONObject)? = nil
+        cost: Cost? = nil, loginData: (@Sendable (JSONObject) -> JSONObject)? = nil
     ) async throws -> ObjectStore.Found {
         try context.caller.check("get", of: className)
         try backend.permissions.checkClassCreation(className, context.caller)
-        let find = try Find(className, .object(id: objectId), parameters, context)
+        var find = try Find(className, .object(id: objectId), parameters, context)
+        find.cost = cost
         var request = try await FindPipeline(backend: backend).request(find)
         request.access.loginData = request.access.loginData ?? loginData
-        request.expectedBytes = expectedBytes
         let found = try await store.find(request)
         guard found.rowCount > 0 else { throw ParseError.notFound }
         return found

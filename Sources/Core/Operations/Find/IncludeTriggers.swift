@@ -48,19 +48,19 @@ extension FindTriggers {
     ///
     /// - Parameters:
     ///   - paths: The include paths, shortest first, because a trigger's result determines what is included below it.
-    ///   - isHeavy: Whether scanning the objects may take long, so that it runs outside the event loop.
+    ///   - cost: The cost of the objects. Slow ones are scanned outside the event loop.
     /// - Throws: Errors of the triggers.
     func callIncludeTriggers(
-        _ objects: [JSONObject], _ paths: [[Name]], isHeavy: Bool, cloudContext: JSONObject?, _ context: RequestContext
+        _ objects: [JSONObject], _ paths: [[Name]], _ cost: Cost, cloudContext: JSONObject?, _ context: RequestContext
     ) async throws -> [JSONObject] {
         var objects = objects
         for length in OrderedSet(paths.map(\.count)) {
             let level = paths.filter { $0.count == length }
-            let found = await HeavyWork.run(if: isHeavy) { [objects] in Self.included(in: objects, at: level) }
+            let found = await HeavyWork.run(cost) { [objects] in Self.included(in: objects, at: level) }
             for path in level {
                 for (className, included) in found[path] ?? [:] where hasFindTrigger(className.text) {
                     let left = try await callTriggers(className.text, included, cloudContext, context)
-                    objects = await HeavyWork.run(if: isHeavy) { [objects] in
+                    objects = await HeavyWork.run(cost) { [objects] in
                         Self.putting(left, of: className, into: objects, at: path)
                     }
                 }

@@ -102,12 +102,12 @@ public final class IncludeReads: Sendable {
         request.shorten = LiveQueries.maxIncludedBytes
         request.links = backend.services.changes.links
         let found = try await backend.store.find(request)
-        guard found.valueSize <= maxReadBytes else { throw IncludeFailure.tooLarge }
+        guard found.cost.bytes <= maxReadBytes else { throw IncludeFailure.tooLarge }
         var objects: [Name: JSONObject] = [:]
         for object in try await found.objects {
             if let id = object["objectId"]?.nameValue { objects[id] = object }
         }
-        return (objects, found.valueSize)
+        return (objects, found.cost.bytes)
     }
 
     /// Logs that an event keeps its pointers, at most once a minute.

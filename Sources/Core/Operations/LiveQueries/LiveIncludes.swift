@@ -2,6 +2,7 @@ import JSON
 import ParseModel
 import ParseStorage
 import Rules
+import Tasks
 
 extension LiveQueries {
     /// The maximum size in bytes of included objects per event. An event with more keeps its pointers.
@@ -33,7 +34,7 @@ extension LiveQueries {
             if frame.bytes > 0, triggers.hasFindTriggers {
                 let paths = triggers.triggeredIncludes(query.className.text, query.includes)
                 included = try await triggers.callIncludeTriggers(
-                    included, paths, isHeavy: false, cloudContext: nil, context)
+                    included, paths, Cost(), cloudContext: nil, context)
             }
             let original = event.original == nil ? nil : included.last
             return (LiveQueryEvent(kind: event.kind, object: included[0], original: original), frame.cost)

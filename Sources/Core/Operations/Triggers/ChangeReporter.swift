@@ -134,7 +134,7 @@ final class ChangeReporter: Sendable {
         request.links = links
         let found = try await store.find(request)
         guard found.rowCount > 0 else { return nil }
-        let place = try await reserve(found.valueSize)
+        let place = try await reserve(found.cost.bytes)
         return try await found.objects.first.map { ($0, place) }
     }
 

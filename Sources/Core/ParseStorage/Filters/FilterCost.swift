@@ -9,7 +9,7 @@ struct FilterCost {
     var subqueries = 0
 
     /// Whether planning takes long enough to delay other requests.
-    var takesLongToPlan: Bool { subqueries > 3 }
+    var isSlow: Bool { subqueries > 3 }
 }
 
 extension Filter {

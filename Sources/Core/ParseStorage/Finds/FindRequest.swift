@@ -1,5 +1,6 @@
 public import JSON
 public import ParseModel
+public import Tasks
 
 extension ObjectStore {
     /// The options of a find.
@@ -34,13 +35,11 @@ extension ObjectStore {
         public var placeOfIncluded = ReadPlace.primary
         /// A function that returns the caller's access to an included class.
         public var accessToIncluded: @Sendable (String) async throws -> ReadAccess = { _ in ReadAccess() }
-        /// For a find by id, the last known size of the row in bytes, 0 if it is unknown and may be large, or nil if
-        /// the row is small.
-        public var expectedBytes: Int?
+        /// The expected cost, or nil if it is unknown. A slow find doesn't share a connection, so that no other request
+        /// waits behind it. For a find by id, nil means a small row, and a size of 0 a row that may be large.
+        public var cost: Cost?
         /// The size in bytes above which values are shortened, including those of included objects, or nil for never.
         public var shorten: Int?
-        /// Whether to use a separate connection even if the find seems fast, so that no other request waits behind it.
-        public var isApart = false
         /// The maximum size of the response in bytes.
         public var sizeLimit = AnswerSize.standard
         /// The URLs to write for files.

@@ -2,7 +2,7 @@ public import JSON
 import ParseModel
 import Postgres
 import Synchronization
-import Tasks
+public import Tasks
 
 extension ObjectStore {
     /// The result of a find: rows that are not yet converted to JSON.
@@ -21,20 +21,18 @@ extension ObjectStore {
         public var rowCount: Int { result?.rowCount ?? 0 }
 
         /// The approximate size of the rows in bytes without included objects, or 0 for a small result.
-        public var size: Int { isHeavy ? result?.size ?? 0 : 0 }
+        private var size: Int { cost.isSlow ? result?.size ?? 0 : 0 }
 
         /// The estimated size of the JSON in bytes. A writer with this capacity usually needn't grow, which would
         /// triple its memory.
         public var writtenSize: Int { max(1024, size + size / 16 + included.size) }
 
-        /// Whether writing takes too long for an event loop.
-        public var isHeavy: Bool {
-            (result?.size ?? 0) > HeavyWork.answerSize || included.positions > 1_000
-                || included.size > HeavyWork.answerSize
+        /// The size of all rows, including included objects, and whether writing them is slow.
+        public var cost: Cost {
+            let size = result?.size ?? 0
+            let isSlow = Cost.writing(max(size, included.size)).isSlow || included.positions > 1_000
+            return Cost(bytes: size + included.size, isSlow: isSlow)
         }
-
-        /// The size in bytes of all rows, including included objects.
-        public var valueSize: Int { (result?.size ?? 0) + included.size }
 
         /// Releases the memory reserved for the rows, for which other queries may be waiting. Call it once the rows are
         /// converted.
@@ -96,7 +94,7 @@ extension ObjectStore {
         /// - Throws: 116 if an object is too large or too deeply nested.
         public var objects: [JSONObject] {
             get async throws {
-                try await HeavyWork.makeValues(of: valueSize) { try (0..<rowCount).map { try object($0) } }
+                try await HeavyWork.makeValues(of: cost.bytes) { try (0..<rowCount).map { try object($0) } }
             }
         }
 

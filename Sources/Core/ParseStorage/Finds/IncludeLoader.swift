@@ -46,10 +46,10 @@ struct IncludeLoader {
             return Source(result: result, rows: rows, plan: plan, node: node, positions: 1)
         }
         var accesses: [Name: ReadAccess] = [:]
-        var isHeavy = result.size > HeavyWork.answerSize
+        var isSlow = Cost.writing(result.size).isSlow
         while !sources.isEmpty {
             let targets =
-                isHeavy ? await HeavyWork.run { [sources] in Self.targets(of: sources) } : Self.targets(of: sources)
+                isSlow ? await HeavyWork.run { [sources] in Self.targets(of: sources) } : Self.targets(of: sources)
             included.reserve(targets.count)
             let wanted = Self.idsByClass(targets.compactMap { included.ask(for: $0.pointer) ? $0.pointer : nil })
             for className in wanted.keys where accesses[className] == nil {
@@ -61,7 +61,7 @@ struct IncludeLoader {
                 : try await store.fetch(wanted, accesses, place, shorten: shorten)
             for fetched in found {
                 included.size += fetched.result.size
-                if fetched.result.size > HeavyWork.answerSize { isHeavy = true }
+                if Cost.writing(fetched.result.size).isSlow { isSlow = true }
                 guard let idColumn = fetched.plan.index(of: "objectId") else { continue }
                 for row in 0..<fetched.result.rowCount {
                     guard let id = fetched.result.string(row, idColumn) else { continue }

@@ -1,6 +1,7 @@
 public import JSON
 import ParseModel
 import Postgres
+import Tasks
 
 /// Finds objects of one class and the objects that they include.
 extension ObjectStore {
@@ -153,11 +154,10 @@ extension ObjectStore {
     /// Reads an object by id. If it may be large, it waits for memory like other finds, without blocking small ones.
     private func row(_ statement: Statement, _ request: FindRequest) async throws -> PostgresResult {
         if let session { return try await session.query(statement) }
-        guard let expected = request.expectedBytes, expected == 0 || expected > PostgresClient.maxSharedBytes else {
-            return try await client.row(statement)
-        }
-        return try await client.search(
-            statement, PostgresClient.Search(maxRows: 1, expectedBytes: expected > 0 ? expected : nil))
+        // A row is read by its key, so only its size can be slow.
+        guard let cost = request.cost, !cost.isSlow, cost.bytes == 0 || cost.bytes > PostgresClient.maxSharedBytes
+        else { return try await client.row(statement) }
+        return try await client.search(statement, PostgresClient.Search(maxRows: 1, cost: cost))
     }
 
     /// Runs the statements of a find, which may be slow or return many rows.
@@ -174,7 +174,8 @@ extension ObjectStore {
             let givesRows = results.isEmpty && request.limit != 0
             let search = PostgresClient.Search(
                 of: request.className, maxRows: givesRows ? request.limit ?? Self.usualRows : 1,
-                leadsToMore: givesRows && request.include != nil, isApart: request.isApart || cost.takesLongToPlan,
+                leadsToMore: givesRows && request.include != nil,
+                cost: Cost(isSlow: request.cost?.isSlow == true || cost.isSlow),
                 timeLimit: trialTime ?? timeLimit, isTrial: trialTime != nil)
             results.append(
                 try await timed(

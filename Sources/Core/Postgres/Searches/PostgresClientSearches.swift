@@ -1,4 +1,4 @@
-import Tasks
+public import Tasks
 
 extension PostgresClient {
     /// Options of a read that can return many rows.
@@ -10,28 +10,25 @@ extension PostgresClient {
         /// Whether the caller will read more for these rows, such as included objects, and count that with
         /// ``PostgresResult/hold(with:)``.
         public var leadsToMore: Bool
-        /// Whether the read must not use a shared connection, even if it is fast.
-        public var isApart: Bool
+        /// The expected cost. A slow read never uses a shared connection. A size that the caller knows from an earlier
+        /// read replaces the estimate from similar reads.
+        public var cost: Cost
         /// The time limit on a separate connection, or nil to use ``PostgresConfiguration/statementTimeout``.
         public var timeLimit: Duration?
         /// Whether the caller sends a different query if the time limit expires. Such a read uses the same connections
         /// as reads without a time limit.
         public var isTrial: Bool
-        /// The size of the rows in bytes if the caller knows it from an earlier read, or nil to estimate it from
-        /// similar reads.
-        public var expectedBytes: Int?
 
         public init(
-            of className: String? = nil, maxRows: Int, leadsToMore: Bool = false, isApart: Bool = false,
-            timeLimit: Duration? = nil, isTrial: Bool = false, expectedBytes: Int? = nil
+            of className: String? = nil, maxRows: Int, leadsToMore: Bool = false, cost: Cost = Cost(),
+            timeLimit: Duration? = nil, isTrial: Bool = false
         ) {
             self.className = className
             self.maxRows = maxRows
             self.leadsToMore = leadsToMore
-            self.isApart = isApart
+            self.cost = cost
             self.timeLimit = timeLimit
             self.isTrial = isTrial
-            self.expectedBytes = expectedBytes
         }
     }
 
@@ -68,11 +65,11 @@ extension PostgresClient {
         var detours = 0
         while true {
             var expected = history.expectation(of: shape, maxRows: search.maxRows, leadsToMore: search.leadsToMore)
-            if detours == 0, let known = search.expectedBytes { expected.bytes = known }
+            if detours == 0, search.cost.bytes > 0 { expected.bytes = search.cost.bytes }
             if detours > 0, rows.isOverfull { expected.bytes = max(expected.bytes, RowBudget.free + 1) }
             if detours >= Self.maxDetours { expected = ReadHistory.Expectation(bytes: .max, isSlow: true) }
             let isLent =
-                search.isApart || encoded.isOneOff || expected.isSlow || expected.bytes > Self.maxSharedBytes
+                search.cost.isSlow || encoded.isOneOff || expected.isSlow || expected.bytes > Self.maxSharedBytes
                 || detours > 0
             // Small results are already limited by the number of separate connections, so a slow one must not hold
             // memory that fast reads need.
@@ -181,7 +178,7 @@ extension PostgresClient {
             let (results, isSlow) = try await read(
                 statements, in: search.timeLimit == nil || search.isTrial ? .slowReads : .limitedReads,
                 sizeLimit: Self.sizeLimit(expected))
-            if !search.isApart { history.record(isSlow: isSlow, shape) }
+            if !search.cost.isSlow { history.record(isSlow: isSlow, shape) }
             return try Self.last(of: results)
         } catch let error as PostgresError where error.isDetour {
             history.recordOutgrown(shape)

@@ -47,7 +47,7 @@ extension ParseRoutes {
             isTransaction
             ? try await together(elements, context) : try await sideBySide(elements, context, memory)
         let size = results.reduce(16) { $0 + $1.count + 1 }
-        return .json(await HeavyWork.run(if: size > HeavyWork.answerSize) { Self.list(&results, size) })
+        return .json(await HeavyWork.run(.writing(size)) { Self.list(&results, size) })
     }
 
     /// Joins the responses and frees each one, so that they aren't in memory twice.
@@ -198,7 +198,7 @@ extension ParseRoutes {
                 size += bytes.count
                 try AnswerSize.check(size, configuration.maxResponseSize)
                 if size >= HeldMemory.smallest { memory.count(size) }
-                if reads { limit = size > HeavyWork.answerSize ? 1 : min(1 + more, 2 * limit) }
+                if reads { limit = Cost.writing(size).isSlow ? 1 : min(1 + more, 2 * limit) }
                 begin(upTo: limit)
             }
             return results
@@ -223,7 +223,7 @@ extension ParseRoutes {
 
     private static func element(for reply: Reply) async -> [UInt8] {
         guard case .json(let bytes) = reply.body else { return success(reply) }
-        return await HeavyWork.run(if: bytes.count > HeavyWork.answerSize) { success(reply) }
+        return await HeavyWork.run(.writing(bytes.count)) { success(reply) }
     }
 
     /// Whether a call creates an object of a custom class, which has no special rules.

@@ -23,7 +23,7 @@ public struct InternalDispatcher: InternalRequests {
         let reply: Reply
         do {
             let size = request.body.roughSize
-            reply = try await HeavyWork.run(if: size >= HeavyWork.size) {
+            reply = try await HeavyWork.run(.parsing(size)) {
                 try await routes.respond(to: try open(request, size))
             }
         } catch {

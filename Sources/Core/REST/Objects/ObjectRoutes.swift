@@ -2,6 +2,7 @@ import HTTP
 import JSON
 import Operations
 import Rules
+import Tasks
 
 /// `/classes/<Class>` and the short paths of system classes, such as `/users`.
 extension RouteTable {
@@ -41,7 +42,8 @@ extension RouteTable {
                 .json(
                     try await routes.backend.finding.find(
                         className(call), call.envelope.parameters, call.context,
-                        shorten: call.envelope.authority?.shorten, isApart: call.envelope.authority != nil))
+                        shorten: call.envelope.authority?.shorten,
+                        cost: call.envelope.authority.map { _ in Cost(isSlow: true) }))
             },
             Route(.get, object, shared) { routes, call in
                 .json(

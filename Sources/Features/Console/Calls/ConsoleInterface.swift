@@ -88,7 +88,7 @@ struct ConsoleInterface: Sendable {
         // The size of a compressed response could reveal a secret in it.
         guard !visit.isLocal, !Self.secretPaths.contains(path) else { return reply }
         let acceptsGzip = visit.fields.acceptsGzip
-        return await HeavyWork.run(if: reply.body.bytesInMemory > HeavyWork.size) { reply.packed(acceptsGzip) }
+        return await HeavyWork.run(.parsing(reply.body.bytesInMemory)) { reply.packed(acceptsGzip) }
     }
 
     private static let secretPaths: Set<Substring> = ["session", "totp"]

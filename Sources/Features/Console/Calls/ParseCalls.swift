@@ -104,7 +104,7 @@ struct ParseCalls {
         // A function's result may be large and contains no ids.
         var value: JSONValue?
         if entry.creates, !isView, case .json(let bytes) = reply.body {
-            value = await HeavyWork.run(if: bytes.count > HeavyWork.size) { try? JSONValue(parsing: bytes) }
+            value = await HeavyWork.run(.parsing(bytes.count)) { try? JSONValue(parsing: bytes) }
         }
         await interface.audit.complete(entry, status: reply.status, answer: value)
         return reply

@@ -70,7 +70,7 @@ public struct OwnRecords: Sendable, BackendPart {
             let known: JSONObject = ["objectId": .string(id)]
             return JSONValue.object(known.merging(members) { $1 }).serialized()
         }
-        let bytes = try await HeavyWork.run(if: found.isHeavy) {
+        let bytes = try await HeavyWork.run(found.cost) {
             var writer = JSONWriter(capacity: found.writtenSize)
             try found.write(0, extra: members.map { JSONValue.member($0.key, $0.value) }, into: &writer)
             return writer.finish()
@@ -94,7 +94,7 @@ public struct OwnRecords: Sendable, BackendPart {
         own.caller.hiddenSecrets = context.caller.hiddenSecrets
         do {
             let found = try await backend.finding.found(
-                "_User", id, own, expectedBytes: user.recordSize, loginData: services.loginDataView)
+                "_User", id, own, cost: Cost(bytes: user.recordSize), loginData: services.loginDataView)
             return isResponse ? await backend.providers.showing(found, context) : found
         } catch let error as ParseError
             where error.code == ParseError.operationForbidden || error.code == ParseError.objectNotFound

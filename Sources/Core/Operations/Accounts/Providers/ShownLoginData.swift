@@ -13,7 +13,7 @@ extension Providers {
     func showing(_ found: ObjectStore.Found, _ context: RequestContext) async -> ObjectStore.Found {
         // An adapter that reads users gets the stored data. Otherwise it would call itself endlessly.
         guard chooseShownData, context.facts?.isOfAdapter != true else { return found }
-        let stored = await HeavyWork.run(if: found.isHeavy) { found.loginData }
+        let stored = await HeavyWork.run(found.cost) { found.loginData }
         guard !stored.isEmpty else { return found }
         var shown: [Name: [[UInt8]: JSONValue]] = [:]
         let request = try? await moduleRequest(of: AuthSubject(), context)
