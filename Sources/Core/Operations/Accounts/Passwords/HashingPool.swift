@@ -42,21 +42,20 @@ package final class HashingPool<Input: Sendable, Output: Sendable>: Sendable {
     /// - Throws: `ServiceUnavailable` if the queue has no slot for the job, `CancellationError` if the caller leaves.
     package func run(from address: String, _ input: Input) async throws -> Output {
         let caller = CallerPresence.current
-        let sender = FairQueue<Job>.Sender(
-            address: Sender.network(of: address), connection: caller.map { ObjectIdentifier($0) })
+        let source = FairQueue<Job>.Source(Sender(address: address), caller.map { ObjectIdentifier($0) })
         let number = state.withLock { state in
             state.lastNumber += 1
             return state.lastNumber
         }
         let withdraw: @Sendable () -> Void = { [self] in
-            let job = state.withLock { $0.queue.remove(number: number, of: sender) }
+            let job = state.withLock { $0.queue.remove(number: number, of: source) }
             job?.continuation.resume(throwing: CancellationError())
         }
         let registration = caller?.onLeaving(withdraw)
         defer { if let registration { caller?.forget(registration) } }
         return try await withTaskCancellationHandler {
             try await withCheckedThrowingContinuation { continuation in
-                add(Job(input: input, continuation: continuation), number: number, from: sender)
+                add(Job(input: input, continuation: continuation), number: number, from: source)
                 // A caller that left before the job was queued could not withdraw it.
                 if Task.isCancelled || caller?.hasLeft == true { withdraw() }
             }
@@ -65,15 +64,15 @@ package final class HashingPool<Input: Sendable, Output: Sendable>: Sendable {
         }
     }
 
-    private func add(_ job: Job, number: Int, from sender: FairQueue<Job>.Sender) {
+    private func add(_ job: Job, number: Int, from source: FairQueue<Job>.Source) {
         let (refused, needsThread) = state.withLock { state -> (Job?, Bool) in
             var refused: Job?
             if state.queue.count >= capacity {
                 // Drops a job of the busiest sender, so one sender can't keep others out by filling the queue.
-                refused = state.queue.removeLast(insteadOf: sender.address)
+                refused = state.queue.removeLast(insteadOf: source.sender)
                 if refused == nil { return (job, false) }
             }
-            state.queue.append(job, number: number, from: sender)
+            state.queue.append(job, number: number, from: source)
             guard state.working < threads else { return (refused, false) }
             state.working += 1
             return (refused, true)
