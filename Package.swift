@@ -47,32 +47,32 @@ let package = Package(
         .target(name: "CConsole", exclude: ["files"]),
         .target(name: "CVersion"),
         .target(name: "Encoding"),
-        .target(name: "Tasks", dependencies: ["CMalloc", deque]),
-        .target(name: "Telemetry", dependencies: ["Tasks", tracing], swiftSettings: stayOnExecutor),
+        .target(name: "Limits", dependencies: ["CMalloc", deque]),
+        .target(name: "Telemetry", dependencies: ["Limits", tracing], swiftSettings: stayOnExecutor),
         .target(name: "JSON", dependencies: ["Encoding", ordered]),
         .target(name: "BSON", dependencies: ["Encoding", "JSON"]),
         .target(
             name: "FileStorage",
             dependencies: [
-                "CFile", "Encoding", "JSON", "Tasks", ordered,
+                "CFile", "Encoding", "JSON", "Limits", ordered,
                 .product(name: "Crypto", package: "swift-crypto"),
                 .product(name: "NIOCore", package: "swift-nio"),
                 .product(name: "NIOPosix", package: "swift-nio"),
             ],
             swiftSettings: stayOnExecutor),
         .target(
-            name: "Postgres", dependencies: ["CLibpq", "Encoding", "Tasks", deque, logging],
+            name: "Postgres", dependencies: ["CLibpq", "Encoding", "Limits", deque, logging],
             swiftSettings: stayOnExecutor),
         .target(name: "LocalPostgres", dependencies: ["Encoding", logging, subprocess]),
         .target(name: "ParseModel", dependencies: ["Encoding", "JSON", ordered]),
-        .target(name: "Logs", dependencies: ["Encoding", "JSON", "ParseModel", "Tasks", logging]),
+        .target(name: "Logs", dependencies: ["Encoding", "JSON", "Limits", "ParseModel", logging]),
         .target(name: "ServerConfiguration", dependencies: ["Encoding", "JSON"]),
         .target(
             name: "Schema", path: "schema",
             resources: [.embedInCode("sql"), .embedInCode("classes")]),
         .target(
             name: "ParseStorage",
-            dependencies: ["Encoding", "JSON", "ParseModel", "Postgres", "Schema", "Tasks", ordered, logging],
+            dependencies: ["Encoding", "JSON", "Limits", "ParseModel", "Postgres", "Schema", ordered, logging],
             swiftSettings: stayOnExecutor),
         .target(
             name: "Rules",
@@ -80,22 +80,22 @@ let package = Package(
         .target(
             name: "Operations",
             dependencies: [
-                "CCrypt", "Encoding", "FileStorage", "JSON", "Logs", "ParseModel", "ParseStorage", "Postgres", "Rules",
-                "ServerConfiguration", "Tasks", "Telemetry", deque, ordered, logging, tracing,
+                "CCrypt", "Encoding", "FileStorage", "JSON", "Limits", "Logs", "ParseModel", "ParseStorage", "Postgres",
+                "Rules", "ServerConfiguration", "Telemetry", deque, ordered, logging, tracing,
                 .product(name: "NIOCore", package: "swift-nio"),
             ],
             swiftSettings: stayOnExecutor),
         .target(
             name: "CloudCode",
             dependencies: [
-                "JSON", "Logs", "Operations", "ParseModel", "Rules", "ServerConfiguration", "Tasks", "Telemetry",
+                "JSON", "Limits", "Logs", "Operations", "ParseModel", "Rules", "ServerConfiguration", "Telemetry",
                 ordered, logging, tracing,
             ],
             swiftSettings: stayOnExecutor),
         .target(
             name: "HTTP",
             dependencies: [
-                "CZlib", "Encoding", "JSON", "Logs", "Tasks", "Telemetry", deque, ordered, logging, metrics,
+                "CZlib", "Encoding", "JSON", "Limits", "Logs", "Telemetry", deque, ordered, logging, metrics,
                 tracing,
                 .product(name: "NIOCore", package: "swift-nio"),
                 .product(name: "NIOHTTP1", package: "swift-nio"),
@@ -109,8 +109,8 @@ let package = Package(
         .target(
             name: "REST",
             dependencies: [
-                "CloudCode", "Encoding", "FileStorage", "HTTP", "JSON", "Operations", "Pages", "ParseModel",
-                "ParseStorage", "Postgres", "Rules", "ServerConfiguration", "Tasks", "Telemetry", ordered, logging,
+                "CloudCode", "Encoding", "FileStorage", "HTTP", "JSON", "Limits", "Operations", "Pages",
+                "ParseModel", "ParseStorage", "Postgres", "Rules", "ServerConfiguration", "Telemetry", ordered, logging,
                 .product(name: "Crypto", package: "swift-crypto"),
                 deque,
                 .product(name: "NIOCore", package: "swift-nio"),
@@ -121,24 +121,24 @@ let package = Package(
         .target(
             name: "Console",
             dependencies: [
-                "CConsole", "Encoding", "FileStorage", "HTTP", "JSON", "Operations", "ParseModel", "ParseStorage",
-                "REST", "Rules", "ServerConfiguration", "SignIn", "Tasks", "Telemetry", logging,
+                "CConsole", "Encoding", "FileStorage", "HTTP", "JSON", "Limits", "Operations", "ParseModel",
+                "ParseStorage", "REST", "Rules", "ServerConfiguration", "SignIn", "Telemetry", logging,
                 .product(name: "Crypto", package: "swift-crypto"),
             ],
             swiftSettings: stayOnExecutor),
         .target(
             name: "LiveQuery",
             dependencies: [
-                "Encoding", "HTTP", "JSON", "Operations", "ParseModel", "ParseStorage", "Postgres", "Rules",
-                "ServerConfiguration", "Tasks", logging,
+                "Encoding", "HTTP", "JSON", "Limits", "Operations", "ParseModel", "ParseStorage", "Postgres",
+                "Rules", "ServerConfiguration", logging,
             ],
             swiftSettings: stayOnExecutor),
         .target(name: "Templates"),
         .target(
             name: "Mail",
             dependencies: [
-                "CCurl", "Encoding", "JSON", "Operations", "Outgoing", "ParseModel", "ParseStorage",
-                "ServerConfiguration", "Tasks", "Telemetry", "Templates",
+                "CCurl", "Encoding", "JSON", "Limits", "Operations", "Outgoing", "ParseModel",
+                "ParseStorage", "ServerConfiguration", "Telemetry", "Templates",
                 logging,
                 .product(name: "NIOPosix", package: "swift-nio"),
             ],
@@ -146,7 +146,7 @@ let package = Package(
         .target(
             name: "Push",
             dependencies: [
-                "JSON", "Operations", "Outgoing", "ParseModel", "ParseStorage", "ServerConfiguration", "Tasks",
+                "JSON", "Limits", "Operations", "Outgoing", "ParseModel", "ParseStorage", "ServerConfiguration",
                 deque,
                 logging,
                 .product(name: "Crypto", package: "swift-crypto"),
@@ -160,7 +160,7 @@ let package = Package(
         .target(
             name: "Outgoing",
             dependencies: [
-                "Encoding", "JSON", "ServerConfiguration", "Tasks", httpClient,
+                "Encoding", "JSON", "Limits", "ServerConfiguration", httpClient,
                 .product(name: "Crypto", package: "swift-crypto"),
                 .product(name: "CryptoExtras", package: "swift-crypto"),
                 .product(name: "NIOCore", package: "swift-nio"),
@@ -172,8 +172,8 @@ let package = Package(
         .target(
             name: "FileStores",
             dependencies: [
-                "Encoding", "FileStorage", "JSON", "Outgoing", "ParseStorage", "Postgres", "Rules",
-                "ServerConfiguration", "Tasks", "Telemetry", logging,
+                "Encoding", "FileStorage", "JSON", "Limits", "Outgoing", "ParseStorage", "Postgres",
+                "Rules", "ServerConfiguration", "Telemetry", logging,
                 .product(name: "Crypto", package: "swift-crypto"),
                 .product(name: "NIOCore", package: "swift-nio"),
             ],
@@ -181,14 +181,15 @@ let package = Package(
         .target(
             name: "Webhooks",
             dependencies: [
-                "CloudCode", "Encoding", "JSON", "Operations", "Outgoing", "ParseModel", "ServerConfiguration", "Tasks",
+                "CloudCode", "Encoding", "JSON", "Limits", "Operations", "Outgoing", "ParseModel",
+                "ServerConfiguration",
                 logging,
             ],
             swiftSettings: stayOnExecutor),
         .target(
             name: "SignIn",
             dependencies: [
-                "Encoding", "JSON", "Operations", "Outgoing", "ParseModel", "ServerConfiguration", "Tasks",
+                "Encoding", "JSON", "Limits", "Operations", "Outgoing", "ParseModel", "ServerConfiguration",
                 .product(name: "Crypto", package: "swift-crypto"),
                 .product(name: "CryptoExtras", package: "swift-crypto"),
                 .product(name: "SwiftASN1", package: "swift-asn1"),
@@ -197,7 +198,7 @@ let package = Package(
         .target(
             name: "NodeHost",
             dependencies: [
-                "CloudCode", "Encoding", "JSON", "Operations", "ParseModel", "ServerConfiguration", "Tasks",
+                "CloudCode", "Encoding", "JSON", "Limits", "Operations", "ParseModel", "ServerConfiguration",
                 deque,
                 logging,
                 subprocess,
@@ -224,12 +225,12 @@ let package = Package(
             name: "App",
             dependencies: [
                 "CMalloc", "CVersion", "CloudCode", "Console", "Encoding", "FileStorage", "FileStores", "HTTP", "JSON",
-                "LiveQuery", "LocalPostgres", "Logs",
-                "Mail",
-                "Migration", "NodeHost", "Operations", "Outgoing", "Pages", "ParseModel", "ParseStorage", "Postgres",
-                "Push", "REST",
-                "Schema",
-                "ServerConfiguration", "SignIn", "Tasks", "Telemetry", "Webhooks", logging, tracing,
+                "Limits", "LiveQuery", "LocalPostgres",
+                "Logs",
+                "Mail", "Migration", "NodeHost", "Operations", "Outgoing", "Pages", "ParseModel", "ParseStorage",
+                "Postgres", "Push",
+                "REST",
+                "Schema", "ServerConfiguration", "SignIn", "Telemetry", "Webhooks", logging, tracing,
                 .product(name: "Crypto", package: "swift-crypto"),
                 .product(name: "NIOCore", package: "swift-nio"),
                 .product(name: "NIOPosix", package: "swift-nio"),
@@ -262,8 +263,8 @@ let package = Package(
         .target(
             name: "TestSupport",
             dependencies: [
-                "App", "FileStorage", "HTTP", "JSON", "Operations", "ParseModel", "ParseStorage", "Postgres", "REST",
-                "ServerConfiguration", "Tasks", "TestTools", ordered, logging, subprocess,
+                "App", "FileStorage", "HTTP", "JSON", "Limits", "Operations", "ParseModel", "ParseStorage", "Postgres",
+                "REST", "ServerConfiguration", "TestTools", ordered, logging, subprocess,
                 .product(name: "AsyncHTTPClient", package: "async-http-client"),
                 .product(name: "CryptoExtras", package: "swift-crypto"),
                 .product(name: "NIOCore", package: "swift-nio"),
@@ -279,13 +280,13 @@ let package = Package(
         .target(name: "TestTools", dependencies: [subprocess], path: "Tests/TestTools"),
         .testTarget(name: "ArchitectureTests", dependencies: ["TestTools"]),
         .testTarget(name: "EncodingTests", dependencies: ["Encoding"]),
-        .testTarget(name: "TasksTests", dependencies: ["Tasks"]),
+        .testTarget(name: "LimitsTests", dependencies: ["Limits"]),
         .testTarget(name: "LogsTests", dependencies: ["JSON", "Logs", "ParseModel", logging]),
         .testTarget(
             name: "TelemetryTests", dependencies: ["JSON", "Telemetry", "TestTools", tracing],
             exclude: ["decode_spans.py"]),
         .testTarget(name: "JSONTests", dependencies: ["JSON", "TestTools"]),
-        .testTarget(name: "PostgresTests", dependencies: ["Postgres", "Tasks", "TestTools", logging]),
+        .testTarget(name: "PostgresTests", dependencies: ["Limits", "Postgres", "TestTools", logging]),
         .testTarget(
             name: "MailTests",
             dependencies: ["JSON", "Mail", "Outgoing", "ServerConfiguration", "Templates"]),
@@ -306,7 +307,7 @@ let package = Package(
             name: "FileStoresTests",
             dependencies: [
                 "FileStorage", "FileStores", "JSON", "Outgoing", "ParseStorage", "Postgres", "RoostCommand",
-                "ServerConfiguration", "Tasks", "TestSupport", "TestTools", logging,
+                "ServerConfiguration", "TestSupport", "TestTools", logging,
                 subprocess, .product(name: "Crypto", package: "swift-crypto"),
                 .product(name: "NIOCore", package: "swift-nio"),
                 .product(name: "NIOHTTP1", package: "swift-nio"),
@@ -339,7 +340,7 @@ let package = Package(
         .testTarget(
             name: "ParseStorageTests",
             dependencies: [
-                "JSON", "ParseModel", "ParseStorage", "Postgres", "Tasks", "TestSupport", "TestTools", ordered,
+                "JSON", "Limits", "ParseModel", "ParseStorage", "Postgres", "TestSupport", "TestTools", ordered,
                 logging,
             ]),
         .testTarget(
@@ -347,24 +348,25 @@ let package = Package(
         .testTarget(
             name: "OperationsTests",
             dependencies: [
-                "FileStorage", "JSON", "Operations", "ParseModel", "ParseStorage", "Postgres", "Rules",
-                "ServerConfiguration", "Tasks", logging,
+                "FileStorage", "JSON", "Limits", "Operations", "ParseModel", "ParseStorage", "Postgres",
+                "Rules", "ServerConfiguration", logging,
             ]),
         .testTarget(
             name: "LiveQueryTests",
             dependencies: [
-                "HTTP", "LiveQuery", "JSON", "Operations", "ParseStorage", "Postgres", "ServerConfiguration", "Tasks",
+                "HTTP", "Limits", "LiveQuery", "JSON", "Operations", "ParseStorage", "Postgres", "ServerConfiguration",
                 "TestSupport", logging,
             ]),
         .testTarget(
             name: "CloudCodeTests",
             dependencies: [
-                "CloudCode", "JSON", "Operations", "ParseModel", "ServerConfiguration", "Tasks", "TestSupport", logging,
+                "CloudCode", "JSON", "Limits", "Operations", "ParseModel", "ServerConfiguration", "TestSupport",
+                logging,
             ]),
         .testTarget(
             name: "HTTPTests",
             dependencies: [
-                "HTTP", "JSON", "REST", "ServerConfiguration", "Tasks",
+                "HTTP", "JSON", "Limits", "REST", "ServerConfiguration",
                 "TestSupport", logging,
                 .product(name: "MetricsTestKit", package: "swift-metrics"),
                 .product(name: "NIOCore", package: "swift-nio"),
@@ -387,14 +389,14 @@ let package = Package(
         .testTarget(
             name: "CloudTests",
             dependencies: [
-                "App", "CloudCode", "JSON", "Postgres", "Roost", "Tasks", "TestSupport", logging, subprocess,
+                "App", "CloudCode", "JSON", "Limits", "Postgres", "Roost", "TestSupport", logging, subprocess,
                 .product(name: "Crypto", package: "swift-crypto"),
             ]),
         .testTarget(
             name: "RESTTests",
             dependencies: [
-                "App", "FileStorage", "HTTP", "JSON", "LocalPostgres", "Operations", "ParseModel", "ParseStorage",
-                "Postgres", "REST", "Roost", "Rules", "ServerConfiguration", "Tasks", "TestSupport", "TestTools",
+                "App", "FileStorage", "HTTP", "JSON", "Limits", "LocalPostgres", "Operations", "ParseModel",
+                "ParseStorage", "Postgres", "REST", "Roost", "Rules", "ServerConfiguration", "TestSupport", "TestTools",
                 logging,
                 .product(name: "NIOCore", package: "swift-nio"),
             ]),
@@ -440,7 +442,7 @@ if Context.environment["ROOST_FUZZ"] != nil {
     package.targets.append(
         .executableTarget(
             name: "Fuzz",
-            dependencies: ["BSON", "Encoding", "HTTP", "JSON", "Migration", "ParseModel", "Rules", "Tasks", ordered]
+            dependencies: ["BSON", "Encoding", "HTTP", "JSON", "Limits", "Migration", "ParseModel", "Rules", ordered]
                 + nio,
             path: "Fuzzing", exclude: ["csv.mjs", "seeds"]))
 }
@@ -454,8 +456,8 @@ let folders = [
     ],
     "Features": ["CConsole", "Console", "FileStores", "LiveQuery", "Mail", "Migration", "Pages", "Push", "SignIn"],
     "Libraries": [
-        "BSON", "CCrypt", "CCurl", "CFile", "CLibpq", "CMalloc", "CVersion", "CZlib", "Encoding", "LocalPostgres",
-        "Logs", "Outgoing", "Tasks", "Telemetry", "Templates",
+        "BSON", "CCrypt", "CCurl", "CFile", "CLibpq", "CMalloc", "CVersion", "CZlib", "Encoding", "Limits",
+        "LocalPostgres", "Logs", "Outgoing", "Telemetry", "Templates",
     ],
 ]
 for (folder, modules) in folders {

@@ -2,12 +2,12 @@ import BSON
 import Encoding
 import Foundation
 import JSON
+import Limits
 import NIOCore
 import NIOEmbedded
 import NIOWebSocket
 import ParseModel
 import Rules
-import Tasks
 
 @testable import HTTP
 

@@ -2,7 +2,7 @@
 # Runs the tests under ThreadSanitizer, and then under AddressSanitizer with LeakSanitizer. Needs Linux.
 #
 #   scripts/sanitize.sh                               both
-#   scripts/sanitize.sh thread --filter TasksTests    one of them; the other arguments go to `swift test`
+#   scripts/sanitize.sh thread --filter LimitsTests    one of them; the other arguments go to `swift test`
 #
 # UndefinedBehaviorSanitizer is not run: swiftc has none for Linux ("unsupported option '-sanitize=undefined'"). Swift itself
 # stops the process on overflow, on an index out of range, and on overlapping access to memory.

@@ -1,5 +1,5 @@
+import Limits
 import ServiceLifecycle
-import Tasks
 import UnixSignals
 
 /// Ctrl-C and SIGTERM. They cancel a command so that it can clean up, and stop a server.

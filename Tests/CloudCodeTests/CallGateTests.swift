@@ -1,7 +1,7 @@
 import CloudCode
 import JSON
+import Limits
 import ParseModel
-import Tasks
 import Testing
 
 /// The limit on concurrent cloud-code calls.

@@ -1,5 +1,6 @@
 import HTTP
 import JSON
+import Limits
 import LiveQuery
 import Logging
 import NIOCore
@@ -7,7 +8,6 @@ import Operations
 import ParseStorage
 import Postgres
 import ServerConfiguration
-import Tasks
 import TestSupport
 import Testing
 

@@ -1,9 +1,9 @@
 import Foundation
+import Limits
 import Operations
 import ParseModel
 import Postgres
 import Synchronization
-import Tasks
 import Testing
 
 /// The threads for password hashes.

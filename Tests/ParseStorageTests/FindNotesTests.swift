@@ -1,7 +1,7 @@
 import JSON
+import Limits
 import ParseModel
 import ParseStorage
-import Tasks
 import Testing
 
 @Suite("Notes of slow finds")

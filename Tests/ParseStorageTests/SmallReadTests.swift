@@ -1,8 +1,8 @@
 import JSON
+import Limits
 import ParseModel
 import ParseStorage
 import Postgres
-import Tasks
 import TestSupport
 import Testing
 

@@ -1,10 +1,10 @@
 import JSON
+import Limits
 import Logging
 import OrderedCollections
 import ParseModel
 import ParseStorage
 import Postgres
-import Tasks
 import TestSupport
 import TestTools
 import Testing

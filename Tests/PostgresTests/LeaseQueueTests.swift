@@ -1,5 +1,5 @@
+import Limits
 import Postgres
-import Tasks
 import Testing
 
 @Suite("Who gets a connection of its own, without a server")

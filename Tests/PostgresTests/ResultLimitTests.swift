@@ -1,5 +1,5 @@
+import Limits
 import Postgres
-import Tasks
 import TestTools
 import Testing
 

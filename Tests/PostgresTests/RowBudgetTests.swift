@@ -1,5 +1,5 @@
+import Limits
 import Postgres
-import Tasks
 import Testing
 
 @Suite("The memory of rows")

@@ -1,5 +1,5 @@
+import Limits
 import Postgres
-import Tasks
 import Testing
 
 @Suite("Reads that may take long, or give much")

@@ -1,5 +1,5 @@
+import Limits
 import Postgres
-import Tasks
 import Testing
 
 @Suite("What callers share, and one of them holds")

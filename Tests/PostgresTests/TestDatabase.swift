@@ -1,8 +1,8 @@
 import Foundation
+import Limits
 import Logging
 import Postgres
 import Synchronization
-import Tasks
 import TestTools
 
 /// A new database in the test cluster, with an open client.

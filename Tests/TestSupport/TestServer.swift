@@ -2,12 +2,12 @@ import App
 import AsyncHTTPClient
 import Foundation
 import JSON
+import Limits
 import Logging
 import NIOCore
 import Postgres
 import ServerConfiguration
 import ServiceLifecycle
-import Tasks
 import TestTools
 
 /// A Roost server for one test, with a new database in the test cluster and a free loopback port.

@@ -1,12 +1,12 @@
 public import CloudCode
 import JSON
+import Limits
 public import Logging
 public import Operations
 import Outgoing
 import ParseModel
 public import ServerConfiguration
 import Synchronization
-import Tasks
 
 /// Calls the webhooks registered through `/hooks`. Each call is one HTTP request.
 ///

@@ -1,9 +1,9 @@
+import Limits
 import Logging
 import ParseModel
 import ParseStorage
 import Postgres
 import Rules
-import Tasks
 import Telemetry
 import Tracing
 

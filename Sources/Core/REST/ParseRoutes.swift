@@ -2,13 +2,13 @@ public import CloudCode
 import Encoding
 import HTTP
 import JSON
+import Limits
 import Logging
 import Operations
 import ParseModel
 import ParseStorage
 import Rules
 import ServerConfiguration
-import Tasks
 
 /// The routes of the REST interface, which map methods and paths to backend calls.
 public struct ParseRoutes: RequestHandler {

@@ -1,9 +1,9 @@
 import JSON
+import Limits
 import Logging
 public import Operations
 public import ServerConfiguration
 import Synchronization
-import Tasks
 
 /// Delivers the changes of all processes to their followers, in commit order per object unless one arrives too late.
 public final class ChangeFeed: ChangeObserver {

@@ -1,9 +1,9 @@
 import JSON
+import Limits
 import Logging
 import Operations
 import Postgres
 import Synchronization
-import Tasks
 
 /// Exchanges changes with the other processes on the same database through PostgreSQL notifications.
 struct ChangeRelay: Sendable {

@@ -1,6 +1,6 @@
 import JSON
+import Limits
 import Operations
-import Tasks
 
 /// Restores the order in which changes were made. Changes of several processes and transactions may arrive in another
 /// order. A change follows another if its previous state is the other's result.

@@ -1,10 +1,10 @@
 import HTTP
 import JSON
+import Limits
 import Operations
 import ParseModel
 import Rules
 import ServerConfiguration
-import Tasks
 
 /// The connection of one live-query client.
 actor LiveQueryConnection {

@@ -1,6 +1,7 @@
 import Encoding
 public import HTTP
 import JSON
+public import Limits
 public import Logging
 public import Operations
 import ParseModel
@@ -8,7 +9,6 @@ import ParseStorage
 import Postgres
 public import ServerConfiguration
 import Synchronization
-public import Tasks
 
 /// The live-query server. Clients keep a WebSocket connection open, subscribe to queries, and are notified when
 /// matching objects change.

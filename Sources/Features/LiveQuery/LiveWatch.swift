@@ -1,10 +1,10 @@
 import HTTP
 import JSON
+import Limits
 import Operations
 import ParseModel
 import Rules
 import Synchronization
-import Tasks
 
 /// A query that a console operator polls. It ends if polling stops, too many changes wait, or a comparison fails.
 actor LiveWatch {

@@ -1,7 +1,7 @@
 import JSON
+package import Limits
 import Operations
 import Rules
-package import Tasks
 
 /// A change in the text format in which processes exchange it. `NOTIFY` allows less than 8,000 bytes, so a change is
 /// sent in pieces.

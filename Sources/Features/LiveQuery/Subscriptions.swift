@@ -1,6 +1,6 @@
 import JSON
+import Limits
 import Operations
-import Tasks
 
 /// The subscriptions of one connection and the memory they use.
 package struct Subscriptions {

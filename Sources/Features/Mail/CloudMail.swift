@@ -1,7 +1,7 @@
 public import JSON
+import Limits
 public import Outgoing
 public import ServerConfiguration
-import Tasks
 
 /// Sends mails for cloud code (`Parse.Cloud.sendEmail`) immediately, without a queue, so that the code gets an error if
 /// a mail is rejected.

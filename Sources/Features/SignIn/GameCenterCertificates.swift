@@ -1,8 +1,8 @@
 import CryptoExtras
 import JSON
+import Limits
 import Operations
 import Outgoing
-import Tasks
 
 #if canImport(FoundationEssentials)
     import FoundationEssentials

@@ -1,9 +1,9 @@
 import Dispatch
 import Encoding
+import Limits
 import Logging
 import ParseModel
 import Synchronization
-import Tasks
 
 #if canImport(Darwin)
     import Darwin

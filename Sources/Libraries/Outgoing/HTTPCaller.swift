@@ -1,12 +1,12 @@
 import AsyncHTTPClient
 import JSON
+import Limits
 public import NIOCore
 import NIOHTTP1
 import NIOPosix
 import NIOSSL
 public import ServerConfiguration
 import Synchronization
-import Tasks
 
 #if canImport(Darwin)
     import Darwin

@@ -1,7 +1,7 @@
 import AsyncHTTPClient
+import Limits
 public import NIOCore
 import NIOHTTP1
-import Tasks
 
 /// A response whose body is streamed. Releasing it before the end of the body closes the connection.
 public struct HTTPStream: Sendable {

@@ -1,5 +1,5 @@
+import Limits
 import Synchronization
-import Tasks
 
 /// Whether the server is ready for requests, according to the latest probes.
 public final class Readiness: Sendable {

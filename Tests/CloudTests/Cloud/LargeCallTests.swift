@@ -1,8 +1,8 @@
 import App
 import CloudCode
 import JSON
+import Limits
 import Synchronization
-import Tasks
 import TestSupport
 import Testing
 

@@ -1,9 +1,9 @@
 import HTTP
+import Limits
 import NIOCore
 import NIOPosix
 import ParseStorage
 import REST
-import Tasks
 import Testing
 
 @Suite struct HeavyWorkTests {

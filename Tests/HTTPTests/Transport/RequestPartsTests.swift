@@ -1,11 +1,11 @@
 import HTTP
+import Limits
 import NIOCore
 import NIOEmbedded
 import NIOHTTP1
 import NIOPosix
 import REST
 import Synchronization
-import Tasks
 import TestSupport
 import Testing
 

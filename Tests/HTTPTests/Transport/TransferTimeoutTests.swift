@@ -1,8 +1,8 @@
 import HTTP
+import Limits
 import NIOEmbedded
 import REST
 import Synchronization
-import Tasks
 import TestSupport
 import Testing
 

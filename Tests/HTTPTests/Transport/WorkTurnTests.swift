@@ -1,10 +1,10 @@
 import Foundation
 import HTTP
+import Limits
 import Logging
 import NIOPosix
 import REST
 import Synchronization
-import Tasks
 import TestSupport
 import Testing
 

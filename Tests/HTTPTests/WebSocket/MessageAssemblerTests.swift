@@ -1,8 +1,8 @@
 import HTTP
+import Limits
 import NIOCore
 import NIOEmbedded
 import NIOWebSocket
-import Tasks
 import Testing
 
 @Suite("Frames as an attacker sends them")

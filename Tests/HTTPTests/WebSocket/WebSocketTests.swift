@@ -1,7 +1,7 @@
 import Foundation
 import HTTP
+import Limits
 import NIOCore
-import Tasks
 import TestSupport
 import Testing
 

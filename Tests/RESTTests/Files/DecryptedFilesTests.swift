@@ -1,6 +1,6 @@
 import FileStorage
+import Limits
 import Synchronization
-import Tasks
 import TestSupport
 import Testing
 

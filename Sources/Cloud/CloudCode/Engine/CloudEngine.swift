@@ -1,11 +1,11 @@
 public import JSON
+import Limits
 public import Logging
 import Operations
 import ParseModel
 import Rules
 public import ServerConfiguration
 import Synchronization
-import Tasks
 public import Telemetry
 import Tracing
 

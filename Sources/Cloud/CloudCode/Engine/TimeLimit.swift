@@ -1,5 +1,5 @@
+import Limits
 import ParseModel
-import Tasks
 
 /// Runs work with a time limit.
 package enum TimeLimit {

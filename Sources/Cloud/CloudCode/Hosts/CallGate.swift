@@ -1,5 +1,5 @@
+import Limits
 import ParseModel
-import Tasks
 
 /// Limits concurrent cloud-code calls. Further calls wait in a queue that is fair to senders.
 ///

@@ -1,8 +1,8 @@
 import JSON
+import Limits
 import NIOPosix
 import ServerConfiguration
 import Synchronization
-import Tasks
 
 #if canImport(FoundationEssentials)
     import FoundationEssentials

@@ -1,5 +1,5 @@
+import Limits
 import Synchronization
-import Tasks
 
 /// The processes that accept calls.
 final class WorkerPool: Sendable {

@@ -1,6 +1,6 @@
+import Limits
 import NIOPosix
 import Subprocess
-import Tasks
 
 #if canImport(Darwin)
     import Darwin

@@ -1,11 +1,11 @@
 import Encoding
 import JSON
+import Limits
 import Logging
 import NIOCore
 import NIOPosix
 import Operations
 import Synchronization
-import Tasks
 
 #if canImport(Darwin)
     import Darwin

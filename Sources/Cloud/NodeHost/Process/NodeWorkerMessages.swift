@@ -1,10 +1,10 @@
 import CloudCode
 import JSON
+import Limits
 import Logging
 import NIOCore
 import Operations
 import ParseModel
-import Tasks
 
 /// The messages between server and process: calls of cloud code, and its requests to the server.
 extension NodeWorker {

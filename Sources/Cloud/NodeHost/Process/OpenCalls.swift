@@ -1,8 +1,8 @@
 import CloudCode
 import JSON
+import Limits
 import ParseModel
 import Synchronization
-import Tasks
 
 /// The calls that were sent to a process and have no result yet.
 final class OpenCalls: Sendable {

@@ -1,7 +1,7 @@
 import Encoding
+import Limits
 import NIOCore
 import NIOPosix
-import Tasks
 
 /// Listens on a socket for the process that knows the secret, and delivers its messages.
 struct WorkerListener {

@@ -1,6 +1,6 @@
 import CloudCode
 import JSON
-import Tasks
+import Limits
 
 /// A user record that is too large to send with each call. It is sent to a process once, and calls refer to it.
 struct CallerRecord: Sendable {

@@ -1,5 +1,5 @@
+import Limits
 import Synchronization
-import Tasks
 
 /// A cache of up to 32 MB of decrypted files. Concurrent requests for a file share one decryption, and decryptions wait
 /// for memory in a queue that is fair to senders.

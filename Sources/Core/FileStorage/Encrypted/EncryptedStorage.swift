@@ -1,7 +1,7 @@
 import Crypto
+import Limits
 public import NIOCore
 import NIOPosix
-import Tasks
 
 #if canImport(FoundationEssentials)
     import FoundationEssentials

@@ -1,9 +1,9 @@
+import Limits
 import Logging
 import NIOCore
 import NIOHTTP1
 import NIOSSL
 import NIOTLS
-import Tasks
 import Telemetry
 
 /// Serves connections. SwiftNIO's HTTP/1.1 parser reads the requests, and a task on the connection's event loop answers

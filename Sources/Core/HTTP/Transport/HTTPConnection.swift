@@ -1,8 +1,8 @@
+import Limits
 import NIOCore
 import NIOHTTP1
 import NIOSSL
 import Synchronization
-import Tasks
 
 /// A client connection and the state of its requests.
 package final class HTTPConnection: Sendable {

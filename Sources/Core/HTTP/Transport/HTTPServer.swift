@@ -1,9 +1,9 @@
 public import CoreMetrics
+import Limits
 import Logging
 import NIOCore
 import NIOPosix
 public import ServiceLifecycle
-import Tasks
 public import Telemetry
 
 /// The HTTP server: accepts connections, passes their requests to a handler and sends its replies.

@@ -1,11 +1,11 @@
 import CoreMetrics
 import Encoding
+import Limits
 import Logging
 import Logs
 import NIOCore
 import NIOHTTP1
 import Synchronization
-import Tasks
 import Telemetry
 
 /// Answers one request on a connection.

@@ -1,6 +1,6 @@
+import Limits
 import NIOCore
 import Synchronization
-import Tasks
 
 /// Input of a connection that no request has consumed yet: unparsed bytes, heads and pieces of bodies.
 ///

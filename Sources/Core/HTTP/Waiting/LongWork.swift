@@ -1,7 +1,7 @@
+import Limits
 import NIOCore
 import NIOPosix
 import Synchronization
-import Tasks
 
 /// Threads for requests that would block an event loop for too long, such as those with large bodies.
 ///

@@ -1,6 +1,6 @@
+import Limits
 import NIOCore
 import NIOPosix
-import Tasks
 
 #if canImport(Darwin)
     import Darwin

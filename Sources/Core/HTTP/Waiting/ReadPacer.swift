@@ -1,6 +1,6 @@
 import DequeModule
+import Limits
 import NIOCore
-import Tasks
 
 #if canImport(Darwin)
     import Darwin

@@ -1,4 +1,4 @@
-import Tasks
+import Limits
 
 /// Schedules requests by the size of their bodies.
 ///

@@ -1,5 +1,5 @@
+import Limits
 import NIOCore
-import Tasks
 
 /// The watched transfers, the memory that they hold, and the bodies that wait for memory.
 package struct TransferState {

@@ -1,6 +1,6 @@
+import Limits
 import NIOCore
 import Synchronization
-import Tasks
 import Telemetry
 
 /// Watches transfers: request bodies and other input that arrive, and responses that leave.

@@ -1,6 +1,6 @@
+import Limits
 import NIOCore
 import NIOWebSocket
-import Tasks
 
 /// Reads frames (RFC 6455, 5), answers pings and assembles messages.
 ///

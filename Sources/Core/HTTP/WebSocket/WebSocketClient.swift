@@ -1,5 +1,5 @@
+import Limits
 import Synchronization
-import Tasks
 
 package final class WebSocketClient: Sendable {
     let sender: Sender

@@ -1,6 +1,6 @@
+import Limits
 import NIOCore
 import NIOWebSocket
-import Tasks
 
 /// An open WebSocket connection.
 public struct WebSocketConnection: Sendable {

@@ -1,4 +1,4 @@
-public import Tasks
+public import Limits
 
 /// Serves WebSocket connections on the server's port (RFC 6455).
 public protocol WebSocketHandler: Sendable {

@@ -1,6 +1,6 @@
+import Limits
 import NIOCore
 import Synchronization
-import Tasks
 
 /// The slots for WebSocket connections, a part of all connections. WebSocket connections are long-lived, and requests
 /// need connections as well. A network gets at most half of the slots.

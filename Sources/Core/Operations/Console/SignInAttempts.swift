@@ -1,7 +1,7 @@
 import Encoding
+import Limits
 import ParseStorage
 import Synchronization
-import Tasks
 
 /// Counts failed console sign-ins per network and per user name.
 ///

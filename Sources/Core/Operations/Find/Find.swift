@@ -1,7 +1,7 @@
 import JSON
+import Limits
 import ParseModel
 import Rules
-import Tasks
 
 /// A find or get on its way through ``FindPipeline``.
 struct Find: Sendable {

@@ -1,9 +1,9 @@
 import JSON
+public import Limits
 import ParseModel
 import ParseStorage
 import Rules
 import ServerConfiguration
-public import Tasks
 import Telemetry
 
 /// The steps of a find or get: authorize, call before-triggers, determine the result class, plan, query, call triggers

@@ -1,10 +1,10 @@
 import Encoding
 import JSON
+import Limits
 import OrderedCollections
 import ParseModel
 import ParseStorage
 import Rules
-import Tasks
 
 /// Turns a find into a query that includes the caller's rights and the rules of the class.
 extension FindPipeline {

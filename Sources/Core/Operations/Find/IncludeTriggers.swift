@@ -1,9 +1,9 @@
 import JSON
+import Limits
 import OrderedCollections
 import ParseModel
 import ParseStorage
 import Rules
-import Tasks
 
 /// Find triggers of included objects. Each include path counts as a separate find.
 extension FindTriggers {

@@ -1,7 +1,7 @@
 import JSON
+import Limits
 import ParseModel
 import Rules
-import Tasks
 
 /// Find triggers of subqueries. Such a subquery runs as a separate find, and its results replace it in the condition.
 extension FindTriggers {

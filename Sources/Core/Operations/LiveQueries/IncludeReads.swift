@@ -1,9 +1,9 @@
 import JSON
+import Limits
 import Logging
 import ParseModel
 import ParseStorage
 import Synchronization
-import Tasks
 
 /// Fetches objects included by live queries, once per change and set of objects for all subscribers.
 ///

@@ -1,8 +1,8 @@
 import JSON
+import Limits
 import ParseModel
 import ParseStorage
 import Rules
-import Tasks
 
 extension LiveQueries {
     /// The maximum size in bytes of included objects per event. An event with more keeps its pointers.

@@ -1,10 +1,10 @@
 import JSON
+import Limits
 import OrderedCollections
 import ParseModel
 import ParseStorage
 import Rules
 import Synchronization
-import Tasks
 
 /// Creates classes and fields that a request writes to.
 extension Saving {

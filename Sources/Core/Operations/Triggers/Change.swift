@@ -1,6 +1,6 @@
 public import JSON
+public import Limits
 public import Rules
-public import Tasks
 
 /// A committed change of one object. File URLs don't depend on the URL that the caller used.
 public struct Change: Sendable {

@@ -1,8 +1,8 @@
 import JSON
+import Limits
 import ParseModel
 import ParseStorage
 import Synchronization
-import Tasks
 
 /// Serializes this process's writes of each object, so that followers receive its versions in order.
 package final class ChangeQueue: Sendable {

@@ -1,10 +1,10 @@
 import JSON
+import Limits
 import Logging
 import ParseModel
 import ParseStorage
 import Rules
 import Synchronization
-import Tasks
 
 /// Notifies observers of each change with the object before and after, but not always in commit order.
 final class ChangeReporter: Sendable {

@@ -1,5 +1,5 @@
+import Limits
 import Synchronization
-import Tasks
 
 /// Tracks running writes that an observer isn't notified of because nobody follows their classes. A new follower waits
 /// for them to finish, so that its first find includes their changes.

@@ -1,10 +1,10 @@
 import JSON
+public import Limits
 import Logging
 import ParseModel
 import ParseStorage
 import Rules
 import ServerConfiguration
-public import Tasks
 
 /// Finds and calls triggers, including those of accounts and the configuration.
 public struct Triggers: Sendable, BackendPart {

@@ -1,6 +1,6 @@
+import Limits
 import Postgres
 import Synchronization
-import Tasks
 
 /// This process's slow finds, counts and distinct queries by query shape, until they are written to the shared table.
 ///

@@ -1,7 +1,7 @@
+import Limits
 import ParseModel
 import Postgres
 import Synchronization
-import Tasks
 
 /// A find for the nearest objects without a maximum distance. PostgreSQL would have to compute the distance of every
 /// row.

@@ -1,6 +1,6 @@
 public import JSON
+public import Limits
 public import ParseModel
-public import Tasks
 
 extension ObjectStore {
     /// The options of a find.

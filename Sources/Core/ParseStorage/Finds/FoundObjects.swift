@@ -1,8 +1,8 @@
 public import JSON
+public import Limits
 import ParseModel
 import Postgres
 import Synchronization
-public import Tasks
 
 extension ObjectStore {
     /// The result of a find: rows that are not yet converted to JSON.

@@ -1,7 +1,7 @@
 import JSON
+import Limits
 import ParseModel
 import Postgres
-import Tasks
 
 /// Fetches included objects level by level, with one or two round trips per level.
 struct IncludeLoader {

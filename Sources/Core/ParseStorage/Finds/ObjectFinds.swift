@@ -1,7 +1,7 @@
 public import JSON
+import Limits
 import ParseModel
 import Postgres
-import Tasks
 
 /// Finds objects of one class and the objects that they include.
 extension ObjectStore {

@@ -1,8 +1,8 @@
 import JSON
+import Limits
 import Logging
 import ParseModel
 import Postgres
-import Tasks
 
 /// Reads and writes the objects of all classes, and Roost's own tables, in PostgreSQL.
 ///

@@ -1,5 +1,5 @@
+import Limits
 import Synchronization
-import Tasks
 
 /// The times of callers' recent writes, so that their reads skip replicas that lack these writes.
 final class OwnWrites: Sendable {

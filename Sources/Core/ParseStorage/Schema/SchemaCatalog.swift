@@ -1,10 +1,10 @@
 import JSON
+import Limits
 import Logging
 import OrderedCollections
 import ParseModel
 import Postgres
 import Synchronization
-import Tasks
 
 /// The schema of all classes, cached in memory. All schema changes go through it.
 ///

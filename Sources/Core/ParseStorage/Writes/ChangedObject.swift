@@ -1,7 +1,7 @@
 public import JSON
+import Limits
 import ParseModel
 import Postgres
-import Tasks
 
 extension ObjectStore {
     /// The details of a changed object that the caller of a write requests.

@@ -1,6 +1,6 @@
+import Limits
 import Postgres
 import Synchronization
-import Tasks
 
 /// A new row that isn't a statement yet, so that rows of the same shape can be combined.
 package struct InsertRow {

@@ -1,5 +1,5 @@
+import Limits
 import Synchronization
-import Tasks
 
 #if canImport(Darwin)
     import Darwin

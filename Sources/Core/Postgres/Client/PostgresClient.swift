@@ -1,6 +1,6 @@
+import Limits
 import Logging
 import Synchronization
-import Tasks
 
 /// A client of one PostgreSQL database.
 ///

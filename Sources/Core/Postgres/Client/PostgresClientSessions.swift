@@ -1,5 +1,5 @@
+import Limits
 public import Logging
-import Tasks
 
 extension PostgresClient {
     /// Runs `body` with a new client, which is shut down afterwards.

@@ -1,4 +1,4 @@
-import Tasks
+import Limits
 
 /// Statements that succeed or fail together, and the promise of their results.
 ///

@@ -1,5 +1,5 @@
 import CLibpq
-import Tasks
+import Limits
 
 /// Sends cancel requests to the server on separate threads, because libpq blocks until the server responds.
 ///

@@ -1,6 +1,6 @@
 import CLibpq
 import DequeModule
-import Tasks
+import Limits
 
 /// Connections that are opened on demand, each lent to one caller at a time.
 package final class ExclusivePool: ConnectionPool {

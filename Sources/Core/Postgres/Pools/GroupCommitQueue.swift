@@ -1,5 +1,5 @@
 import DequeModule
-import Tasks
+import Limits
 
 /// Single-row changes of many callers, waiting to be sent together.
 ///

@@ -1,5 +1,5 @@
 import DequeModule
-import Tasks
+import Limits
 
 /// A connection lent to one caller. Used only on the I/O thread.
 final class Lease {

@@ -1,4 +1,4 @@
-import Tasks
+import Limits
 
 /// Ranks senders by how long they have recently held connections. The sender with the least time gets the next one. If
 /// others wait too long, the sender with the most time loses one.

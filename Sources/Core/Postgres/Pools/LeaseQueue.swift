@@ -1,5 +1,5 @@
 import DequeModule
-import Tasks
+import Limits
 
 /// Requests that wait for a connection. Of the requests with the same conflict key, one at a time gets a connection,
 /// because the others would only wait there for its row lock.

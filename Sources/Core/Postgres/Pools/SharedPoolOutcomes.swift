@@ -1,4 +1,4 @@
-import Tasks
+import Limits
 
 /// Handles the server's response to a request: returns it to the caller, resends the request or redirects it.
 extension SharedPool {

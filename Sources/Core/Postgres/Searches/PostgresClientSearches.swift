@@ -1,4 +1,4 @@
-public import Tasks
+public import Limits
 
 extension PostgresClient {
     /// Options of a read that can return many rows.

@@ -1,6 +1,6 @@
 import Encoding
+import Limits
 import Synchronization
-import Tasks
 
 /// The recent cost of reads by shape: the size of their rows, and whether they were slow.
 ///

@@ -1,5 +1,5 @@
+import Limits
 import Synchronization
-import Tasks
 
 /// The memory budget for rows from before they are read until their result is released or freed.
 ///

@@ -1,10 +1,10 @@
 import HTTP
 import JSON
+import Limits
 import Operations
 import ParseModel
 import ParseStorage
 import ServerConfiguration
-import Tasks
 
 /// Routes for the configuration, server information and analytics events. Analytics events are accepted and ignored.
 extension RouteTable {

@@ -1,10 +1,10 @@
 import DequeModule
 import HTTP
+import Limits
 import NIOCore
 import NIOHTTP1
 import NIOPosix
 import Synchronization
-import Tasks
 
 /// A request to an app's own routes, on a separate connection. Streams the request body as fast as the app reads it,
 /// and the response as fast as the client reads it.

@@ -1,9 +1,9 @@
 import Encoding
 import HTTP
+import Limits
 import NIOCore
 import NIOHTTP1
 package import ServerConfiguration
-import Tasks
 
 /// Forwards requests outside the mount path to an app's own routes, which a Node process serves on a Unix socket.
 package struct AppProxy: Sendable {

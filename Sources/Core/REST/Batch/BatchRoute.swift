@@ -1,12 +1,12 @@
 import Encoding
 import HTTP
 import JSON
+import Limits
 import Operations
 import ParseModel
 import ParseStorage
 import Postgres
 import Rules
-import Tasks
 
 extension RouteTable {
     static let batch = Route(.post, "batch") { routes, call in try await routes.batch(call.envelope, call.context) }

@@ -2,8 +2,8 @@ import CloudCode
 import Encoding
 import HTTP
 import JSON
+import Limits
 import ParseModel
-import Tasks
 
 #if canImport(FoundationEssentials)
     import FoundationEssentials

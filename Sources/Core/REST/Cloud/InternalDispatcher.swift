@@ -1,10 +1,10 @@
 public import CloudCode
 import HTTP
 import JSON
+import Limits
 import ParseModel
 import Rules
 public import ServerConfiguration
-import Tasks
 
 /// Serves the requests that cloud code in Swift and Node.js makes to its own server, without HTTP.
 ///

@@ -1,10 +1,10 @@
 import Encoding
 import HTTP
 import JSON
+import Limits
 import ParseModel
 import Rules
 import ServerConfiguration
-import Tasks
 
 /// Passes the console's requests to the REST routes, with the rights of a console session instead of keys.
 package struct ConsoleDispatcher: Sendable {

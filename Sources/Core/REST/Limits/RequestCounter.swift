@@ -1,8 +1,8 @@
 import Encoding
+import Limits
 import ParseStorage
 import ServerConfiguration
 import Synchronization
-import Tasks
 
 package struct RequestDemand: Sendable {
     let limit: Int

@@ -1,8 +1,8 @@
 import HTTP
 import JSON
+import Limits
 import Operations
 import Rules
-import Tasks
 
 /// `/classes/<Class>` and the short paths of system classes, such as `/users`.
 extension RouteTable {

@@ -1,12 +1,12 @@
 import Encoding
 import HTTP
 import JSON
+import Limits
 import Logging
 import ParseModel
 import ParseStorage
 import Rules
 package import ServerConfiguration
-import Tasks
 internal import Telemetry
 
 /// Routes requests to the API, the files, the pages, monitoring, a site or the app.

@@ -1,6 +1,7 @@
 import Encoding
 import HTTP
 import JSON
+import Limits
 internal import Logging
 internal import Operations
 internal import ParseModel
@@ -8,7 +9,6 @@ internal import ParseStorage
 internal import REST
 import Rules
 internal import ServerConfiguration
-import Tasks
 internal import Telemetry
 
 /// The console API, by default below `/console/api`. Checks the role of every call except session and download calls.

@@ -1,12 +1,12 @@
 import Encoding
 import HTTP
 import JSON
+import Limits
 internal import Operations
 internal import ParseModel
 internal import ParseStorage
 internal import REST
 import Rules
-import Tasks
 
 /// A REST API call from the console. Checks the role, runs the call with the session's permissions, and audits changes.
 struct ParseCalls {

@@ -1,12 +1,12 @@
 import Encoding
 import HTTP
 import JSON
+import Limits
 import NIOCore
 internal import Operations
 internal import ParseModel
 internal import ParseStorage
 import Rules
-import Tasks
 
 package struct ExportWish: Sendable {
     let className: String

@@ -1,9 +1,9 @@
 import HTTP
 import JSON
+import Limits
 package import ParseModel
 import Rules
 import Synchronization
-import Tasks
 
 /// The exports that operators have requested. Each has a URL that works once and only in the requesting browser,
 /// because downloads can't send the session token.

@@ -1,10 +1,10 @@
 import Encoding
 import HTTP
 import JSON
+import Limits
 internal import Operations
 import Rules
 import Synchronization
-import Tasks
 
 /// The activity page: log lines, cloud code and live queries.
 extension ConsoleRouteTable {

@@ -1,7 +1,7 @@
 import Encoding
+import Limits
 internal import ParseStorage
 import Synchronization
-import Tasks
 
 /// Checks tickets in the database. Lists them at most once a second, so that wrong tickets don't cost a query each.
 final class StoredTickets: Sendable {

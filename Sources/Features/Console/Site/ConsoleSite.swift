@@ -1,6 +1,7 @@
 import Encoding
 import HTTP
 import JSON
+import Limits
 package import Logging
 package import Operations
 internal import ParseModel
@@ -9,7 +10,6 @@ package import REST
 import Rules
 package import ServerConfiguration
 import Synchronization
-import Tasks
 package import Telemetry
 
 /// Serves the console: its page, its files and its API.

@@ -1,12 +1,12 @@
 import Crypto
 import Encoding
 import FileStorage
+import Limits
 import Logging
 import NIOCore
 import Outgoing
 import ServerConfiguration
 import Synchronization
-import Tasks
 import Telemetry
 
 #if canImport(FoundationEssentials)

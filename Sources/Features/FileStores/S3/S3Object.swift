@@ -1,8 +1,8 @@
 import FileStorage
+import Limits
 import NIOCore
 import Outgoing
 import Synchronization
-import Tasks
 
 /// An object opened by one request, whose response may already contain the wanted bytes.
 package final class S3Object: StoredFile {

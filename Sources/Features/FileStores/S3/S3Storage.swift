@@ -1,11 +1,11 @@
 import Crypto
 import Encoding
 public import FileStorage
+import Limits
 import Logging
 public import NIOCore
 import Outgoing
 import ServerConfiguration
-import Tasks
 
 #if canImport(FoundationEssentials)
     import FoundationEssentials

@@ -1,9 +1,9 @@
 import Crypto
 import JSON
+import Limits
 import Outgoing
 import ServerConfiguration
 import Synchronization
-import Tasks
 
 #if canImport(FoundationEssentials)
     import FoundationEssentials

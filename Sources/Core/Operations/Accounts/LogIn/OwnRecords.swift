@@ -1,9 +1,9 @@
 import JSON
+import Limits
 import ParseModel
 import ParseStorage
 import Rules
 import ServerConfiguration
-import Tasks
 
 /// Users' records as visible to themselves: for `GET /users/me`, log-in responses, and the `user` of cloud code
 /// requests.

@@ -1,6 +1,6 @@
 import JSON
+import Limits
 import Synchronization
-import Tasks
 
 /// Limits costly actions per key within a time window, such as text messages to a number or mails to a user. Counts are
 /// kept per process.

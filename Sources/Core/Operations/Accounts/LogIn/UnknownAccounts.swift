@@ -1,6 +1,6 @@
+import Limits
 import ServerConfiguration
 import Synchronization
-import Tasks
 
 /// Counts log-in attempts under names without an account, per process.
 package final class UnknownAccounts: Sendable {

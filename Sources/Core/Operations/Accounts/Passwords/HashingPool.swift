@@ -1,8 +1,8 @@
+import Limits
 import NIOCore
 import ParseModel
 import Postgres
 import Synchronization
-import Tasks
 
 /// A thread pool for password hashes, which take tens of milliseconds each by design.
 ///

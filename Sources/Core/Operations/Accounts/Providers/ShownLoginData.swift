@@ -1,8 +1,8 @@
 import JSON
+import Limits
 import ParseModel
 import ParseStorage
 import Rules
-import Tasks
 
 extension Providers {
     /// Whether an adapter of the app chooses the login data in responses.

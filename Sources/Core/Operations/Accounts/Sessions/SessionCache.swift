@@ -1,8 +1,8 @@
 import JSON
+import Limits
 import ParseModel
 import Rules
 import Synchronization
-import Tasks
 
 /// A cache of recently used sessions. Most requests need no query to identify their user.
 package final class SessionCache: Sendable {

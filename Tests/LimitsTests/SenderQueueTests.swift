@@ -1,4 +1,4 @@
-import Tasks
+import Limits
 import Testing
 
 @Suite("A queue that serves its senders in turns")

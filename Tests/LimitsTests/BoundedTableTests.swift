@@ -1,4 +1,4 @@
-import Tasks
+import Limits
 import Testing
 
 @Suite("A table that holds so much at most")

@@ -1,4 +1,4 @@
-import Tasks
+import Limits
 import Testing
 
 @Suite("A time limit")

@@ -1,5 +1,5 @@
+import Limits
 import Synchronization
-import Tasks
 import Testing
 
 @Suite("The place of a request")

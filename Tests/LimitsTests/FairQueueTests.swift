@@ -1,4 +1,4 @@
-import Tasks
+import Limits
 import Testing
 
 /// Fair scheduling of work from several senders.

@@ -1,6 +1,6 @@
 #if canImport(Glibc)
     import Glibc
-    import Tasks
+    import Limits
     import Testing
 
     @Suite("Memory that was freed in pieces")
