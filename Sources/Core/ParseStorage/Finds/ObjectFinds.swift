@@ -154,7 +154,7 @@ extension ObjectStore {
     /// Reads an object by id. If it may be large, it waits for memory like other finds, without blocking small ones.
     private func row(_ statement: Statement, _ request: FindRequest) async throws -> PostgresResult {
         if let session { return try await session.query(statement) }
-        // A row is read by its key, so only its size can be slow.
+        // A read by key is fast unless the row is large.
         guard let cost = request.cost, !cost.isSlow, cost.bytes == 0 || cost.bytes > PostgresClient.maxSharedBytes
         else { return try await client.row(statement) }
         return try await client.search(statement, PostgresClient.Search(maxRows: 1, cost: cost))
