@@ -38,7 +38,7 @@ extension JSONValue {
         if case .array(let value) = self { value } else { nil }
     }
 
-    /// The strings among the elements, or an empty array if the value isn't an array.
+    /// The elements that are strings, as names. Empty if the value isn't an array.
     public var names: [Name] { arrayValue?.compactMap(\.nameValue) ?? [] }
 
     /// The string as a name, or nil if the value has another type.
@@ -53,7 +53,8 @@ extension JSONValue {
         if case .null = self { true } else { false }
     }
 
-    /// The value, or nil if it is `null`. `Optional.none`, because a plain `nil` literal would become a JSON `null`.
+    /// The value, or nil if it is `null`. Written as `Optional.none`, because a `nil` literal would become a JSON
+    /// `null`.
     public var orNil: JSONValue? { isNull ? Optional.none : self }
 
     /// The member for a key, or nil if the value isn't an object or lacks the key.

@@ -1,10 +1,9 @@
 import Encoding
 
-/// A name from outside: of a class, a field, a key, an object, a role, a user or a token.
+/// A string that identifies something, such as a class name, a field name, an object id, a role name or a token.
 ///
 /// Names are compared byte by byte, as PostgreSQL, MongoDB and the SDKs do. Swift compares strings by canonical
-/// equivalence, so U+212A KELVIN SIGN equals `K`: a role whose name only looks like another role's must remain a
-/// different role.
+/// equivalence, in which U+212A KELVIN SIGN equals `K`, so a role could pass for another one whose name looks the same.
 public struct Name: Sendable {
     /// The name as a string, unchanged.
     public let text: String

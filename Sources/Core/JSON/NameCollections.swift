@@ -1,6 +1,6 @@
 public import OrderedCollections
 
-/// Accessors that accept strings as names.
+/// Overloads that take names as strings.
 extension OrderedDictionary where Key == Name {
     @inlinable
     public subscript(name: String) -> Value? {

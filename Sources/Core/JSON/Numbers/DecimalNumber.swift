@@ -8,8 +8,8 @@ struct DecimalNumber {
         1e20, 1e21, 1e22,
     ]
 
-    /// The nearest double, or nil if a single rounding doesn't yield it. One rounding suffices for an integer, and for
-    /// an integer up to 2^53 scaled by a power of ten that is an exact double.
+    /// The nearest double, or nil if computing it may take more than one rounding. One rounding suffices for an
+    /// integer, and for an integer up to 2^53 scaled by a power of ten that is an exact double.
     @inline(__always)
     var exactQuotientOrProduct: Double? {
         if exponent == 0 { return Double(significand) }
@@ -33,7 +33,8 @@ struct DecimalNumber {
 }
 
 extension DecimalNumber {
-    /// Finds the shortest digits that parse as `value`, a positive finite double. Of several, the nearest is used.
+    /// Creates the shortest decimal number that parses as `value`, which must be positive and finite. If several are
+    /// equally short, creates the nearest.
     init(shortest value: Double) {
         self = Self.upToFifteenDigits(value) ?? Self(describing: value)
     }

@@ -29,7 +29,7 @@ struct JSONReader: ~Copyable {
 
     /// Parses a whole document.
     ///
-    /// - Throws: The position of a syntax error, or of the first value nested deeper than `maximumDepth`.
+    /// - Throws: The position of a syntax error or an exceeded limit.
     static func read(_ bytes: UnsafeRawBufferPointer, maximumDepth: Int) throws(JSONError) -> JSONValue {
         guard let base = bytes.baseAddress else { throw JSONError(offset: 0, reason: "unexpected end") }
         let start = base.assumingMemoryBound(to: UInt8.self)

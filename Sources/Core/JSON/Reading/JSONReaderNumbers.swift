@@ -43,7 +43,7 @@ extension JSONReader {
         return value
     }
 
-    /// Reads digits, at least one. The result overflows beyond 19 digits.
+    /// Reads one or more digits. The result may wrap around if there are more than 19.
     @inline(__always)
     private mutating func digits(into significand: inout UInt64) throws(JSONError) {
         let first = cursor
