@@ -1,6 +1,6 @@
 public import JSON
 
-/// MongoDB's extended JSON, in which pipelines and their results contain values that JSON lacks.
+/// MongoDB's extended JSON, which pipelines and their results use for values that JSON lacks.
 public enum ExtendedJSON {
     private static let types: Set<Name> = [
         "$date", "$oid", "$numberInt", "$numberLong", "$numberDouble", "$numberDecimal",
@@ -8,7 +8,7 @@ public enum ExtendedJSON {
     /// The range in which a double represents every integer exactly.
     private static let exact: ClosedRange<Int64> = -9_007_199_254_740_992...9_007_199_254_740_992
 
-    /// Converts typed values such as `{"$date": …}` and `{"$numberLong": "1"}` at any depth to dates, texts and
+    /// Converts typed values such as `{"$date": …}` and `{"$numberLong": "1"}` at any depth to dates, strings and
     /// numbers.
     ///
     /// - Throws: 102 for invalid values, and for integers beyond 2^53.

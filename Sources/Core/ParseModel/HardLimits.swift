@@ -11,7 +11,7 @@ public enum HardLimits {
     public static let keys = 5_000
     /// Keys in `order`.
     public static let sortKeys = 100
-    /// Conditions of a query, including groups, values of `$all` and those of its subqueries.
+    /// Conditions of a query and its subqueries, including groups and values of `$all`.
     public static let conditions = 5_000
     /// Subqueries of a query, including conditions on relations (`$relatedTo`).
     public static let subqueries = 100

@@ -2,8 +2,8 @@ public import JSON
 
 /// Access to nested values by the paths of dotted keys.
 extension JSONValue {
-    /// Sets the value at a path. Creates missing objects, fills a list with nulls up to an index of at most six digits,
-    /// and replaces any value that the path can't enter by an object.
+    /// Sets the value at a path. Creates objects where the path doesn't exist or can't be followed, and fills lists with
+    /// nulls up to the index. Steps of up to six digits are list indexes.
     ///
     /// - Returns: The number of nulls inserted, or nil if the value wasn't set because a list would need more than
     ///   ``HardLimits/filledElements`` nulls.

@@ -13,19 +13,19 @@ public struct ParseDate: Hashable, Sendable, Comparable {
 
     public static func < (left: ParseDate, right: ParseDate) -> Bool { left.milliseconds < right.milliseconds }
 
-    /// `YYYY-MM-DDTHH:MM:SS.mmmZ`
+    /// The date in UTC as `YYYY-MM-DDTHH:MM:SS.mmmZ`.
     public var iso: String {
         var writer = JSONWriter(capacity: 32)
         write(into: &writer)
         return writer.text
     }
 
-    /// The date as an object, the format of all dates in objects except `createdAt` and `updatedAt`.
+    /// The date as an object with `__type` and `iso`, the format of all date fields except `createdAt` and `updatedAt`.
     public var json: JSONValue { .object(["__type": "Date", "iso": .string(iso)]) }
 
     /// Appends the text without quotes: 24 bytes for the years 0 to 9999.
     public func write(into writer: inout JSONWriter) {
-        // Avoids an overflow, which subtracting from the smallest 64-bit value would cause.
+        // Rounds down without a subtraction, which would overflow for the smallest 64-bit value.
         let (whole, rest) = milliseconds.quotientAndRemainder(dividingBy: 86_400_000)
         let day = rest < 0 ? whole - 1 : whole
         let time = UInt64(rest < 0 ? rest + 86_400_000 : rest)
@@ -55,8 +55,8 @@ public struct ParseDate: Hashable, Sendable, Comparable {
     /// Returns two ASCII digits of a number below 100, the first in the low byte.
     private static func pair(_ value: UInt64) -> UInt64 { (48 + value / 10) | (48 + value % 10) << 8 }
 
-    /// Parses `{"$date": …}` of MongoDB's extended JSON: a text, or whole milliseconds since 1970 in the years 1 to
-    /// 9999. Returns nil for anything else.
+    /// Parses `{"$date": …}` of MongoDB's extended JSON: an ISO 8601 date, or whole milliseconds since 1970 in the
+    /// years 1 to 9999. Returns nil for anything else.
     public init?(extended object: JSONObject) {
         guard object.count == 1, let value = object["$date"] else { return nil }
         if let text = value.stringValue {

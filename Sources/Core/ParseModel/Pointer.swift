@@ -10,7 +10,7 @@ public struct Pointer: Hashable, Sendable {
         self.objectId = objectId
     }
 
-    /// Parses `{"__type":"Pointer","className":…,"objectId":…}`, or an embedded object of the same shape.
+    /// Parses `{"__type":"Pointer","className":…,"objectId":…}`, or an embedded object with the `__type` `Object`.
     public init?(json: JSONValue) {
         guard let type = json["__type"]?.stringValue, type == "Pointer" || type == "Object",
             let className = json["className"]?.stringValue, let objectId = json["objectId"].flatMap(Self.id)
@@ -18,7 +18,7 @@ public struct Pointer: Hashable, Sendable {
         self.init(className: className, objectId: objectId)
     }
 
-    /// Returns an object id: a text, or a number as text. Returns nil for anything else.
+    /// Returns the object id in a value: a string, or a number as text. Returns nil for anything else.
     public static func id(_ value: JSONValue) -> String? {
         switch value {
         case .string(let text): text
@@ -32,7 +32,7 @@ public struct Pointer: Hashable, Sendable {
         .object(["__type": "Pointer", "className": .string(className), "objectId": .string(objectId)])
     }
 
-    /// Compares names by bytes.
+    /// Compares ids and class names by bytes.
     public static func == (left: Pointer, right: Pointer) -> Bool {
         left.objectId.hasSameBytes(as: right.objectId) && left.className.hasSameBytes(as: right.className)
     }

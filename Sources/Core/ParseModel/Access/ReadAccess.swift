@@ -11,7 +11,7 @@ public struct ReadAccess: Sendable {
     public var filter: Filter
     /// Fields that are removed from every object.
     public var hidden: Set<Name>
-    /// Alternative hidden fields for objects that refer to the user.
+    /// Rules that reveal some of the hidden fields to users whom an object refers to.
     public var ownerRules: [OwnerRule] = []
     /// The transformation of users' login data before it is returned, or nil to return it as stored.
     public var loginData: (@Sendable (JSONObject) -> JSONObject)?
@@ -23,12 +23,13 @@ public struct ReadAccess: Sendable {
         self.hidden = hidden
     }
 
-    /// Other hidden fields for objects that refer to the user.
+    /// Reveals hidden fields of the objects that refer to one user.
     public struct OwnerRule: Sendable {
         /// A field with one or more pointers to users, or nil if the object itself is the user.
         public var field: String?
         public var userId: String
-        /// The fields that the rule hides if ``ReadAccess/hidden`` and all other rules for the object contain them.
+        /// The fields that this rule leaves hidden. A field is hidden only if it is in ``ReadAccess/hidden`` and in
+        /// this set of every rule that applies to the object.
         public var hidden: Set<Name>
 
         public init(field: String?, userId: String, hidden: Set<Name>) {

@@ -26,7 +26,7 @@ public struct ParseError: Error, Sendable, Equatable {
         ParseError(code, detail, publicMessage: "Permission denied")
     }
 
-    /// Creates an error of cloud code with a code, and with a message if the code gave one.
+    /// Creates an error thrown by cloud code. Without a text, the response contains only the code.
     public static func ofCloudCode(_ code: Int, _ text: String?) -> ParseError {
         var error = ParseError(code, text ?? "")
         error.isWithoutText = text == nil

@@ -12,8 +12,8 @@ public struct FieldPath: Hashable, Sendable {
             steps = []
             return
         }
-        // Split by bytes, since Swift counts a dot followed by a combining mark as another character. Dots beyond the
-        // limit are left unsplit, since so many steps exceed every limit and each would take 100 bytes of memory.
+        // Split by bytes, since Swift counts a dot followed by a combining mark as another character. Dots after the
+        // 256th aren't split: such a path exceeds every limit, and each step would take 100 bytes of memory.
         let parts = key.utf8.split(separator: UInt8(ascii: "."), maxSplits: 256, omittingEmptySubsequences: false)
             .map { String(Substring($0)) }
         root = parts.first ?? ""
@@ -117,7 +117,8 @@ public indirect enum Constraint: Sendable, Hashable {
     case notIn([JSONValue])
     /// An array that contains all of the values, or a value that equals all of them. Never true if there are none.
     case containsAll([JSONValue])
-    /// An array that contains, for every prefix, a string that starts with it.
+    /// An array that contains, for every prefix, a string that starts with it, or a string that starts with all of
+    /// them.
     case containsAllStarting([String])
     /// An array whose elements are all among these values.
     case containedBy([JSONValue])

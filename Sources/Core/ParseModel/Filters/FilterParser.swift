@@ -2,7 +2,7 @@ import JSON
 
 /// Parses a `where` into a ``Filter``. Unknown operators are rejected.
 public struct FilterParser: Sendable {
-    /// Limits on the shape of a query. Numbers are nil for no limit.
+    /// Limits on the shape of a query. A nil number means no limit.
     public struct Limits: Sendable {
         /// The maximum nesting of `$or`, `$and` and `$nor`.
         public var conditionDepth: Int?
@@ -15,7 +15,7 @@ public struct FilterParser: Sendable {
         /// Whether regular expressions may have back-references.
         public var allowsBackReferences = false
 
-        /// Creates the default settings: no limits other than ``HardLimits``, but no back-references.
+        /// Creates the defaults: no limits beyond ``HardLimits``, and no back-references.
         public init() {}
     }
 
@@ -32,11 +32,12 @@ public struct FilterParser: Sendable {
     /// Whether the master, read-only master or maintenance key was used, which allows internal keys and lifts `limits`.
     public var isMaster: Bool
     public var limits: Limits
-    /// The error code for unknown operators: 107 in servers before version 8, 102 in newer ones.
+    /// The error code for unknown operators: 107 before parse-server 8, 102 since.
     public var unknownOperatorCode: Int
     /// Whether `$inQuery` and `$notInQuery` require a `where`, as in parse-server 5 to 8.
     public var requiresInnerCondition: Bool
-    /// Whether the condition is a `$match`, which also allows `$size`, `$elemMatch`, `{"$date": …}` and computed names.
+    /// Whether the condition is a `$match`, which also allows `$size`, `$elemMatch`, `{"$date": …}` and the names of
+    /// computed fields.
     public var isAggregation: Bool
     /// The time that relative dates refer to, in milliseconds since 1970.
     public var now: Int64
@@ -55,7 +56,7 @@ public struct FilterParser: Sendable {
 
     /// Parses a `where`.
     ///
-    /// - Throws: 102, 105 or 107.
+    /// - Throws: 105 for an invalid key. 102 or 107, as in parse-server, for other errors.
     public func parse(_ object: JSONObject) throws(ParseError) -> Filter {
         let filter = try parse(object, depth: 0, subqueries: 0, insideNor: false)
         var size = FilterSize()
@@ -222,7 +223,7 @@ public struct FilterParser: Sendable {
         }
     }
 
-    /// Checks an operator's operand. Only pipelines may contain an object with an operator, and only as a date.
+    /// Checks an operator's operand. It may contain another operator only in a pipeline, and only as `{"$date": …}`.
     ///
     /// - Throws: 102 for other operators, since they would match nothing.
     private func value(_ operand: JSONValue, of name: String) throws(ParseError) -> JSONValue {

@@ -120,7 +120,8 @@ public struct GeoPolygon: Hashable, Sendable {
 
     /// Parses `{"__type":"Polygon","coordinates":[[latitude,longitude],…]}`.
     ///
-    /// - Throws: 107 for fewer than three distinct corners, more than 10,000, or corners that aren't pairs of numbers.
+    /// - Throws: 107 for fewer than three distinct corners, more than 10,000, or a corner that is neither a pair of
+    ///   numbers nor a GeoPoint.
     public init(json value: JSONValue) throws(ParseError) {
         guard let pairs = value["coordinates"]?.arrayValue, pairs.count >= 3 else {
             throw ParseError(ParseError.invalidJSON, "Polygon must have at least 3 values")

@@ -14,7 +14,7 @@ public enum RegexPattern {
         return String(decoding: text, as: UTF8.self)
     }
 
-    /// Returns the prefix that a pattern requires if that is all it requires: `^\Qtext\E`, or `^text` of plain
+    /// Returns the prefix that a pattern tests if it tests nothing else: `^\Qtext\E`, or `^text` without special
     /// characters. Returns nil for other patterns and for options that change the meaning of a character.
     public static func prefix(_ pattern: String, options: String) -> String? {
         guard pattern.utf8.first == UInt8(ascii: "^"), options.allSatisfy({ "su".contains($0) }) else { return nil }

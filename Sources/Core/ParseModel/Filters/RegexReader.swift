@@ -59,7 +59,7 @@ struct RegexReader {
     }
 
     /// Consumes `\Qtext\E`, or everything up to the end if `\E` is missing. Returns nil if the rest doesn't begin with
-    /// `\Q`. iOS escapes an `\E` inside the text as `\E\\E\Q`.
+    /// `\Q`. The iOS SDK escapes an `\E` inside the text as `\E\\E\Q`.
     mutating func quotation() -> [UInt8]? {
         guard rest.starts(with: "\\Q".utf8) else { return nil }
         rest = rest.dropFirst(2)

@@ -35,8 +35,8 @@ extension JSONValue {
         }
     }
 
-    /// The whole number in a parameter, rounded toward zero, or nil if it contains none. Numeric strings, which iOS and
-    /// Android send, and Booleans (0 or 1) count as numbers.
+    /// The parameter as a number rounded toward zero, or nil if it isn't a number. Booleans (0 or 1) and numeric
+    /// strings, which the iOS and Android SDKs send, count as numbers.
     public var parameterInteger: Int? {
         switch self {
         case .number(let number): Int(exactly: number.rounded(.towardZero))

@@ -9,7 +9,7 @@ enum ColumnValue: Hashable {
     case point(GeoPoint)
     case polygon(GeoPolygon)
 
-    /// Returns the stored form of a value, or nil if no value of the field can equal it.
+    /// Converts a value to its stored form. Returns nil if no value of the field can equal it.
     init?(_ value: JSONValue, _ type: FieldType) {
         switch type {
         case .string:

@@ -32,7 +32,7 @@ public struct FilterMatcher: Sendable {
         self.weight = weight.bytes
     }
 
-    /// Whether an object matches the filter. Its fields must have the format that clients get.
+    /// Whether an object, in the format that clients receive, matches the filter.
     ///
     /// - Throws: ``FilterMatcherError/tooMuchWork``.
     public func matches(_ object: JSONObject) throws(FilterMatcherError) -> Bool {
@@ -40,7 +40,7 @@ public struct FilterMatcher: Sendable {
         return try matches(object, &budget)
     }
 
-    /// Whether an object matches the filter. Subtracts the work from a budget.
+    /// Whether an object matches the filter, like ``matches(_:)``. Subtracts the work from a budget.
     ///
     /// - Throws: ``FilterMatcherError/tooMuchWork`` if the budget is exhausted.
     public func matches(_ object: JSONObject, _ budget: inout MatchBudget) throws(FilterMatcherError) -> Bool {
@@ -154,7 +154,7 @@ public enum FilterMatcherError: Error, Equatable, Sendable {
     /// The database would also reject the filter, for example because of an invalid pattern.
     case invalid(ParseError)
     /// The pattern can't be matched in linear time or within the limits, for example because it has back-references,
-    /// looks around, or repeats too much. The value is the reason.
+    /// lookaround or too many repetitions. The value is the reason.
     case unsupportedPattern(String)
     /// The filter and the object together need more work than the budget allows.
     case tooMuchWork

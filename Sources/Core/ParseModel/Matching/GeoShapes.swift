@@ -68,7 +68,8 @@ extension GeoPolygon {
             && isBetween(place.longitude, from.longitude, to.longitude)
     }
 
-    /// Whether one corner list, with the repeated first one, is a rotation of the other or its reverse, as by `~=`.
+    /// Whether one corner list, including the repeated first corner, is a rotation of the other or of its reverse, like
+    /// PostgreSQL's `~=`.
     func isSame(_ other: GeoPolygon, _ budget: inout MatchBudget) throws(FilterMatcherError) -> Bool {
         let count = corners.count
         guard count == other.corners.count, let first = corners.first else { return false }

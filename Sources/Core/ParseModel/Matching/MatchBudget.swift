@@ -38,7 +38,8 @@ public struct MatchBudget: Sendable {
 
 /// Measures the memory size of a matcher, which can far exceed that of the filter's JSON if patterns repeat.
 struct MatcherWeight {
-    /// Maximum steps of all patterns in a filter. Repetitions are expanded, and each step visits each character.
+    /// Maximum steps of all patterns in a filter. Repetitions are expanded, and each character may be tested at each
+    /// step.
     private static let maxSteps = 20_000
     /// Bytes counted per condition, list value and pattern step.
     private static let (condition, value, step) = (128, 40, 24)

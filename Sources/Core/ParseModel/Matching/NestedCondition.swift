@@ -36,7 +36,7 @@ enum NestedCondition {
                 self = .stands(comparison, value)
                 return
             }
-            // Dates inside other values are compared as texts, as the database does.
+            // Dates inside other values are compared as strings, as the database does.
             let date = value["iso"]?.stringValue.flatMap(ParseDate.init(iso:))
             self = date.map { .stands(comparison, $0.json) } ?? .never
         case .compareRelative: throw .invalid(ColumnCondition.relativeTime)
@@ -112,7 +112,7 @@ enum NestedCondition {
         }
     }
 
-    /// Whether a value, or an element of it if it is an array, meets a condition.
+    /// Whether a value, or an element of an array among the values, meets a condition.
     private static func someValue(
         _ leaves: [MatchedLeaf], _ budget: inout MatchBudget,
         _ condition: (JSONValue, inout MatchBudget) throws(FilterMatcherError) -> Bool
@@ -130,7 +130,7 @@ enum NestedCondition {
         return false
     }
 
-    /// Whether a comparison is true. Only two numbers, texts, Booleans or dates have an order.
+    /// Whether a comparison is true. Only two numbers, two strings, two Booleans or two dates have an order.
     private static func stands(_ value: JSONValue, _ comparison: Comparison, _ operand: JSONValue) -> Bool {
         switch (value, operand) {
         case (.number(let left), .number(let right)): return comparison.holds(left, right)

@@ -18,7 +18,7 @@ struct PatternProgram {
     private var parts = 0
     private let maxSteps: Int
 
-    /// - Parameter weight: Counts the steps, which may not exceed the remaining ones.
+    /// - Parameter weight: Counts the steps, and limits them to its remaining ones.
     init(_ node: PatternNode, _ weight: inout MatcherWeight) throws(FilterMatcherError) {
         maxSteps = min(Self.longest, weight.stepsLeft)
         try append(node)
@@ -72,7 +72,7 @@ struct PatternProgram {
 
     /// Whether the pattern matches anywhere in a text.
     func isFound(in text: String, _ budget: inout MatchBudget) throws(FilterMatcherError) -> Bool {
-        // Every step has a mark, which must be initialized.
+        // Charges for decoding the text and for initializing the marks, one per step.
         try budget.spend(text.utf8.count + steps.count >> 3)
         let characters = Array(text.unicodeScalars)
         var marks = [Int](repeating: -1, count: steps.count)

@@ -72,13 +72,13 @@ public struct ClassLevelPermissions: Sendable, Hashable {
     /// Returns the permissions for an operation.
     public subscript(operation: ClassOperation) -> Entry { entries[operation] ?? Entry() }
 
-    /// Whether an operation is allowed to one of the principals (`*`, roles, a user id) for all objects.
+    /// Whether one of the principals (`*`, roles, a user id) may perform an operation on all objects.
     public func admits(_ principals: [Name], to operation: ClassOperation) -> Bool {
         let entry = self[operation]
         return entry.principals.contains("*") || principals.contains { entry.principals.contains($0) }
     }
 
-    /// Returns the fields whose users are allowed an operation on the objects that refer to them.
+    /// Returns the pointer fields whose users may perform an operation on the objects that refer to them.
     public func userFields(for operation: ClassOperation) -> [Name] {
         let legacy: [Name] =
             switch operation {

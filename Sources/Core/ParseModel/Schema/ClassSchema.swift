@@ -40,7 +40,7 @@ public struct Field: Hashable, Sendable {
 
 /// The distribution of a class's objects over servers.
 public enum ClassPlacement: Hashable, Sendable {
-    /// All on the server of the database connection.
+    /// All on the server that Roost connects to.
     case local
     /// A copy on every server.
     case reference

@@ -10,7 +10,7 @@ public enum FieldType: Hashable, Sendable, CustomStringConvertible {
 
     /// Parses a type name, with the target class if the type has one.
     ///
-    /// Very old servers wrote `map` for `Object`.
+    /// Very old versions of parse-server wrote `map` for `Object`.
     public init?(name: String, targetClass: Name?) {
         switch name {
         case "String": self = .string

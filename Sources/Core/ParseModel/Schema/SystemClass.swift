@@ -87,7 +87,8 @@ public enum SystemClass {
         "_failed_login_count": .number, "_account_lockout_expires_at": .date, "_password_history": .array,
     ]
 
-    /// Fields of `_User` with session tokens of early Parse Servers. Only the maintenance key can read stored values.
+    /// Fields of `_User` in which early versions of parse-server stored session tokens. Only the maintenance key can
+    /// read the stored values.
     public static let secretUserFields: Set<Name> = ["sessionToken"]
 
     /// Required fields of system classes.
