@@ -85,7 +85,7 @@ package final class CommandQueue: Sendable {
 
     // MARK: For the I/O thread
 
-    /// Swaps the enqueued commands with an empty list, whose storage is reused.
+    /// Replaces the contents of `commands` with the enqueued commands. The queue reuses the old storage.
     package func drain(_ commands: inout [Command]) {
         commands.removeAll(keepingCapacity: true)
         state.withLock { swap(&$0.commands, &commands) }

@@ -82,7 +82,7 @@ public final class PostgresClient: Sendable {
     /// Runs one statement in its own transaction, and returns after the commit.
     ///
     /// A statement that takes too long, or waits too long for a lock, is stopped and runs again on a separate
-    /// connection. Functions with effects outside their transaction must therefore be called with ``exclusively(_:)``.
+    /// connection. Use ``exclusively(_:)`` for SQL functions with effects outside their transaction.
     ///
     /// - Parameters:
     ///   - sql: The statement, with `$1`, `$2`… for the parameters.
@@ -128,7 +128,8 @@ public final class PostgresClient: Sendable {
     ///
     /// - Parameter conflictKey: A name for the row.
     /// - Returns: One result per statement.
-    /// - Throws: The first `PostgresError`. Nothing takes effect, unless the connection is lost or the task cancelled.
+    /// - Throws: The first `PostgresError`. The statements have no effect, except possibly if the connection was lost
+    ///   or the task was cancelled.
     public func change(conflictKey: String, _ statements: [Statement]) async throws -> [PostgresResult] {
         guard !statements.isEmpty else { return [] }
         return try await perform(
@@ -196,8 +197,9 @@ public final class PostgresClient: Sendable {
 
     /// Listens to channels on a separate connection, which is reopened whenever it breaks.
     ///
-    /// - Returns: The events, first ``PostgresEvent/connected``, which also replaces unread events if they exceed 4 MB.
-    ///   Ends with the client, and stays empty if it only reads or has only a transaction pooler.
+    /// - Returns: The events, beginning with ``PostgresEvent/connected``. Unread events above 4 MB are replaced with
+    ///   ``PostgresEvent/disconnected`` and ``PostgresEvent/connected``. The stream ends with the client. It stays
+    ///   empty if the client only reads, or if a transaction pooler is its only address.
     public func listen(channels: [String]) -> AsyncStream<PostgresEvent> {
         let id = lastListener.add(1, ordering: .relaxed).newValue
         let listening = Listening { [commandQueue] in _ = commandQueue.send(.unlisten(id: id)) }
@@ -255,7 +257,7 @@ public struct PostgresStatistics: Sendable {
     public var preparedStatements = 0
     /// Connections that broke or could not be opened since the client started.
     public var reconnects = 0
-    /// SIMD vectors instead of arrays, which would be allocated whenever the I/O thread sleeps.
+    /// SIMD vectors, because arrays would be allocated each time the I/O thread goes to sleep.
     private var openByPool = SIMD16<Int32>()
     private var idleByPool = SIMD16<Int32>()
     private var waitingByPool = SIMD16<Int32>()

@@ -61,8 +61,8 @@ extension PostgresClient {
         try await exclusively(in: .slowWrites, conflictKey: ConflictKey(conflictKey)) { try await $0.group(statements) }
     }
 
-    /// Runs statements in an explicit transaction. For statements that are merely sent together, or stopped and resent,
-    /// Citus doesn't begin or end transactions on its worker servers.
+    /// Runs statements in an explicit transaction. Citus needs one: for statements that are only sent together, or
+    /// stopped and resent, it doesn't begin or end transactions on its worker servers.
     ///
     /// - Parameter conflictKey: A name for the row if the statements change only one.
     /// - Returns: One result per statement.
@@ -76,8 +76,9 @@ extension PostgresClient {
 
     /// Runs `body` in a transaction and commits it, or rolls it back if `body` throws.
     ///
-    /// `body` must not have other side effects, because it runs again after a short random pause if the server aborts
-    /// the transaction for another one (40001, 40P01) or an outdated statement, or once if it is read-only (25006).
+    /// `body` must not have other side effects, because it may run again after a short random pause: up to `retries`
+    /// times if the server aborts the transaction because of another one (40001, 40P01) or an outdated prepared
+    /// statement, and once if the server is read-only (25006).
     ///
     /// - Parameters:
     ///   - retries: The maximum number of attempts after the first.
@@ -147,7 +148,8 @@ extension PostgresClient {
     /// Runs reads in one round trip, and repeats them once if the connection is lost.
     ///
     /// - Parameter sizeLimit: The result size in bytes above which the reads are stopped with ``PostgresError/detour``.
-    /// - Returns: The results, and whether the server took so long that others should not wait behind such a read.
+    /// - Returns: The results, and whether they took more than 50 ms, so that other requests must not wait behind such
+    ///   reads.
     func read(_ statements: [Statement], in purpose: PoolPurpose, sizeLimit: Int = .max) async throws
         -> (results: [PostgresResult], isSlow: Bool)
     {
@@ -214,10 +216,10 @@ public enum TransactionPurpose: Sendable {
     case batch
     /// Class changes, without a time limit.
     case administration
-    /// A read of a whole data set, which lasts as long as its client reads. It has no time limit.
+    /// A read of a whole data set, which lasts as long as the client keeps reading. It has no time limit.
     case export
 
-    /// Whether the transaction is not limited in time.
+    /// Whether the transaction has no time limit.
     var isEndless: Bool { self == .administration || self == .export }
 
     var poolPurpose: PoolPurpose {

@@ -39,8 +39,8 @@ public struct PostgresConfiguration: Sendable {
     public var applicationName = "roost"
     /// The maximum number of prepared statements per connection. The least recently used one is evicted.
     public var preparedStatementLimit = 512
-    /// Whether the connections lead to a transaction pooler. The role's statement and lock timeouts apply, statements
-    /// are prepared only with ``poolerKeepsStatements``, and notifications need ``directConnectionString``.
+    /// Whether the connections lead to a transaction pooler. If so, the role's statement and lock timeouts apply,
+    /// statements are prepared only with ``poolerKeepsStatements``, and notifications need ``directConnectionString``.
     public var isBehindTransactionPooler = false
     /// Whether the transaction pooler supports prepared statements across sessions.
     public var poolerKeepsStatements = false

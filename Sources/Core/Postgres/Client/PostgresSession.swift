@@ -54,7 +54,7 @@ public final class PostgresSession: Sendable {
         let result: Result<R, any Error>
         do { result = .success(try await body()) } catch { result = .failure(error) }
         isUnlimited.store(false, ordering: .relaxed)
-        // Even if the task was cancelled.
+        // In a separate task, which runs even if this one was cancelled.
         await Task { _ = try? await query("RESET statement_timeout") }.value
         return try result.get()
     }
@@ -79,7 +79,7 @@ public final class PostgresSession: Sendable {
             ?? PostgresError(.server, "the transaction was rolled back", sqlState: "25P02")
     }
 
-    /// Whether the transaction was aborted by the server and a retry can help.
+    /// Whether the server aborted the transaction and a retry can help.
     var wasUndoneForOthers: Bool { failures.withLock { $0.conflict != nil } }
 
     /// Whether the server is read-only, so that a new connection can help.

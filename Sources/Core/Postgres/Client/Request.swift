@@ -16,8 +16,8 @@ package final class Request: @unchecked Sendable {
     let content: Content
     /// Whether the request changes nothing and can be resent if its response is lost.
     let isReadOnly: Bool
-    /// The shape of a read that may be slow or large, or nil for other requests. If it turns out to be, it fails with
-    /// ``PostgresError/detour``.
+    /// The shape of a read that may be slow or large, or nil for other requests. If the read turns out to be slow or
+    /// large, it fails with ``PostgresError/detour``.
     let shape: ReadShape?
     /// Whether the request is a read that may take long.
     let isSearch: Bool

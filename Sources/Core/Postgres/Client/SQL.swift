@@ -1,4 +1,4 @@
-/// Quotes names and texts for SQL.
+/// Quotes names and strings for SQL.
 public enum SQL {
     /// Returns a name in double quotes. All table and column names in statements are quoted like this.
     ///

@@ -1,4 +1,4 @@
-/// One attempt to send a request: which results belong to the caller, what failed, and what ends the attempt.
+/// One attempt to send a request: its results, its first failure and the event that ends it.
 ///
 /// It is independent of the connection and of libpq.
 package struct Sending {
@@ -61,7 +61,7 @@ package struct Sending {
     package mutating func receiveResult() -> Bool {
         defer { received += 1 }
         if let preparation = preparations.first, preparation.place == received {
-            // Removed when confirmed, so that those left at the end did not happen.
+            // Confirmed preparations are removed, so those left at the end didn't succeed.
             preparations.removeFirst()
             return false
         }

@@ -70,7 +70,8 @@ enum ParameterEncoding {
         }
     }
 
-    /// Appends the array header: dimensions, NULL flag, element type, and unless empty element count and lower bound.
+    /// Appends the array header: dimensions, NULL flag, element type and, if there are elements, their count and lower
+    /// bound.
     private static func appendHeader(_ count: Int, _ type: PostgresType, hasNulls: Bool, to bytes: inout [UInt8]) {
         append(Int32(count == 0 ? 0 : 1), to: &bytes)
         append(Int32(hasNulls ? 1 : 0), to: &bytes)

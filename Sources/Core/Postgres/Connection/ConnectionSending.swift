@@ -70,7 +70,7 @@ extension Connection {
         return owesPath || add(pathStatement, to: request, isCallers: false)
     }
 
-    /// Sends a statement of the connection itself, without preparing it, because it is sent only once.
+    /// Sends one of the connection's own statements. It isn't prepared, because it is sent only once.
     func begin(own sql: String) {
         let request = Request(.statements([]))
         begin(request)

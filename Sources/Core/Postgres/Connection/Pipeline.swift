@@ -20,7 +20,7 @@ package struct Pipeline {
 
     /// The maximum number of reads in a batch. Limited because the first ones get their results only when all are done.
     static let largestBatch = 16
-    /// A request that takes longer, in milliseconds, marks its connection as stalled. Others then avoid it.
+    /// The milliseconds after which a request marks its connection as stalled, so that others avoid it.
     private static let stallThreshold: Int64 = 20
     /// The maximum time in milliseconds of a read of unknown cost on a shared connection.
     static let patience: Int64 = 50

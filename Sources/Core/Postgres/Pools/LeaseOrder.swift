@@ -27,7 +27,8 @@ struct LeaseOrder {
         spent.add(lease.begin.duration(to: now), to: lease.request.sender)
     }
 
-    /// Returns the lease to stop: the oldest of the sender with the most time, if one with less has waited too long.
+    /// Returns the lease to stop: the oldest of the sender with the most time. Returns nil unless a sender with less
+    /// time has waited too long.
     ///
     /// - Parameter waiting: The requests in order of arrival. Those without a ticket already have a connection, or wait
     ///   for a row.
