@@ -16,7 +16,7 @@ public struct MailUser: Sendable {
     public let tokenExpiry: Int64?
 
     /// Whether the token has expired. A token without an expiry counts as expired, since it was issued while no
-    /// validity was configured.
+    /// validity period was configured.
     public func isExpired(at now: ParseDate) -> Bool { tokenExpiry.map { $0 <= now.milliseconds } ?? true }
 }
 
@@ -104,7 +104,7 @@ extension AccountRows {
     /// Replaces a user's token, unless the mail address has changed since `user` was read.
     ///
     /// - Parameters:
-    ///   - expiry: The time at which the token expires, or nil if no validity is configured.
+    ///   - expiry: The time at which the token expires, or nil if no validity period is configured.
     ///   - user: The user as read before, with the address to which the token is sent.
     /// - Returns: False if the address has changed or the user no longer exists.
     public func setToken(_ token: String, expiry: ParseDate?, of user: MailUser, _ purpose: TokenPurpose) async throws

@@ -43,8 +43,8 @@ extension AccountRows {
         }
     }
 
-    /// Returns when an account's latest lock ends or has ended, in milliseconds since 1970, or nil if the account has
-    /// no lock.
+    /// Returns the end of an account's latest lock, which may be in the past, in milliseconds since 1970. Returns nil
+    /// if the account has no lock or doesn't exist.
     public func lockEnd(of userId: String) async throws -> Int64? {
         let rows = try await store.query(
             "SELECT \"_account_lockout_expires_at\" FROM \"_User\" WHERE \"objectId\" = $1", [.text(userId)],

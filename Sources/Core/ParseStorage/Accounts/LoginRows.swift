@@ -73,7 +73,8 @@ extension AccountRows {
             passwordChangedAt: rows.timestamp(0, 5))
     }
 
-    /// Returns whether the hash is still the user's password hash, and if so, locks the user against changes.
+    /// Returns whether the hash is still the user's password hash. If so, locks the user against changes until the
+    /// transaction ends.
     public func hasPassword(_ userId: String, hash: String) async throws -> Bool {
         let rows = try await store.query(
             Statement(

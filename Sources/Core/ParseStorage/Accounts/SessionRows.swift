@@ -58,7 +58,7 @@ public struct SessionRows: Sendable {
         }
     }
 
-    /// Returns a session with an empty id for a user who has no session, or nil if the user doesn't exist.
+    /// Returns a user's properties as a session with an empty id, or nil if the user doesn't exist.
     ///
     /// - Throws: `ParseError` or `ServiceUnavailable` if the database fails.
     public func unopened(userId: String) async throws -> StoredSession? {

@@ -194,7 +194,7 @@ public struct JobRows: Sendable {
         ).bool(0, 0) ?? false
     }
 
-    /// Converts database errors to the client's errors, except in a transaction, which may be repeated after them.
+    /// Converts database errors to client errors, except in a transaction, which may be repeated after them.
     private func convertingErrors<R: Sendable>(_ body: () async throws -> R) async throws -> R {
         do {
             return try await body()

@@ -58,7 +58,7 @@ public struct RequestRows: Sendable {
         do {
             return try await count(requests)
         } catch let error as PostgresError where error.sqlState == "42P01" {
-            // Somebody dropped the table. The lost counts would have expired soon anyway.
+            // The table was dropped. The lost counts would have expired soon anyway.
             try await prepareCounts()
             return try await count(requests)
         } catch let error as PostgresError {

@@ -43,7 +43,7 @@ public struct IndexAdvice: Sendable {
     /// The milliseconds that the index would have saved in a month, without queries that can't be estimated.
     var saved: Double { questions.reduce(0) { $0 + $1.note.month.total * (1 - ($1.rest ?? 1)) } }
 
-    /// The most expensive query, and the effect of the index on it.
+    /// A description of the most expensive query and of the index's effect on it.
     public var words: String {
         guard let first = questions.first else { return "" }
         var text = "\(first.words); an index on \(columns.joined(separator: ", ")) makes it "

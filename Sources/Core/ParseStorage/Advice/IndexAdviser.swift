@@ -23,7 +23,8 @@ public struct IndexAdviser: Sendable {
         return Self.estimates(for: notes, facts)
     }
 
-    /// Returns the indexes that the statistics support. An index that is a prefix of another one is merged into it.
+    /// Returns the indexes that help according to PostgreSQL's statistics. An index that is a prefix of another is
+    /// merged into it.
     package static func estimates(for notes: [NoteTable.Note], _ facts: DatabaseFacts) -> [IndexAdvice] {
         let choice = IndexChoice(facts: facts)
         var notesOf: [IndexCandidate: [NoteTable.Note]] = [:]

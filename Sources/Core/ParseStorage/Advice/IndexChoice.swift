@@ -10,10 +10,11 @@ struct IndexChoice {
     private static let littleWork = 20_000.0
     /// The largest share of the work that may remain with an index.
     private static let largestRest = 0.5
-    /// An index with more columns must reduce the work to this share of the best smaller index.
+    /// An index with more columns must reduce the work to this share of the work with the best smaller index.
     private static let worthOfColumn = 0.8
 
-    /// Returns the most useful index, or nil if the table is partitioned or no further index is worthwhile.
+    /// Returns the most useful index, or nil if the table is unknown or partitioned, or if no further index is
+    /// worthwhile.
     func candidate(for shape: QueryShape) -> IndexCandidate? {
         guard let stored = facts.tables[shape.table], !stored.isPartition, !stored.isDivided else { return nil }
         let estimate = IndexEstimate(shape, stored, facts)

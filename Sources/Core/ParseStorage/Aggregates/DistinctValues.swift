@@ -16,7 +16,7 @@ package struct DistinctValues {
     /// The alternative along an index, or nil if no index can help.
     package private(set) var jump: Jump?
 
-    /// The number of distinct values from which jumps are not used.
+    /// Jumps are used only for fewer distinct values than this.
     static let maxJumps = 1000.0
 
     /// Returns nil if the class has no such field, or if values of its type can't be listed. Throws `ParseError` for

@@ -200,7 +200,7 @@ public struct AuditRows: Sendable {
         return answer
     }
 
-    /// Removes entries older than `days`.
+    /// Removes entries older than `days` days.
     public func sweep(days: Int) async throws {
         guard try await store.client.hasTable("_roost_audit") else { return }
         _ = try await store.query(

@@ -13,7 +13,7 @@ public struct IndexSize: Sendable {
     public let isUnique: Bool
     /// Whether PostgreSQL can use the index. Incomplete builds are invalid.
     public var isValid: Bool
-    /// Whether Roost or parse-server created the index itself, or it belongs to a constraint.
+    /// Whether the index is one of Roost's or parse-server's own, or belongs to a constraint.
     public let isOwn: Bool
 }
 

@@ -90,7 +90,8 @@ public struct OperatorRows: Sendable {
         ).affectedRows > 0
     }
 
-    /// Consumes a second-factor code and all earlier ones. Returns false if it was consumed or the operator is missing.
+    /// Consumes a second-factor code and all earlier ones. Returns false if the code was already consumed or the
+    /// operator doesn't exist.
     public func spend(step: Int, of id: String) async throws -> Bool {
         try await store.query(
             Statement(

@@ -39,7 +39,7 @@ public struct OperatorSessionRows: Sendable {
     /// - Parameters:
     ///   - token: The hash of the page's token or of the ticket.
     ///   - cookie: The hash of the cookie, or nil for a ticket.
-    ///   - seconds: The lifetime.
+    ///   - seconds: The lifetime in seconds.
     /// - Returns: False if the operator was removed or the password has changed since it was checked.
     @discardableResult
     public func open(
@@ -145,8 +145,8 @@ public struct OperatorSessionRows: Sendable {
 
     /// Counts objects that a session deletes.
     ///
-    /// - Returns: False, without counting, if the session's last confirmation has expired and it would exceed `limit`
-    ///   deletions since that confirmation, or if there is no such session.
+    /// - Returns: False, without counting, if the deletions since the session's last confirmation would exceed `limit`
+    ///   and that confirmation has expired. Also false if the session doesn't exist.
     public func mayDelete(_ objects: Int, limit: Int, token: [UInt8]) async throws -> Bool {
         try await store.query(
             Statement(

@@ -1,7 +1,7 @@
 import JSON
 import ParseModel
 
-/// Replaces long values by their type, size and beginning while objects are read, so that listing objects is fast
+/// Replaces long values with their type, size and beginning while objects are read, so that listing objects is fast
 /// whatever they contain.
 struct Shortening: Sendable {
     /// The size in bytes above which a value is shortened.

@@ -83,7 +83,7 @@ public struct TrashRows: Sendable {
         return try await entries("\(conditions.joined(separator: " AND ")) \(order)", builder.parameters)
     }
 
-    /// Returns an entry of the trash, or nil if it doesn't exist. Within a transaction, the entry is also locked.
+    /// Returns an entry of the trash, or nil if it doesn't exist. Within a transaction, this also locks the entry.
     public func entry(_ id: String) async throws -> Entry? {
         guard let number = Int64(id) else { return nil }
         return try await entries("\"_id\" = $1\(store.isInTransaction ? " FOR UPDATE" : "")", [.int(number)]).first
@@ -229,7 +229,7 @@ public struct TrashRows: Sendable {
         }
     }
 
-    /// Deletes entries older than `days`, then the oldest ones until the trash is within `maxBytes`.
+    /// Deletes entries older than `days` days, then the oldest ones until the trash is within `maxBytes`.
     public func sweep(days: Int, maxBytes: Int64) async throws {
         guard try await store.client.hasTable("_roost_trash") else { return }
         _ = try await store.client.query(

@@ -57,7 +57,7 @@ extension Distribution {
         WHERE (p.partmethod = 'h' OR p.repmodel = 't') AND pg_table_is_visible(c.oid) ORDER BY 1
         """
 
-    /// Returns the placements of distributed and replicated classes.
+    /// Returns the placements of distributed and replicated tables, by table name.
     static func placements(_ query: (Statement) async throws -> PostgresResult) async throws -> [Name: ClassPlacement] {
         let rows = try await query(Statement(listing))
         var placements: [Name: ClassPlacement] = [:]

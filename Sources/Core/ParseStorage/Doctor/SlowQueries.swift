@@ -40,7 +40,7 @@ package struct SlowQueries: Sendable {
         }
     }
 
-    /// Finds relations without an index on the owner, as parse-server creates them.
+    /// Finds relations without an index on the owner. parse-server doesn't create one.
     private func relationFindings() -> [Finding] {
         let indexed = Set(
             facts.indexes.filter { $0.isValid && $0.isWhole && $0.keys.first == "owningId" }.map { Name($0.table) })

@@ -5,8 +5,8 @@ import Postgres
 /// The plan for exporting a table: the fields of the class in REST format, and all other columns under their own names.
 struct ExportPlan: Sendable {
     let plan: ReadPlan
-    /// The selected columns in order, each with the Parse type of its values, or nil if no Parse type fits the column,
-    /// so that PostgreSQL's JSON is exported.
+    /// The selected columns in order, each with the Parse type of its values. The type is nil if no Parse type fits the
+    /// column, which is then exported as PostgreSQL's JSON.
     let fields: [(column: StoredTable.Column, type: FieldType?)]
 
     init(_ schema: ClassSchema, _ table: StoredTable) {

@@ -16,7 +16,7 @@ enum MongoValue {
         writer.raw("\"}")
     }
 
-    /// Appends a double, with a fraction even for integers below 1e21.
+    /// Appends a double. Integers below 1e21 end with `.0`.
     private static func double(_ number: Double, into writer: inout JSONWriter) {
         guard number.isFinite else {
             writer.raw(number.isNaN ? "NaN" : number < 0 ? "-Infinity" : "Infinity")

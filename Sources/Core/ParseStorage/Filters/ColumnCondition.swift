@@ -8,7 +8,7 @@ struct ColumnCondition {
     let column: String
     let type: FieldType
     let path: FieldPath
-    /// Whether `$in` on a text field rejects values that aren't texts, like parse-server since 9.6.
+    /// Whether `$in` on a string field rejects values other than strings and null, like parse-server since 9.6.
     let refusesMixedMembership: Bool
 
     /// Compiles a constraint.

@@ -50,7 +50,8 @@ extension FilterCompiler {
     }
 
     /// Returns a part such as `author.objectId` of a column that isn't stored as JSON, or nil if there is no such part.
-    /// `value` is the part as jsonb. `text` is the column itself if it is the part as text.
+    /// `value` is the part as jsonb. `text` is the column itself if it contains exactly that part, as with a pointer's
+    /// `objectId`.
     private mutating func part(at key: FieldPath, _ schema: ClassSchema) -> (value: String, text: String?)? {
         let field = SystemClass.field(queriedAs: key.root)
         guard !key.steps.isEmpty, let type = schema.type(of: field),

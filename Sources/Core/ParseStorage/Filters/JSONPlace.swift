@@ -60,7 +60,7 @@ extension FilterCompiler {
         return "jsonb_path_query(\(path.container), \(bind(path))) AS l(leaf)"
     }
 
-    /// Like ``leaves(_:)``, with a null for every branch that ends before the path.
+    /// Like ``leaves(_:)``, but also returns a NULL for every branch that ends before the path does.
     private mutating func allLeaves(_ path: JSONPath) -> String {
         "roost_leaves(\(path.container), \(builder.bind(.textArray(path.steps)))) AS l"
     }

@@ -65,7 +65,7 @@ struct TextCondition {
     private static func words(_ term: String) -> String {
         var text = ""
         // Tracked instead of reading the last character of `text`: Swift would scan back to the start of a long run of
-        // flags.
+        // flag emoji.
         var isInside = false
         for character in term where character != "\0" {
             let isMark = character == "/" || character == "~"

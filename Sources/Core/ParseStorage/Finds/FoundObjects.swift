@@ -104,7 +104,7 @@ extension ObjectStore {
             set { access.loginData = newValue }
         }
 
-        /// The stored login data of all users, including included ones, whose login data is written.
+        /// The stored login data that the response contains, of found and of included users.
         public var loginData: [JSONObject] {
             guard plan?.hasLoginData == true || included.hasLoginData else { return [] }
             let written = Mutex<[JSONObject]>([])

@@ -1,13 +1,13 @@
 import Postgres
 
 extension ImportStorage {
-    /// Rows being sent to a table, with reject lines for values that can't be imported exactly.
+    /// Rows being sent to a table, and reports of values that can't be imported exactly.
     public struct Batch {
         /// The number of source objects processed, including those without a row.
         public var documents: Int64 = 0
         /// The number of rows appended.
         public var rows: Int64 = 0
-        /// Reject lines, each a JSON object.
+        /// The reports of values that can't be imported exactly, each a JSON object.
         public var rejects: [String] = []
         private let send: (CopyBuffer) throws -> Void
         private var buffer = CopyBuffer()

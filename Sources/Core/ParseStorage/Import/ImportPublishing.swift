@@ -13,8 +13,8 @@ extension ImportStorage {
 
     /// Publishes the loaded rows in the class, in one transaction.
     ///
-    /// - Parameter conflictLine: A function that returns the reject line for an object that can't be merged because of
-    ///   a unique index. It receives the object's id.
+    /// - Parameter conflictLine: Returns the report, a line of JSON, of an object that can't be merged because of a
+    ///   unique index. It receives the object's id.
     /// - Returns: The updated record.
     /// - Throws: ``NotEmpty`` or `PostgresError`.
     public func publish(_ record: ImportRecord, _ table: ImportTable, conflictLine: (String) -> String) throws
@@ -46,7 +46,8 @@ extension ImportStorage {
         return record
     }
 
-    /// Stores reject lines of a class and subtracts `removedRows` from its row count. Does nothing without lines.
+    /// Stores reports of values that couldn't be imported exactly, and subtracts `removedRows` from the record's row
+    /// count. Does nothing without reports.
     ///
     /// - Returns: The updated record.
     /// - Throws: `PostgresError`.

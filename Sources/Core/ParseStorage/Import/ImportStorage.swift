@@ -69,7 +69,7 @@ public final class ImportStorage {
         for row in 0..<rows.rowCount { if let number = rows.int(row, 0) { try discard(number) } }
     }
 
-    /// Deletes a record, including its reject lines and staging table.
+    /// Deletes a record, including its reports of rejected values and its staging table.
     ///
     /// - Throws: `PostgresError`.
     public func discard(_ number: Int64) throws {
@@ -121,7 +121,7 @@ public final class ImportStorage {
         }
     }
 
-    /// Calls `body` with each reject line of a source, fetched in pages of 500.
+    /// Calls `body` with each report of a rejected value of a source, fetched in pages of 500.
     ///
     /// - Throws: `PostgresError`, or an error of `body`.
     public func eachReject(of source: String, _ body: (String) throws -> Void) throws {
@@ -145,15 +145,15 @@ public final class ImportStorage {
     /// no colon.
     private static let whole = "roost:whole"
 
-    /// Whether all classes and files of a source were imported and its reject lines written to a file.
+    /// Whether all classes and files of a source were imported and the reports of rejected values written to a file.
     ///
     /// - Throws: `PostgresError`.
     public func isFinished(_ source: String) throws -> Bool {
         try records(of: source).contains { $0.name == Self.whole }
     }
 
-    /// Waits until the imported rows are on disk. A complete import is also marked as such, and its reject lines are
-    /// deleted, since they are in a file by then.
+    /// Waits until the imported rows are on disk. A complete import is also marked as such, and its reports of rejected
+    /// values are deleted, since they are in a file by then.
     ///
     /// - Throws: `PostgresError`.
     public func finish(_ source: String, isWhole: Bool) throws {

@@ -123,7 +123,8 @@ struct ClassIndexes {
 }
 
 extension SchemaCatalog {
-    /// Returns the indexes whose names no server chose, by class and name, in the format of the schemas API.
+    /// Returns the indexes whose names neither Roost nor parse-server chose, by class and name, in the format of the
+    /// schemas API.
     public func handmadeIndexes(of classNames: [String]) async throws -> [Name: JSONObject] {
         var attempts = 1
         while true {

@@ -2,10 +2,12 @@ public import Logging
 import ParseModel
 public import Postgres
 
-/// Adds the date index to tables that parse-server created. New classes have it from the start.
+/// Adds the date index (`createdAt`, `objectId`) to tables that parse-server created. New classes have it from the
+/// start.
 ///
-/// Lists are sorted newest first and apps are copied in windows of `createdAt`. Without the index, each page of a large
-/// class scans the whole table. The index isn't recorded in `_SCHEMA`, so the schemas API doesn't list it.
+/// Lists are sorted newest first, and tools that copy apps read objects in windows of `createdAt`. Without the index,
+/// each page of a large class scans the whole table. The index isn't recorded in `_SCHEMA`, so the schemas API doesn't
+/// list it.
 public struct DateIndexer: Sendable {
     private let configuration: PostgresConfiguration
     private let client: PostgresClient

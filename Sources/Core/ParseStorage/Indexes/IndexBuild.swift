@@ -78,8 +78,8 @@ struct IndexBuild {
         return statements
     }
 
-    /// Drops leftovers of killed processes while requests are served. PostgreSQL waits for everything that uses the
-    /// tables.
+    /// Drops unfinished indexes of killed processes. Runs while requests are served, because PostgreSQL waits for
+    /// everything that uses the tables.
     ///
     /// If another session holds the lock, a build is running or its process died and the session hasn't ended yet.
     /// Nothing is dropped until the lock is released.

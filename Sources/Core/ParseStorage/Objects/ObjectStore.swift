@@ -6,7 +6,7 @@ import Postgres
 
 /// Reads and writes the objects of all classes, and Roost's own tables, in PostgreSQL.
 ///
-/// Doesn't check permissions. Callers pass the resulting conditions with each call.
+/// Doesn't check permissions. Callers pass them as conditions with each call.
 public struct ObjectStore: Sendable {
     public let client: PostgresClient
     /// The transaction that all calls are part of, or nil if each call runs on its own.
@@ -216,7 +216,7 @@ public struct ObjectStore: Sendable {
     /// The error for a caller who gets no database connection.
     public static let tooBusy = ServiceUnavailable("The database is overloaded. Please try again later.")
 
-    /// Converts a database error to the client's error, and logs the details if the server or database is at fault.
+    /// Converts a database error to the error for the client. Logs the details if the server or database is at fault.
     public func failure(_ error: PostgresError) -> any Error {
         if error.kind == .busy { return Self.tooBusy }
         if error.kind == .tooLarge { return AnswerSize.tooMuchMemory }

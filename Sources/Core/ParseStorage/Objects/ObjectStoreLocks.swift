@@ -39,7 +39,8 @@ extension ObjectStore {
 
     private static func lock(_ rows: [LockedRow], _ schema: ClassSchema) throws(ParseError) -> Statement {
         var compiler = WriteCompiler(schema: schema)
-        // The calls of one caller rarely differ in their conditions, so rows with the same one share a list of ids.
+        // The calls of one caller rarely differ in their conditions, so rows with the same condition share a list of
+        // ids.
         var conditions: [(condition: Filter, writers: [Name]?, ids: [String])] = []
         for row in rows {
             let access = row.access

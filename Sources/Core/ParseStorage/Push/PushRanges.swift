@@ -40,6 +40,7 @@ public struct PushProgress: Sendable {
     /// The failed devices with their reasons.
     public var failures: [(objectId: String, type: String, reason: String)] = []
     /// Tokens to remove. A token stays if its installation was saved at `since` (in milliseconds since 1970) or later.
+    /// If `since` is nil, the token is removed regardless.
     public var deadTokens: [(objectId: String, token: String, reason: String, since: Int64?)] = []
     /// The ids of the remaining devices, or nil if the range is finished.
     public var left: [String]?

@@ -23,8 +23,9 @@ extension ObjectStore {
 
     /// Runs a read of a class on the requested server.
     ///
-    /// Reads on the primary in a transaction and for classes that decide permissions, and also if there are no
-    /// replicas, if they lack the schema or the caller's own write, or if they cancel the read in favor of replication.
+    /// Ignores `place` and reads on the primary in a transaction, for classes that decide permissions, if there are no
+    /// replicas, if they lack the schema or the caller's last write, or if they cancel the read in favor of
+    /// replication.
     ///
     /// - Parameter body: Reads with the store that it receives. It runs again on another server after some errors.
     /// - Throws: `PostgresError` if only replicas are allowed and none is usable, or an error of `body`.

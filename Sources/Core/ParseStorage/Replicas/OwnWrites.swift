@@ -9,8 +9,8 @@ final class OwnWrites: Sendable {
     /// Milliseconds for which a write counts if the lag of replicas is unknown.
     private static let shortMemory: Int64 = 5_000
 
-    /// The times of the last writes, by hash of the caller, because installations choose their own names. A collision
-    /// only causes some reads on the primary.
+    /// The times of the last writes, by hash of the caller, because clients choose installation ids of any length. A
+    /// collision only causes some reads on the primary.
     private let instants = Mutex(BoundedTable<Int, Int64>(capacity: capacity))
 
     /// Records a write of the current task's caller that has been or may have been committed.

@@ -24,7 +24,7 @@ public final class ReplicaSet: Sendable {
     ///
     /// - Parameters:
     ///   - primary: The database that is written to.
-    ///   - maxLag: The maximum lag of a replica in milliseconds. Replicas beyond it are skipped.
+    ///   - maxLag: The maximum lag of a replica in milliseconds, or nil for no limit. Replicas beyond it are skipped.
     public init(_ clients: [PostgresClient], of primary: PostgresClient, maxLag: Int?, logger: Logger) {
         replicas = clients.map { Replica(client: $0) }
         self.primary = primary

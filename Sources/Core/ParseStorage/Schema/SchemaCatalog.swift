@@ -80,7 +80,7 @@ public final class SchemaCatalog: Sendable {
         return plan
     }
 
-    /// Replaces the snapshot by all classes in the database.
+    /// Replaces the snapshot with all classes in the database.
     public func reload() async throws {
         // If this process changed a class during the read, the result may be older than the change.
         while try await !readAll() {}

@@ -4,7 +4,7 @@ import ParseModel
 /// All classes at one point in time.
 public struct SchemaSnapshot: Sendable {
     public internal(set) var classes: [Name: ClassSchema]
-    /// Whether `$in` on a text field rejects values that aren't texts, as parse-server does since 9.6.
+    /// Whether `$in` on a string field rejects values other than strings and null, like parse-server since 9.6.
     var refusesMixedMembership = false
     /// Whether classes may be distributed over several servers.
     var isSpread = false

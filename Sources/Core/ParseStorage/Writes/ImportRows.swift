@@ -14,7 +14,7 @@ public struct ImportRows: Sendable {
         case update(objectId: String, ObjectWrite)
     }
 
-    /// Returns those of the ids that objects of the class already have, or none if the class doesn't exist.
+    /// Returns the ids that already exist in the class, or none if the class doesn't exist.
     ///
     /// - Throws: `ParseError` or `ServiceUnavailable`.
     public func existing(_ ids: [String], of className: String) async throws -> Set<Name> {
@@ -35,7 +35,7 @@ public struct ImportRows: Sendable {
         try await store.retryingStaleSchema {
             guard let schema = store.catalog.schema(className) else { throw ParseError.notFound }
             var statements: [Statement] = []
-            // Consecutive new rows are combined. An update may be of a row before it, so it ends the run.
+            // Consecutive new rows are combined. An update may change an earlier row, so it ends the run.
             var inserts: [InsertRow] = []
             /// The statement index of each update, by row index.
             var positions: [Int: Int] = [:]

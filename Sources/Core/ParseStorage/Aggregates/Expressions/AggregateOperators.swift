@@ -42,7 +42,7 @@ enum AggregateOperators {
         },
     ]
 
-    /// Some further operators that return numbers and never dates.
+    /// Other operators that always return numbers.
     static let counts: Set<Name> = ["$size", "$strLenCP", "$strLenBytes", "$toInt", "$toLong", "$toDouble", "$cmp"]
 
     /// The comparison operators in SQL.
@@ -50,7 +50,7 @@ enum AggregateOperators {
         "$eq": "=", "$ne": "<>", "$gt": ">", "$gte": ">=", "$lt": "<", "$lte": "<=",
     ]
 
-    /// Whether an operator returns a Boolean and compares values or combines conditions.
+    /// Whether an operator compares values or combines conditions.
     static func isCondition(_ name: Name) -> Bool {
         comparisons[name] != nil || ["$and", "$or", "$not"].contains(name)
     }
