@@ -35,7 +35,7 @@ extension Collection where Element == Name {
     /// The names as strings.
     @inlinable
     public var texts: [String] {
-        // One allocation, because requests use this often.
+        // Allocates once, because requests use this often.
         var texts: [String] = []
         texts.reserveCapacity(count)
         for name in self { texts.append(name.text) }

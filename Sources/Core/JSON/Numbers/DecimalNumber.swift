@@ -42,7 +42,7 @@ extension DecimalNumber {
     /// Returns the shortest digits of a value within 1e-6..<1e15, or nil if it is outside or needs more than 15 digits.
     ///
     /// Decimal numbers with up to 15 digits map to distinct doubles, so if one parses as `value`, it is the only one.
-    /// Scaling finds it, because the product is within a quarter of an integer.
+    /// Scaling `value` to 15 digits finds it, because the product is within a quarter of the exact integer.
     private static func upToFifteenDigits(_ value: Double) -> DecimalNumber? {
         guard value >= 1e-6, value < 1e15 else { return nil }
         let powers = Self.exactPowersOfTen
@@ -58,7 +58,7 @@ extension DecimalNumber {
         return DecimalNumber(significand: UInt64(significand), exponent: digitsBeforePoint - 15).normalized
     }
 
-    /// Parses the standard library's description, which has the shortest digits.
+    /// Parses `value.description`, which has the shortest digits.
     private init(describing value: Double) {
         var significand: UInt64 = 0
         var exponent = 0

@@ -56,7 +56,7 @@ public enum JavaScriptNumber {
     }
 }
 
-/// The decimal digits of integers.
+/// Writes integers in decimal.
 enum DecimalDigits {
     @inline(__always)
     static func count(of value: UInt64) -> Int {

@@ -53,7 +53,8 @@ struct JSONReader: ~Copyable {
         return values.moveLast(1) { $0.move() }
     }
 
-    /// Reads the value at the cursor if it's a scalar or empty. Otherwise opens containers up to the first such value.
+    /// Reads the value at the cursor if it's a scalar or an empty container. Otherwise opens containers up to the first
+    /// such value.
     private mutating func value() throws(JSONError) {
         while true {
             guard cursor < end else { throw unexpected() }

@@ -54,7 +54,7 @@ public struct JSONWriter: ~Copyable, @unchecked Sendable {
             while position < count {
                 let end = min(position + Self.large / 4, count)
                 target.baseAddress?.advanced(by: position).initialize(from: start + position, count: end - position)
-                // Only whole pages, because the bytes next to them are still needed.
+                // Releases only whole pages, because the bytes around them are still needed.
                 let first =
                     (UInt(bitPattern: start) + UInt(position) + UInt(pageSize) - 1) / UInt(pageSize) * UInt(pageSize)
                 let last = (UInt(bitPattern: start) + UInt(end)) / UInt(pageSize) * UInt(pageSize)
