@@ -1,6 +1,6 @@
 import JSON
 
-/// An operation of a write on one field.
+/// The change that a write makes to one field.
 public enum FieldOperation: Sendable, Hashable {
     /// Replaces the value. `null` removes it.
     case set(JSONValue)

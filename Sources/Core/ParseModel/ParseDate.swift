@@ -32,7 +32,7 @@ public struct ParseDate: Hashable, Sendable, Comparable {
         let date = CivilDate(daysSince1970: Int(day))
         let year = UInt64(date.year.magnitude)
         if !(0...9999).contains(date.year) {
-            // ECMAScript's expanded years with six digits, the only other format that JavaScript reads.
+            // Writes ECMAScript's expanded year with six digits, the only other format that JavaScript reads.
             writer.byte(date.year < 0 ? UInt8(ascii: "-") : UInt8(ascii: "+"))
             writer.byte(UInt8(ascii: "0") + UInt8(year / 100_000 % 10))
             writer.byte(UInt8(ascii: "0") + UInt8(year / 10_000 % 10))

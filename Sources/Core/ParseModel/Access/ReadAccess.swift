@@ -23,7 +23,7 @@ public struct ReadAccess: Sendable {
         self.hidden = hidden
     }
 
-    /// Reveals hidden fields of the objects that refer to one user.
+    /// Reveals hidden fields to a user in the objects that refer to that user.
     public struct OwnerRule: Sendable {
         /// A field with one or more pointers to users, or nil if the object itself is the user.
         public var field: String?

@@ -8,7 +8,7 @@ struct FilterSize {
     mutating func add(_ filter: Filter) throws(ParseError) {
         switch filter {
         case .all(let parts), .any(let parts), .none(let parts):
-            // A group costs a pair of parentheses, even if it is empty.
+            // Even an empty group counts, because it becomes a pair of parentheses in SQL.
             try addCondition()
             for part in parts { try add(part) }
         case .field(_, let constraint):

@@ -18,7 +18,7 @@ public struct MatchBudget: Sendable {
         guard left >= 0 else { throw .tooMuchWork }
     }
 
-    /// Subtracts the cost of comparing two texts.
+    /// Subtracts the cost of comparing two strings.
     mutating func spend(comparing left: Name, _ right: Name) throws(FilterMatcherError) {
         try spend(1 + min(left.utf8.count, right.utf8.count) >> 5)
     }

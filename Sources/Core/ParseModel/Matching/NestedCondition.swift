@@ -3,14 +3,14 @@ import JSON
 /// A condition on values inside objects and arrays, prepared for matching many objects.
 enum NestedCondition {
     case never
-    /// A value found is null or missing. An array is neither, whatever it contains.
+    /// A value at the path is null or missing. An array is neither, whatever it contains.
     case isNull
     case exists(Bool)
-    /// One of the values found equals one of these, or is null or missing if `orNull` is set.
+    /// A value at the path equals one of these, or is null or missing if `orNull` is set.
     case hasAny(Set<UnorderedValue>, hasContainers: Bool, orNull: Bool)
     /// An array contains this pointer, even if it was stored with more members.
     case hasPointer(JSONObject)
-    /// The values found include an array, and all elements of the arrays found are among these.
+    /// At least one value at the path is an array, and all arrays there contain only these values.
     case containedBy(Set<UnorderedValue>)
     case stands(Comparison, JSONValue)
     case isFound(TextPattern)
@@ -190,8 +190,8 @@ struct MatchedLeaf {
     }
 }
 
-/// A JSON value that is compared as in the database: the order of an object's members doesn't matter, and texts and
-/// names are compared by bytes.
+/// A JSON value that is compared as in the database: the order of an object's members doesn't matter, and strings are
+/// compared by bytes.
 public struct UnorderedValue: Hashable, Sendable {
     public let value: JSONValue
 

@@ -34,7 +34,7 @@ struct PatternParser {
                 guard try repetition() == nil else { throw Self.invalid }
                 parts.append(part)
             } else if let counts = try repetition() {
-                // `a*?` matches in the same texts as `a*`. Two quantifiers in a row are invalid.
+                // `a*?` matches in the same strings as `a*`. Two quantifiers in a row are invalid.
                 _ = skip("?")
                 guard try repetition() == nil else { throw Self.invalid }
                 parts.append(.repetition(part, minCount: counts.minCount, maxCount: counts.maxCount))

@@ -18,7 +18,7 @@ struct PatternProgram {
     private var parts = 0
     private let maxSteps: Int
 
-    /// - Parameter weight: Counts the steps, and limits them to its remaining ones.
+    /// - Parameter weight: Limits the pattern to the remaining steps, and counts those used.
     init(_ node: PatternNode, _ weight: inout MatcherWeight) throws(FilterMatcherError) {
         maxSteps = min(Self.longest, weight.stepsLeft)
         try append(node)

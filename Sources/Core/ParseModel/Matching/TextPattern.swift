@@ -18,7 +18,7 @@ struct TextPattern {
     ///   the pattern exceeds a limit.
     init(_ pattern: String, options: String, _ weight: inout MatcherWeight) throws(FilterMatcherError) {
         if pattern.utf8.contains(0) {
-            // The database stores no text with a NUL character.
+            // The database can't store strings with a NUL character.
             form = .nowhere
         } else if let prefix = RegexPattern.prefix(pattern, options: options) {
             form = .prefix(Name(prefix))

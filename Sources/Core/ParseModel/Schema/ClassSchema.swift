@@ -75,7 +75,7 @@ public struct ClassSchema: Sendable {
     /// The effective permissions: those that were set, or everything allowed.
     public var effectivePermissions: ClassLevelPermissions { permissions ?? .open }
 
-    /// Whether an object can be rejected because another one has the same values.
+    /// Whether a unique index may reject an object. Always true for system classes.
     public var hasUniqueFields: Bool {
         name.hasPrefix("_") || indexes.values.contains { $0["$unique"]?.boolValue ?? false }
     }
