@@ -140,7 +140,7 @@ package final class WaitRequest: Sendable {
 package final class LeaseRequest: @unchecked Sendable {
     /// Fulfilled with the lease number.
     package let promise = OneShotPromise<Int>()
-    /// A statement to send together with the caller's first one.
+    /// A statement to send together with the caller's first one, or nil for none.
     let prelude: EncodedStatement?
     let purpose: PoolPurpose
     /// A key for the row that the caller locks first, or nil if unknown. One request per key gets a connection at a

@@ -3,8 +3,8 @@ import Synchronization
 
 /// The events of a listening connection that its consumer has not read yet.
 ///
-/// Bounded in bytes. On overflow all events are dropped, and the consumer gets `disconnected` and `connected` as if the
-/// connection had been reopened, so that it knows notifications were lost.
+/// Its size in bytes is limited. On overflow all events are dropped, and the consumer gets `disconnected` and
+/// `connected` as if the connection had been reopened, so that it knows notifications were lost.
 package final class EventBuffer: Sendable {
     private struct State {
         var events: Deque<PostgresEvent> = []

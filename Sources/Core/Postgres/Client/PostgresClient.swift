@@ -123,8 +123,8 @@ public final class PostgresClient: Sendable {
 
     /// Runs statements that add or change one row, in a transaction that may include changes of other callers.
     ///
-    /// For tables with further unique columns, prefer ``group(_:readOnly:conflictKey:)``, so that changes of several
-    /// callers don't block each other.
+    /// For tables with unique columns besides the id, prefer ``group(_:readOnly:conflictKey:)``, so that changes of
+    /// several callers don't block each other.
     ///
     /// - Parameter conflictKey: A name for the row.
     /// - Returns: One result per statement.
@@ -161,8 +161,9 @@ public final class PostgresClient: Sendable {
     }
 
     /// Runs a request on a shared connection. If it waits for a lock there or takes too long, it runs again on a
-    /// separate connection, or throws ``PostgresError/detour`` if its shape is known. Large writes, and statements that
-    /// leave parts behind when stopped, use a separate connection from the start.
+    /// separate connection, or throws ``PostgresError/detour`` if its shape is known. Large writes use a separate
+    /// connection from the start, and so do statements that leave something behind when stopped, such as an invalid
+    /// index.
     ///
     /// - Parameter statements: The statements of the request, evaluated only for a separate connection.
     func perform(_ request: Request, _ statements: @autoclosure () -> [Statement]) async throws -> [PostgresResult] {

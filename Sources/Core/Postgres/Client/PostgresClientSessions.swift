@@ -121,8 +121,8 @@ extension PostgresClient {
         }
     }
 
-    /// Runs a read that can take long, on a separate connection. The server stops it if the task is cancelled or the
-    /// task's ``CallerPresence`` leaves.
+    /// Runs a read that can take long, on a separate connection. The server stops it if the task is cancelled or its
+    /// caller leaves (``CallerPresence``).
     ///
     /// - Parameter timeLimit: A time limit instead of ``PostgresConfiguration/statementTimeout``, or nil to use that.
     ///   Reads with a time limit have a separate pool.
@@ -186,7 +186,7 @@ extension PostgresClient {
             throw PostgresError(.server, "a script can't contain NUL", sqlState: "42601")
         }
         try await exclusively { session in
-            // Not part of the script, because some statements must be sent alone.
+            // Sent before the script, because a statement such as VACUUM must be sent alone.
             if !isTimeLimited, hasSessions {
                 _ = try await session.query("SET statement_timeout = 0", [])
             }

@@ -54,7 +54,7 @@ public final class PostgresSession: Sendable {
         let result: Result<R, any Error>
         do { result = .success(try await body()) } catch { result = .failure(error) }
         isUnlimited.store(false, ordering: .relaxed)
-        // In a separate task, which runs even if this one was cancelled.
+        // A separate task runs even if this one was cancelled.
         await Task { _ = try? await query("RESET statement_timeout") }.value
         return try result.get()
     }

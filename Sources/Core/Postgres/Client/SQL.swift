@@ -7,7 +7,7 @@ public enum SQL {
 
     /// Returns text in single quotes, for statements without parameters, such as table definitions.
     ///
-    /// A NUL, which texts can't contain, becomes U+FFFD.
+    /// A NUL, which PostgreSQL's text can't contain, becomes U+FFFD.
     public static func literal(_ text: String) -> String {
         guard text.utf8.contains(UInt8(ascii: "\\")) else { return quoted(text, with: UInt8(ascii: "'")) }
         // With E, backslashes mean the same regardless of standard_conforming_strings.

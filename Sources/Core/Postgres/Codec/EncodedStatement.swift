@@ -75,7 +75,7 @@ package struct EncodedStatement: Sendable {
 package struct StatementKey: Hashable, Sendable {
     let sql: String
     let slots: [EncodedStatement.Slot]
-    /// Hashed once, on the caller's thread.
+    /// The hash, computed only once, on the caller's thread.
     private let hash: Int
 
     package init(sql: String, slots: [EncodedStatement.Slot]) {

@@ -120,7 +120,7 @@ package final class Connection {
         handle = parameters.start(
             withoutOptions: isWithoutOptions, avoiding: context.timelines.avoided(at: context.now))
         guard let handle, PQstatus(handle) != CONNECTION_BAD else {
-            // Handled like a connection that breaks while connecting.
+            // Treats this like a connection that breaks while connecting.
             state = .connecting(PGRES_POLLING_FAILED)
             return fail(.unavailable(libpqMessage))
         }

@@ -11,11 +11,11 @@ import CLibpq
 package struct ConnectionParameters {
     /// The ways to send repeated statements.
     package enum Statements {
-        /// With their text each time.
+        /// Sends the text each time.
         case unprepared
-        /// Prepared in the session.
+        /// Prepares the statement in the session.
         case prepared
-        /// Prepared by the pooler, which shares one plan among all clients that send the same text.
+        /// Lets the pooler prepare the statement. It shares one plan among all clients that send the same text.
         case preparedByPooler
     }
 
@@ -31,11 +31,11 @@ package struct ConnectionParameters {
     private static let grace = Duration.seconds(5)
     /// The number of statements in a grouped commit that may each use the full statement timeout. More are rarely slow.
     private static let slowMembers = 3
-    /// The server options, or nil behind a transaction pooler.
+    /// The server options (the connection parameter `options`), or nil behind a transaction pooler.
     private let options: String?
     /// The search path set by the connection string or `PGOPTIONS`, or nil if neither sets one.
     let path: SearchPath?
-    /// The statement that sets the search path for one transaction, or nil if there is none to set.
+    /// The statement that sets the search path for one transaction, or nil if no search path is set.
     let pathStatement: EncodedStatement?
     /// Whether the search path is set in each transaction, because the pooler keeps no session state.
     let isPathTransient: Bool
@@ -68,7 +68,7 @@ package struct ConnectionParameters {
             statementTimeout = nil
             return
         }
-        // The connection string can override the options before its own. JIT compilation is off, because it takes
+        // Options in the connection string override those placed before them. JIT compilation is off, because it takes
         // seconds for a query with a few hundred conditions, each time.
         var options = ["-c jit=off"]
         if !isParallel { options.append("-c max_parallel_workers_per_gather=0") }
@@ -131,7 +131,7 @@ package struct ConnectionParameters {
     ) -> OpaquePointer? {
         var pairs = Array(zip(keywords, values))
         if withoutOptions {
-            // Options in the connection string would also be sent.
+            // Removes the options in the connection string too, which libpq would send.
             let parts = Self.parts(of: address)
             pairs.removeAll { $0.0 == "options" }
             if !parts.isEmpty, let place = pairs.firstIndex(where: { $0.0 == "dbname" }) {

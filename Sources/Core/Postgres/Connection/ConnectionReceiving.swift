@@ -6,7 +6,8 @@ extension Connection {
         watch.willReceive(from: socket)
         let isOpen = PQconsumeInput(handle) == 1
         watch.didReceive(from: socket)
-        // Even if the connection was closed, because the last results and messages may have arrived with its end.
+        // Reads results even if the connection was closed, because the last results and messages may have arrived with
+        // its end.
         let before = resultsReceived
         receiveResults()
         watchResult(hasCome: resultsReceived != before)
@@ -29,7 +30,7 @@ extension Connection {
         let isBeyond = watch.isBeyond(context.configuration.resultLimit) || watch.isBeyond(expected: head.sizeLimit)
         guard isBeyond, !isOutgrown, let handle else { return }
         isOutgrown = true
-        // All of it may be one row, for which libpq allocates a large buffer.
+        // The result may be a single row, for which libpq allocates a large buffer.
         isSwollen = true
         stoppedAt = context.now
         pool.didOutgrow(self, handle)

@@ -17,7 +17,8 @@ package enum PoolPurpose: Int, CaseIterable, Sendable {
     /// Reads that last as long as the client keeps reading.
     case exports
 
-    /// Whether writes can commit without explicit transactions. False for pools only for transactions or reads.
+    /// Whether writes can commit without explicit transactions. False for pools that serve only transactions or only
+    /// reads.
     var keepsWrites: Bool {
         switch self {
         case .administration, .lockWaits, .slowWrites: true
@@ -41,7 +42,7 @@ package enum PoolPurpose: Int, CaseIterable, Sendable {
 extension PostgresConfiguration {
     package func limit(of purpose: PoolPurpose) -> Int {
         switch purpose {
-        // One connection may hold a lock while another one changes a class.
+        // At least two, because one connection may hold a lock while another one changes a class.
         case .administration: min(exclusiveConnections, max(2, exclusiveConnections / 4))
         case .transactions, .batches, .slowReads, .lockWaits, .slowWrites: max(1, exclusiveConnections / 2)
         case .exports: min(exclusiveConnections, 2)

@@ -42,7 +42,8 @@ public final class PostgresResult: @unchecked Sendable {
 
     @inlinable public var columnCount: Int { Int(PQnfields(result)) }
 
-    /// The row count in the command tag, such as of rows inserted, selected or copied, or 0 if it has none.
+    /// The number of rows in the command tag, for example of inserted, selected or copied rows, or 0 if the tag has
+    /// none.
     public var affectedRows: Int { PQcmdTuples(result).flatMap { Int(String(cString: $0)) } ?? 0 }
 
     /// The server's command tag, such as `INSERT 0 1` or `COMMIT`.

@@ -35,7 +35,7 @@ extension PostgresClient {
     /// The size in bytes above which searches and reads by key are stopped on a shared connection, to run again on a
     /// separate one.
     public static let maxSharedBytes = 1024 * 1024
-    /// The row size in bytes above which later reads by key look up their history.
+    /// A row above this size in bytes makes later reads by key look up their history.
     private static let largeRow = 256 * 1024
     /// The number of stopped or rejected attempts after which a read reserves all memory for large results.
     private static let maxDetours = 3
@@ -71,8 +71,8 @@ extension PostgresClient {
             let isLent =
                 search.cost.isSlow || encoded.isOneOff || expected.isSlow || expected.bytes > Self.maxSharedBytes
                 || detours > 0
-            // Small results are already limited by the number of separate connections, so a slow one must not hold
-            // memory that fast reads need.
+            // On separate connections, small results don't reserve memory. Their number is already limited, and a slow
+            // read must not hold memory that fast reads need.
             let waits = expected.bytes > (isLent && !rows.isOverfull ? RowBudget.maxSmallBytes : RowBudget.free)
             let reservation = waits ? try await rows.reserve(expected.bytes) : nil
             do {
