@@ -2,7 +2,7 @@ import Encoding
 public import ParseModel
 import Postgres
 
-/// The columns of a user that mails and the links in them need.
+/// The user columns needed for mails and the links in them.
 public struct MailUser: Sendable {
     public let id: String
     public let username: String

@@ -11,7 +11,7 @@ extension AccountRows {
     ///
     /// - Parameters:
     ///   - threshold: The number of attempts that locks the account.
-    ///   - end: The end of the lock, if this attempt starts it.
+    ///   - end: The end of the lock that this attempt starts if it reaches the threshold.
     /// - Returns: False if the account is locked or doesn't exist.
     public func reserveAttempt(of userId: String, threshold: Int, until end: ParseDate, now: ParseDate) async throws
         -> Bool
@@ -39,7 +39,7 @@ extension AccountRows {
             // PostgreSQL writes the message to its write-ahead log, for which the commit waits.
             _ = try await store.query(Statement("SELECT pg_logical_emit_message(true, 'roost', '')"))
         } catch let error as PostgresError where error.sqlState == "42501" {
-            // If a hosting provider reserves the function for superusers, the round trip remains.
+            // Some hosting providers reserve the function for superusers. Then only the round trip takes the same time.
         }
     }
 

@@ -2,7 +2,7 @@ public import JSON
 public import ParseModel
 import Postgres
 
-/// The columns of a user that a log-in needs.
+/// The user columns needed for a log-in.
 public struct LoginCandidate: Sendable {
     public let id: String
     /// The password hash, or nil if the user has no password.
@@ -17,7 +17,7 @@ public struct LoginCandidate: Sendable {
     public let passwordChangedAt: Int64?
 }
 
-/// The columns of a user that a password change needs.
+/// The user columns needed for a password change.
 public struct PasswordRecord: Sendable {
     public let username: String?
     /// The current password hash, or nil if the user has no password.

@@ -2,7 +2,7 @@ public import JSON
 import Postgres
 
 public struct QueuedMail: Sendable {
-    /// The row number.
+    /// The id of the row in the queue.
     public let id: Int64
     /// The mail's content, as passed to ``MailRows/enqueue(_:)``.
     public let content: JSONObject
@@ -69,7 +69,7 @@ public struct MailRows: Sendable {
     /// sending, another one claims the mail later.
     ///
     /// - Parameters:
-    ///   - seconds: The time for which other processes don't claim the mail.
+    ///   - seconds: The time in seconds for which other processes don't claim the mail.
     ///   - domains: Recipient domains to skip.
     /// - Returns: The mail, or nil if none is due.
     public func dequeue(for seconds: Double, except domains: [Name]) async throws -> QueuedMail? {

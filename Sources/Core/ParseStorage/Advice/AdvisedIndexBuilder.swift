@@ -22,7 +22,7 @@ public struct AdvisedIndexBuilder: Sendable {
     /// Builds advised indexes about every ten minutes until the task is cancelled. Does nothing behind a transaction
     /// pooler whose database server is unknown.
     public func run() async {
-        // A build needs a session for up to hours, which a transaction pooler doesn't provide.
+        // A build can need its session for hours, which a transaction pooler doesn't provide.
         guard configuration.hasSessions else { return }
         // The random delay keeps processes that started together from colliding.
         while (try? await Task.sleep(for: .seconds(Int.random(in: 500...700)))) != nil { await turn() }

@@ -9,7 +9,7 @@ struct IndexEstimate {
     /// The number of distinct values of each column. A negative number is the share of the rows, as in
     /// `pg_stats.n_distinct`.
     private let values: [Name: Double]
-    /// Whether texts sort by bytes, so that any index serves prefix searches.
+    /// Whether the database sorts text by bytes, so that any index serves prefix searches.
     private let hasPlainOrder: Bool
 
     /// The cost of reading one row through an index.

@@ -1,7 +1,8 @@
 import JSON
 import ParseModel
 
-/// Translates pointer conditions from MongoDB's column names and texts, which clients of parse-server on MongoDB send.
+/// Translates conditions on pointers that use MongoDB's column names or its strings for pointers (`Person$id`). Clients
+/// of parse-server on MongoDB send them.
 enum StoredFieldNames {
     private static let prefix = "_p_"
     private static let groups: Set<Name> = ["$or", "$and", "$nor"]
@@ -66,8 +67,8 @@ enum StoredFieldNames {
         return .object(comparison)
     }
 
-    /// Replaces texts such as `Person$id` with pointers, also in lists. Other texts become pointers that match nothing,
-    /// since no class has an empty name.
+    /// Replaces strings such as `Person$id` with pointers, also in lists. A string without a class name becomes a
+    /// pointer that matches nothing.
     private static func pointers(in value: JSONValue) -> JSONValue {
         switch value {
         case .string(let text):

@@ -28,7 +28,7 @@ public struct AuditEntry: Sendable {
     /// Byte limit of a name, an id or a path.
     private static let maxTextBytes = 500
 
-    /// The entry with long texts and lists truncated, since a browser may send anything.
+    /// The entry with long strings and lists truncated, since a browser may send anything.
     var bounded: AuditEntry {
         var entry = self
         entry.operatorName = Self.short(operatorName)

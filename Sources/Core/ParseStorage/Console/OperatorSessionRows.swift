@@ -14,7 +14,8 @@ public struct StoredOperatorSession: Sendable {
     public let hasFactor: Bool
     /// Whether the operator has confirmed their identity within the last ``OperatorSessionRows/confirmation`` minutes.
     public let isConfirmed: Bool
-    /// The hash of the password used to sign in, or nil for a stored session and for a sign-in with a key or ticket.
+    /// The password hash that the sign-in was checked against, or nil for a stored session and for a sign-in with a key
+    /// or ticket.
     public let proof: String?
 
     public init(
@@ -79,7 +80,7 @@ public struct OperatorSessionRows: Sendable {
         do {
             rows = try await find([.bytes(token), .textArray(cookies.map(\.hexadecimal)), .double(Double(idle))])
         } catch let error as PostgresError where ["42P01", "42703"].contains(error.sqlState) {
-            // The tables, or columns of this version, are missing because nobody has signed in yet.
+            // The tables, or columns of this version, are missing because nobody has signed in to this version yet.
             return nil
         }
         guard rows.rowCount > 0, let name = rows.string(0, 1), let role = rows.string(0, 2) else { return nil }

@@ -36,6 +36,6 @@ struct Shortening: Sendable {
 }
 
 extension ReadAccess {
-    /// The fields that owner rules compare.
+    /// The pointer fields that owner rules check.
     var fieldsOfRules: Set<Name> { Set(ownerRules.compactMap { $0.field.map { Name($0) } }) }
 }

@@ -15,7 +15,7 @@ struct TrashedRow {
 
     private static let whole = "to_jsonb(_gone) - '_number'"
 
-    /// The SQL of the row as jsonb. Numbers are stored as texts, because jsonb has no negative zero.
+    /// The SQL of the row as jsonb. Numbers are stored as strings, because jsonb has no negative zero.
     var content: String {
         let numbers = columns { $0 == .number }
         guard !numbers.isEmpty else { return Self.whole }

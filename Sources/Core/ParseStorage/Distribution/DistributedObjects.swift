@@ -3,7 +3,8 @@ import ParseModel
 import Postgres
 
 extension FilterCompiler {
-    /// Like ``candidates(_:_:)``, for a condition with an inner query, which Citus supports only in a join of tables.
+    /// Like ``candidates(_:_:)``, but for a condition with an inner query, which Citus supports only in a join of
+    /// tables.
     mutating func candidates(_ place: JSONPlace, inQueryOf outer: ClassSchema, _ condition: String) -> String {
         guard outer.distributedBy != nil, document == nil else { return candidates(place, condition) }
         return "\"objectId\" IN (SELECT _whole.\"objectId\" FROM \(SQLBuilder.quote(outer.name)) AS _whole, "

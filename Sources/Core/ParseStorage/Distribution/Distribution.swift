@@ -43,7 +43,8 @@ extension ClassSchema {
         return field
     }
 
-    /// The column that sorts rows with equal sort keys, which Citus returns in any order, or nil to leave their order.
+    /// The column that breaks ties in the sort order, or nil if the class isn't distributed. Citus returns tied rows in
+    /// any order.
     var lastSortKey: String? { distributedBy.map { _ in "\"objectId\"" } }
 
     /// The SQL function for the size of a table. For distributed tables, PostgreSQL's own function reports 0.

@@ -13,8 +13,8 @@ extension DatabaseFacts {
     /// The size of the largest shard in bytes, below which skew is ignored.
     private static let notableShard = 1 << 20
 
-    /// Replaces local sizes of distributed tables by the total over all servers, and adds warnings for tables whose
-    /// largest shard has at least 1 MB and 1.8 times its share of the data. Without Citus it does nothing.
+    /// Replaces local sizes of distributed tables with the total over all servers, and adds warnings for tables whose
+    /// largest shard has at least 1 MB and 1.8 times its share of the data. Does nothing without Citus.
     ///
     /// - Throws: `PostgresError`.
     mutating func readShards(_ session: PostgresSession) async throws {

@@ -83,7 +83,7 @@ struct DataChecks: Sendable {
         let table = SQL.identifier(join)
         let rows =
             "SELECT j.\"owningId\" || ' → ' || j.\"relatedId\" FROM (SELECT * FROM \(table) LIMIT \(maxRows)) j"
-        // Without the table of one end no rows are deleted, since the table may be missing by mistake.
+        // No remedy if a class has no table: the table may be missing by mistake, and every row would be deleted.
         let remedy =
             ends.count < 2
             ? nil
@@ -147,7 +147,7 @@ struct DataChecks: Sendable {
         }
     }
 
-    /// Finds names that differ only in case.
+    /// Finds values that differ only in case, such as user names.
     private func twins(_ className: String, _ field: String, _ what: String) -> Question {
         let column = SQL.identifier(field)
         let rows =

@@ -38,7 +38,7 @@ package struct DatabaseFacts: Sendable {
     /// The number of distinct values of each column, by table. A negative number is the share of the rows, as in
     /// `pg_stats.n_distinct`.
     var values: [Name: [Name: Double]] = [:]
-    /// Whether texts sort by bytes.
+    /// Whether the database sorts text by bytes.
     var hasPlainOrder = false
     var functions: Set<Name> = []
     /// Warnings for classes that are unevenly distributed over their servers.
@@ -54,7 +54,7 @@ package struct DatabaseFacts: Sendable {
 
     package init() {}
 
-    /// The classes, parsed as in the server.
+    /// The classes, as the server would read them.
     var classes: [ClassSchema] {
         (rows ?? []).map { TableLayout.schema(name: $0.name, row: $0.json) }
     }

@@ -53,7 +53,7 @@ public struct Finding: Sendable, Equatable {
 
     public let kind: Kind
     public let severity: Severity
-    /// The class, `class.field`, table or setting.
+    /// The class, field (`class.field`), table or setting concerned.
     public let subject: String
     /// A description of the problem.
     public let words: String

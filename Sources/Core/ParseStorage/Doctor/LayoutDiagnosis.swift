@@ -75,7 +75,8 @@ package struct LayoutDiagnosis {
         return findings
     }
 
-    /// Whether Roost adds the column at startup, because newer versions added it to a system class.
+    /// Whether Roost adds the missing column at startup: a default field or internal column of `_User`, `_Role`,
+    /// `_Session` or `_Installation`.
     private func isMadeAtStart(_ column: String, of className: String) -> Bool {
         StartDiagnosis.systemClasses.contains { $0.hasSameBytes(as: className) }
             && (SystemClass.isDefaultField(column, of: className) || column.hasPrefix("_"))

@@ -8,7 +8,7 @@ public struct StatementStatistics: Sendable {
         public let id: String
         /// The statement, without values.
         public let text: String
-        /// The number of calls, and the total number of rows that they returned.
+        /// The number of calls, and the total number of rows that they returned or changed.
         public let calls: Int, rows: Int
         public let mean: Double, longest: Double, total: Double
     }

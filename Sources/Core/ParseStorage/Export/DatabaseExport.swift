@@ -42,7 +42,8 @@ public struct DatabaseExport: Sendable {
 
     struct Source: Sendable {
         let statement: Statement
-        /// The query for the approximate size of each row in bytes, in the same order, or nil if all rows are small.
+        /// The query for the approximate size of each row in bytes, in the order of the rows, or nil if all rows are
+        /// small.
         let sizes: Statement?
         /// The formatter of the rows.
         let rows: any ExportRows

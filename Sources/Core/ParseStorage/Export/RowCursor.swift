@@ -4,7 +4,7 @@ import Synchronization
 /// Reads any number of rows of any size in pieces of a few megabytes.
 package struct RowCursor: Sendable {
     let statement: Statement
-    /// The query for the approximate size of each row in bytes, in the same order, or nil if all rows are small.
+    /// The query for the approximate size of each row in bytes, in the order of the rows, or nil if all rows are small.
     let sizes: Statement?
 
     package init(statement: Statement, sizes: Statement?) {
@@ -16,7 +16,7 @@ package struct RowCursor: Sendable {
     private final class Place: Sendable {
         private struct State {
             var done = 0
-            /// The number of rows that are still read one by one.
+            /// The number of rows still to be read one by one.
             var single = 0
         }
 

@@ -75,7 +75,7 @@ struct ColumnCondition {
         }
     }
 
-    /// Returns a text as a parameter, or nil if it contains a NUL character, since no PostgreSQL text equals it.
+    /// Returns a string as a parameter, or nil if it contains a NUL character, which PostgreSQL can't store.
     private static func text(_ value: String) -> PostgresParameter? {
         value.utf8.contains(0) ? nil : .text(value)
     }

@@ -2,7 +2,7 @@ import JSON
 import ParseModel
 import Postgres
 
-/// Compiles queries inside queries to subselects of a single statement.
+/// Compiles inner queries into subselects of a single statement.
 extension FilterCompiler {
     mutating func compile(_ query: Subquery, at path: FieldPath, _ outer: ClassSchema) throws(ParseError) -> String {
         guard !query.isClosed, let schema = schemas[query.className] else { return "FALSE" }
@@ -60,7 +60,7 @@ extension FilterCompiler {
         let column = SQLBuilder.quote(field)
         switch type {
         case .pointer, .geoPoint, .file: break
-        // createdAt and updatedAt are plain texts in JSON and have no parts.
+        // createdAt and updatedAt are plain strings in JSON, without parts.
         case .date where SystemClass.commonFields[field] == nil: break
         default: return nil
         }

@@ -65,8 +65,8 @@ package struct NearestSearch {
             let result = try await read(try circle(radius), nil)
             if result.rowCount >= limit { return result }
         }
-        // If reading all matching rows is fast after all, circles are a detour. If it is slow, only this location is
-        // far from all rows, and circles remain the better method.
+        // If reading all matching rows was fast, later searches don't use circles. If it was slow, they still do, since
+        // other locations may have rows nearby.
         let begin = ContinuousClock.now
         let result = try await read(plain, nil)
         if ContinuousClock.now - begin < Self.patience { history.record(.plain, of: plain.sql) }

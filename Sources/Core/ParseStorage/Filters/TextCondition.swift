@@ -2,7 +2,7 @@ import JSON
 import ParseModel
 import Postgres
 
-/// Compiles conditions on texts: full-text search, regular expressions and prefixes.
+/// Compiles conditions on strings: full-text search, regular expressions and prefixes.
 struct TextCondition {
     /// The SQL expression of the text.
     let text: String
@@ -55,7 +55,7 @@ struct TextCondition {
     /// The maximum length in bytes, after the conversions of the search. Longer texts never match.
     private static let longestText = 131_072
 
-    /// Returns the text vector of a search. An index on the same expression serves it.
+    /// Returns the SQL of the text vector that a search reads. An index on the same expression serves it.
     static func vector(_ text: String, language: String?) -> String {
         "to_tsvector('\(TextLanguage.configuration(language))', \(text))"
     }
@@ -64,7 +64,7 @@ struct TextCondition {
     /// writes the operator `OR` in lower case, because case-sensitive searches mark upper-case letters.
     private static func words(_ term: String) -> String {
         var text = ""
-        // Tracked instead of reading the last character of `text`: Swift would scan back to the start of a long run of
+        // Reading the last character of `text` instead would be slow: Swift scans back to the start of a long run of
         // flag emoji.
         var isInside = false
         for character in term where character != "\0" {

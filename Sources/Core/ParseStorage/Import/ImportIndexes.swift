@@ -35,7 +35,7 @@ extension ImportStorage {
     /// Creates the class's indexes after its rows are loaded, which is faster than maintaining them during the load.
     ///
     /// - Returns: The indexes that PostgreSQL refused to build, with its reasons.
-    /// - Throws: `PostgresError`, 23505 for a primary key that two rows share.
+    /// - Throws: `PostgresError`, with code 23505 if two rows have the same primary key.
     public func makeIndexes(_ record: ImportRecord) throws -> [(name: String, reason: String)] {
         var refused: [(name: String, reason: String)] = []
         for index in try indexes(of: record.name) {

@@ -54,7 +54,7 @@ extension ImportStorage {
             try connection.copy(
                 "COPY \(SQL.identifier(record.staging)) (\(table.columnList)) FROM STDIN (FORMAT binary)"
             ) { send in
-                // The closure lives as long as the COPY does.
+                // The batch keeps `send`, but isn't used after the COPY.
                 try withoutActuallyEscaping(send) { send in
                     var batch = Batch(send)
                     isLast = try fill(&batch)

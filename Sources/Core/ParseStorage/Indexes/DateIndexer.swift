@@ -25,13 +25,14 @@ public struct DateIndexer: Sendable {
     /// Builds missing indexes one after another, without blocking reads or writes, and drops incomplete ones that
     /// killed processes left behind.
     ///
-    /// Never fails: a failed build is retried at the next start. Builds nothing behind a pooler whose server is
-    /// unknown. If several processes start at once, one of them builds while the others wait until all indexes exist.
+    /// Never fails: a failed build is retried at the next start. Builds nothing behind a transaction pooler if no
+    /// direct connection to the server is configured. If several processes start at once, one of them builds while the
+    /// others wait until all indexes exist.
     public func run() async {
         async let clearing: Void = attempt("can't drop incomplete indexes") {
             try await IndexBuild(client: client, logger: logger).clear()
         }
-        // A build needs a session for hours, which a transaction pooler doesn't provide.
+        // A build can need its session for hours, which a transaction pooler doesn't provide.
         if configuration.hasSessions { await attempt("can't build indexes on createdAt") { try await buildMissing() } }
         await clearing
     }

@@ -6,7 +6,7 @@ import Postgres
 import Schema
 
 /// Prepares a database: creates parse-server's tables, functions and indexes, plus Roost's own functions and indexes.
-/// Functions are replaced, all else is created only if it is missing. Several processes may start at once.
+/// Replaces functions, but creates everything else only if it is missing. Several processes may start at once.
 public struct DatabaseInstaller: Sendable {
     let client: PostgresClient
     let catalog: SchemaCatalog
@@ -55,7 +55,7 @@ public struct DatabaseInstaller: Sendable {
         await create(Self.indexes)
     }
 
-    /// Requires UTF-8, because other encodings can't store all texts.
+    /// Throws ``UnsupportedEncoding`` unless the encoding is UTF-8. Other encodings can't store all strings.
     ///
     /// - Returns: Whether the database has Citus's catalog.
     private func checkEncoding() async throws -> Bool {

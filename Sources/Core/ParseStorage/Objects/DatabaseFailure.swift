@@ -8,7 +8,7 @@ package enum DatabaseFailure {
         ["42703", "42P01", "42804", "42883"].contains(error.sqlState)
     }
 
-    /// Whether a read on a replica failed because the server is unreachable or not accepting queries, or cancelled the
+    /// Whether a read on a replica failed because the server is unreachable, doesn't accept queries, or cancelled the
     /// read in favor of replication.
     static func isOutOfReach(_ error: PostgresError) -> Bool {
         switch error.kind {

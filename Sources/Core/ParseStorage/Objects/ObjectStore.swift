@@ -109,7 +109,7 @@ public struct ObjectStore: Sendable {
         _ purpose: TransactionPurpose, _ conflictKey: String?,
         _ body: @escaping @Sendable (ObjectStore) async throws -> R
     ) async throws -> R {
-        // Also after an error: the commit may have succeeded and only its response got lost.
+        // Even after an error the commit may have succeeded, if only its response got lost.
         defer { recordWrite() }
         return try await client.transaction(purpose: purpose, conflictKey: conflictKey) { session in
             try await body(
@@ -165,7 +165,7 @@ public struct ObjectStore: Sendable {
             }
         }
         let clock = StatementClock(statements.first?.sql)
-        // Also after an error: the commit may have succeeded and only its response got lost.
+        // Even after an error the commit may have succeeded, if only its response got lost.
         defer { recordWrite() }
         do {
             let results =

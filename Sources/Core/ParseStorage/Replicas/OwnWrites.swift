@@ -4,9 +4,9 @@ import Synchronization
 /// The times of callers' recent writes, so that their reads skip replicas that lack these writes.
 final class OwnWrites: Sendable {
     private static let capacity = 100_000
-    /// Milliseconds for which a write counts.
+    /// The time in milliseconds after a write during which the caller's reads skip replicas that lack it.
     private static let memory: Int64 = 60_000
-    /// Milliseconds for which a write counts if the lag of replicas is unknown.
+    /// Like ``memory``, for replicas whose lag is unknown.
     private static let shortMemory: Int64 = 5_000
 
     /// The times of the last writes, by hash of the caller, because clients choose installation ids of any length. A

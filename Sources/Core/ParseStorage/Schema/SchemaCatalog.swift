@@ -15,7 +15,7 @@ public final class SchemaCatalog: Sendable {
         var snapshot: SchemaSnapshot
         /// Read plans for the snapshot, by class and fields.
         var plans = BoundedTable<ReadPlanKey, ReadPlan>(capacity: 4 * 1024 * 1024)
-        /// A counter of changes of the snapshot, so that a result read before a change never overwrites it.
+        /// A counter of changes to the snapshot, so that a result read before a change never overwrites it.
         var version = 0
 
         mutating func set(_ className: String, _ schema: ClassSchema?) {

@@ -240,7 +240,7 @@ struct IndexChanges {
             if isLost { wanted.indexes[name] = nil } else { made[name] = fields }
         }
         for name in known.keys where name != Self.primary && wanted.indexes[name] == nil {
-            // Compared by bytes, since Swift treats canonically equivalent strings as equal.
+            // Compares bytes, because Swift treats canonically equivalent strings as equal.
             if !dropped.contains(where: { $0.hasSameBytes(as: name.text) }) { dropped.append(name.text) }
         }
     }

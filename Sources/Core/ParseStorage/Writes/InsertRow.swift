@@ -85,7 +85,7 @@ package final class InsertTexts: Sendable {
         }
     }
 
-    /// The number of statements. Equals the default number of prepared statements per connection.
+    /// The maximum number of cached statements. Equals the default number of prepared statements per connection.
     private static let capacity = 512
     /// The maximum size of a cached statement in bytes. Longer ones are rare and waste memory.
     private static let longest = 16_384

@@ -11,7 +11,7 @@ struct WriteCompiler {
     init(schema: ClassSchema) { self.schema = schema }
 
     func insertRow(objectId: String, _ write: ObjectWrite) throws(ParseError) -> InsertRow {
-        // Besides the fields: the id, two dates and two lists of the ACL.
+        // 5 columns besides the fields: the id, two dates and two permission lists.
         var row = InsertRow(
             className: schema.name, capacity: write.operations.count + write.hidden.count + 5)
         row.set("objectId", to: try ValueEncoder.text(objectId))
@@ -207,8 +207,8 @@ struct WriteCompiler {
     ) throws(ParseError) -> String? {
         guard TableLayout.columnType(type) == "jsonb" else { return nil }
         var list: [JSONValue] = []
-        // Members that are merely set in one object are merged. Copying the whole value for each would take quadratic
-        // time.
+        // Changes that only set members of the same object are merged. Copying the whole value for each would take
+        // quadratic time.
         var members: JSONObject = [:]
         var parent: ArraySlice<String> = []
         func merge() {
@@ -278,7 +278,7 @@ struct WriteCompiler {
         return (.textArray(acl.readers.texts), .textArray(acl.writers.texts))
     }
 
-    /// Encodes the value of a hidden column. Dates may be texts or Date objects.
+    /// Encodes the value of a hidden column. Dates may be strings or Date objects.
     private func hiddenParameter(_ value: JSONValue, _ column: String) throws(ParseError) -> PostgresParameter {
         let type = SystemClass.internalUserFields[column] ?? .string
         let isDateText = type == .date && value.stringValue != nil

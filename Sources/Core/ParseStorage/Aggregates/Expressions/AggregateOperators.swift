@@ -144,7 +144,7 @@ enum AggregateOperators {
         }
         let list = list(arguments)
         switch name {
-        // With the right number of operands, `element` has already handled the first three.
+        // `$arrayElemAt`, `$first` and `$last` get here only with a wrong number of operands.
         case "$arrayElemAt":
             try exactly(2)
             return nil

@@ -58,7 +58,7 @@ extension AggregateCompiler {
         }
     }
 
-    /// Compares two numbers, literal texts or dates. Returns -1, 0 or 1, or nil for other values and mixed types.
+    /// Compares two numbers, literal strings or dates. Returns -1, 0 or 1, or nil for other values and mixed types.
     private static func order(of one: JSONValue, _ other: JSONValue) -> Int? {
         func compared<Value: Comparable>(_ one: Value, _ other: Value) -> Int { one < other ? -1 : one > other ? 1 : 0 }
         if let one = one.numberValue, let other = other.numberValue { return compared(one, other) }

@@ -42,7 +42,7 @@ enum AggregateInput {
         }
     }
 
-    /// Whether this is a stored class, before any stage.
+    /// Whether this is a whole class, before any stage.
     var isClass: Bool {
         guard let schema else { return false }
         return [AggregateInput(of: schema), AggregateInput(lookedUp: schema)].contains { $0.query == query }

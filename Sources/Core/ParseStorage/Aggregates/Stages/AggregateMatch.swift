@@ -54,7 +54,7 @@ extension AggregateCompiler {
         return conditions.joined(separator: " AND ")
     }
 
-    /// Converts ISO texts to dates if they are compared with a date field of a document, as for columns.
+    /// Converts ISO strings to dates if they are compared with a date field of a document, as for columns.
     private func dated(_ condition: JSONObject) -> JSONObject {
         var dated = condition
         for (name, value) in condition {

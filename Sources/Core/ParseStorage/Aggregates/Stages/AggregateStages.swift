@@ -3,7 +3,7 @@ import ParseModel
 import Postgres
 
 extension AggregateCompiler {
-    /// Compiles a stage. Stages that filter, sort or limit rows return rows, all others documents.
+    /// Compiles a stage. Stages that filter, sort or limit rows return rows. All others return documents.
     mutating func stage(_ name: String, _ operand: JSONValue, _ input: AggregateInput) throws(ParseError)
         -> AggregateInput
     {
@@ -13,7 +13,8 @@ extension AggregateCompiler {
         let select = "SELECT \(input.everything) \(from)"
         switch name {
         case "$match":
-            // Only a class itself is queried twice. In later stages this would double the statement each time.
+            // Two conditions query the input twice. In later stages this would double the statement each time, so only
+            // a class itself is split.
             let conditions =
                 input.isClass
                 ? try conditions(operand, input.document) : [try condition(operand, input.document)]
