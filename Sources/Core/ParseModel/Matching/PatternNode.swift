@@ -4,7 +4,7 @@ indirect enum PatternNode {
     case character(CharacterChoice)
     /// A position between characters.
     case boundary(PatternBoundary)
-    /// Parts in sequence. Matches the empty text if empty.
+    /// Parts in sequence. Matches the empty string if empty.
     case sequence([PatternNode])
     case choice([PatternNode])
     /// A part repeated `minCount` to `maxCount` times, or without an upper limit if `maxCount` is nil.
