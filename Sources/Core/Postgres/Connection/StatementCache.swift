@@ -15,8 +15,8 @@ package final class PreparedStatement {
     }
 }
 
-/// The prepared statements of one connection. Bounded in number and in bytes of SQL, because the server uses about 50
-/// times as much memory for each.
+/// The prepared statements of one connection. Their number and the bytes of their SQL are limited, because the server
+/// uses about 50 times as much memory for each.
 package struct StatementCache {
     private let limit: Int
     private let byteLimit: Int

@@ -4,7 +4,7 @@ extension SharedPool {
     var isBusyWithChanges: Bool { connections.contains { $0.inFlight.isBusyWithChanges(at: context.now) } }
 
     /// Returns the connection for the next read: one with an open batch, or the least busy without a batch, or nil. If
-    /// any carries no writes, those with writes are left out, because the read would wait for their commit.
+    /// any connection carries no writes, those with writes are left out, because the read would wait for their commit.
     package func connectionForReads() -> Connection? {
         if let connection = connections.first(where: { $0.takesRead(isSearch: false) }) { return connection }
         let isAnyQuiet = connections.contains { $0.takesRequests && $0.inFlight.writes == 0 }

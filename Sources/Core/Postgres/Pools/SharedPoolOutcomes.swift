@@ -2,7 +2,7 @@ import Limits
 
 /// Handles the server's response to a request: returns it to the caller, resends the request or redirects it.
 extension SharedPool {
-    /// The number of rollbacks caused by other changes after which a change can still share a transaction.
+    /// The number of rollbacks up to which a change still shares a transaction, if other changes caused them.
     private static let maxUndoings = 3
 
     package func didFinish(_ request: Request, on connection: Connection) {

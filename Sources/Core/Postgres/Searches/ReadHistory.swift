@@ -4,7 +4,7 @@ import Synchronization
 
 /// The recent cost of reads by shape: the size of their rows, and whether they were slow.
 ///
-/// Bounded: the shape recorded longest ago is evicted.
+/// The size is limited: the shape recorded longest ago is evicted.
 package final class ReadHistory: Sendable {
     package struct Expectation {
         /// The expected size of the rows in memory, in bytes.
