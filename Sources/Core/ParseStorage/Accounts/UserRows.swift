@@ -33,7 +33,7 @@ public struct AccountRows: Sendable {
     /// Returns whether another user has this name or address in any letter case. Case folding follows Unicode, because
     /// PostgreSQL's `lower` folds only ASCII if lc_ctype is C.
     ///
-    /// - Throws: `ParseError` 107 for a text that a column can't store.
+    /// - Throws: `ParseError` 107 for a value that a column can't store.
     public func isTaken(_ value: String, as column: UserNameColumn, except objectId: String?) async throws -> Bool {
         let rows = try await store.query(
             """

@@ -13,7 +13,7 @@ package struct DistinctValues {
 
     /// The statement that lists the values by reading all rows.
     package let statement: Statement
-    /// The alternative along an index, or nil if no index can help.
+    /// The alternative that jumps from value to value along an index, or nil if no index can help.
     package private(set) var jump: Jump?
 
     /// Jumps are used only for fewer distinct values than this.

@@ -40,7 +40,7 @@ public struct AuditEntry: Sendable {
         return entry
     }
 
-    /// Truncates a text and removes NUL characters, which PostgreSQL rejects. The limit is in bytes, since one
+    /// Truncates a string and removes NUL characters, which PostgreSQL rejects. The limit is in bytes, since one
     /// character can have thousands of combining marks.
     public static func short(_ text: String) -> String {
         guard text.utf8.count > maxTextBytes || text.utf8.contains(0) else { return text }

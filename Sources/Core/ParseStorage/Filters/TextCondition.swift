@@ -60,7 +60,7 @@ struct TextCondition {
         "to_tsvector('\(TextLanguage.configuration(language))', \(text))"
     }
 
-    /// Replaces `/` and `~` by blanks unless they follow a letter or digit (`/fox` would be a path), removes NUL, and
+    /// Replaces `/` and `~` with spaces unless they follow a letter or digit (`/fox` would be a path), removes NUL, and
     /// writes the operator `OR` in lower case, because case-sensitive searches mark upper-case letters.
     private static func words(_ term: String) -> String {
         var text = ""

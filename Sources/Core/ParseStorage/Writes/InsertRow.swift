@@ -69,7 +69,7 @@ package struct InsertRow {
 /// Clients create objects of few shapes, and building the SQL takes longer than the rest of compiling an insert. The
 /// statements contain only names and numbers, so the cache never becomes stale.
 package final class InsertTexts: Sendable {
-    /// Identifies a statement.
+    /// The properties that determine the text of a statement.
     package struct Shape: Hashable {
         var className: String
         var columns: [String]

@@ -136,7 +136,7 @@ extension AggregateExpressions {
             guard number % 100 < 60 || digits.count == 2, minutes < 24 * 60 else { throw unknown }
             return Zone(kind: .offset(builder.bind(.int(Int64(sign == UInt8(ascii: "-") ? -minutes : minutes)))))
         }
-        // A subquery runs once per statement. A lookup is slow, because PostgreSQL reads all its zones.
+        // Looking up a zone is slow, because PostgreSQL reads all its zones. A subquery runs only once per statement.
         return Zone(kind: .named("(SELECT roost_zone(\(builder.bind(.text(name)))))"))
     }
 }

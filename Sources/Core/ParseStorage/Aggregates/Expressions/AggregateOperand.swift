@@ -13,7 +13,7 @@ enum AggregateOperand {
         return object
     }
 
-    /// Returns a text member, or nil if it is missing. Throws 102 for other types.
+    /// Returns a string member, or nil if it is missing. Throws 102 for other types.
     static func text(_ member: Name, of members: JSONObject, _ name: String) throws(ParseError) -> String? {
         try read(member, of: members, name, "a string") { $0.stringValue }
     }
