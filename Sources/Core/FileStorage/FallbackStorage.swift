@@ -1,6 +1,6 @@
 public import NIOCore
 
-/// A storage that looks in older storages for files that the first lacks. Files can be moved while a server runs.
+/// A storage that reads files from older storages if the first lacks them. Files can be moved while a server runs.
 public struct FallbackStorage: FileStorage {
     private let first: any FileStorage
     private let others: [any FileStorage]

@@ -4,31 +4,32 @@ public import OrderedCollections
 
 /// Stores uploaded files. To add a storage, implement this protocol and add the type where the server is assembled.
 public protocol FileStorage: Sendable {
-    /// Whether files are stored from memory as a whole, and opening one usually loads all of it.
+    /// Whether a file is in memory as a whole while it is written, and usually while it is read.
     var holdsWholeFiles: Bool { get }
 
-    /// Maximum memory in bytes that a file occupies while it is stored, or 0 if its bytes are forwarded immediately.
+    /// Maximum memory in bytes that a file occupies while it is written, or 0 if its bytes are forwarded immediately.
     var memoryOfWrites: Int { get }
 
-    /// The function that returns the URL for downloading a file directly, or nil if no file has one. It returns nil if
-    /// clients must use the server. Called while rows are encoded, so it must not block.
+    /// Returns a URL for downloading a file directly, or nil if clients must download it through the server. The
+    /// function itself is nil if the storage has no direct URLs. It must not block, because it's called while rows are
+    /// encoded.
     var location: (@Sendable (_ name: String) -> String?)? { get }
 
-    /// Prepares the storage before the first request. A storage may leave checks that need a remote server to
-    /// ``tend()``.
+    /// Prepares the storage before the first request. Checks that need a remote server may be deferred to ``tend()``.
     ///
     /// - Throws: The storage's error if the server must not start.
     func prepare() async throws
 
-    /// Does checks left by ``prepare()``, then removes the remains of interrupted uploads until the task is cancelled.
+    /// Performs the checks deferred by ``prepare()``, then removes the remains of interrupted uploads until the task is
+    /// cancelled.
     func tend() async
 
     /// Closes the storage, which must not be used afterwards.
     func shutdown() async
 
-    /// Rejects an upload before its body is read.
+    /// Checks before an upload's body is read that the storage isn't known to be unreachable.
     ///
-    /// - Throws: ``FileStorageError/unavailable(retryAfter:)`` if the storage is unreachable.
+    /// - Throws: ``FileStorageError/unavailable(retryAfter:)`` if it is.
     func checkAvailable() throws
 
     /// Whether the storage's latest requests failed and it hasn't responded since.
@@ -122,7 +123,7 @@ extension FileStorageError: CustomStringConvertible {
     }
 }
 
-/// The parts of a file that will be read.
+/// The range and conditions of a read, known before the file is opened.
 public struct FileWish: Sendable {
     /// The value of the client's `Range` header, or nil for the whole file.
     public var range: String?

@@ -15,7 +15,7 @@ package enum ClassPath {
     /// Returns the separate path of a class, such as `users`, or nil for most classes.
     package static func own(of className: Name) -> Name? { pathOfClass[className] }
 
-    /// Returns the class with a separate path, given its lower-case name, or nil for other names.
+    /// Returns the class with this lower-case separate path, such as `_User` for `users`, or nil for other paths.
     package static func className(ofPath name: Name) -> Name? { classOfPath[name] }
 
     /// Returns the class and id that a path addresses, or nil if it doesn't address objects.

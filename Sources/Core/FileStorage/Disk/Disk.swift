@@ -15,15 +15,15 @@ import NIOPosix
     import Glibc
 #endif
 
-/// File-system calls. The asynchronous ones run on threads that may block. They throw `IOError`, or Foundation's error
-/// for some calls on folders.
+/// File-system operations. Async functions run on NIO's thread pool, because the system calls block. They throw
+/// `IOError`, or Foundation's error for some operations on folders.
 enum Disk {
     /// The size and modification time of a regular file.
     struct Status: Sendable {
         let size: Int64
         let modified: FileTime
 
-        /// Returns nil if the status isn't that of a regular file.
+        /// Returns nil unless the status describes a regular file.
         init?(_ status: stat) {
             guard status.st_mode & S_IFMT == S_IFREG else { return nil }
             #if canImport(Darwin)
@@ -58,7 +58,7 @@ enum Disk {
         return Status(status)
     }
 
-    /// Opens a file or folder for reading, or returns nil if it doesn't exist.
+    /// Opens a file or folder for reading on the current thread. Returns nil if it doesn't exist.
     static func descriptorNow(_ path: String, _ flags: Int32) throws -> Int32? {
         let descriptor = open(path, O_RDONLY | O_CLOEXEC | flags)
         guard descriptor >= 0 else {
@@ -107,7 +107,7 @@ enum Disk {
         }
     }
 
-    /// Waits until the entries of a folder are written to disk.
+    /// Flushes a folder's entries to disk, so that new and renamed files survive a crash.
     static func synchronizeFolder(_ path: String) async throws {
         try await NIOThreadPool.singleton.runIfActive {
             let descriptor = open(path, O_RDONLY | O_DIRECTORY | O_CLOEXEC)

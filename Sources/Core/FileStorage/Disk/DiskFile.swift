@@ -12,8 +12,8 @@ import NIOPosix
 
 /// A file on disk, open for reading.
 ///
-/// Bytes in the page cache are read on the current thread, others on threads that may block. sendfile(2) isn't used,
-/// because it would block an event loop and with it all other clients.
+/// Bytes in the page cache are read on the current thread, others on NIO's thread pool. sendfile(2) isn't used, because
+/// it would block an event loop and with it all other clients.
 final class DiskFile: StoredFile {
     let size: Int64
     let modified: FileTime
@@ -84,7 +84,8 @@ final class DiskFile: StoredFile {
 
     /// Reads from the page cache on any thread. Returns nil if the bytes aren't cached or can't be read.
     ///
-    /// - Parameter isKnown: Set to false if such reads fail, for example because the file system doesn't support them.
+    /// - Parameter isKnown: Set to false if reading from the cache fails, for example because the file system doesn't
+    ///   support it.
     private func readCached(_ range: Range<Int64>, _ isKnown: inout Bool) -> ByteBuffer? {
         let piece = fill(range) { address in
             let read = roost_read_cached(descriptor, address, range.count, off_t(range.lowerBound))

@@ -149,7 +149,7 @@ public struct DiskStorage: FileStorage {
         }
     }
 
-    /// Deletes temporary files older than a day, which killed servers left behind, once a day until the task is
+    /// Deletes temporary files older than a day, left behind by killed servers. Repeats daily until the task is
     /// cancelled.
     public func tend() async {
         while !Task.isCancelled {
@@ -160,7 +160,7 @@ public struct DiskStorage: FileStorage {
 
     private func removeUnfinished() async {
         for folder in [directory, metadataFolder] {
-            // Another server may delete the same file. The next run retries what remains.
+            // Another server may delete the same file. The next run retries failed deletions.
             try? await Disk.visit(folder) { name, status in
                 guard name.hasPrefix(Self.unfinished) || name.hasPrefix(Self.nameless),
                     status.modified.seconds < Int(Date.now.timeIntervalSince1970) - 86_400

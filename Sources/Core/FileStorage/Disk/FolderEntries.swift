@@ -17,7 +17,7 @@ import Synchronization
     import Glibc
 #endif
 
-/// Reads the names in a folder, on Linux in parts of 32 KB.
+/// Reads the names in a folder, on Linux in batches of up to 32 KB.
 final class FolderEntries: Sendable {
     private let folder: String
     private let descriptor: Int32

@@ -1,8 +1,8 @@
 import Limits
 import Synchronization
 
-/// A cache of up to 32 MB of decrypted files. Concurrent requests for a file share one decryption, and decryptions wait
-/// for memory in a queue that is fair to senders.
+/// A cache of up to 32 MB of decrypted files. Concurrent requests for a file share one decryption. Decryptions wait for
+/// memory in a queue that is fair to clients.
 package final class DecryptedFiles: Sendable {
     /// Identifies a file's content.
     package struct Key: Hashable {

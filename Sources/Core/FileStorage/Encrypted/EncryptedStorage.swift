@@ -36,7 +36,7 @@ public struct EncryptedStorage: FileStorage {
         self.writesSegments = writesSegments
     }
 
-    /// Size limits of encrypted files, whole and in segments. Other programs may have stored files of any size.
+    /// Size limits in bytes of encrypted files, whole and in segments. Other programs may have stored larger files.
     private static let (maxBytes, maxSegmentedBytes): (Int64, Int64) = (1 << 32, 1 << 50)
 
     public var holdsWholeFiles: Bool { !writesSegments || storage.holdsWholeFiles }
@@ -76,7 +76,7 @@ public struct EncryptedStorage: FileStorage {
         }
     }
 
-    /// Encrypts a whole file and drops the plaintext, so that slow storages hold one copy in memory.
+    /// Encrypts a whole file and drops the plaintext, so that only one copy stays in memory during a slow write.
     ///
     /// - Throws: The error of `contents`, `CancellationError` if cancelled while waiting, or
     ///   ``FileStorageError/refused`` if the file is too large to be read again.
@@ -153,7 +153,8 @@ public struct EncryptedStorage: FileStorage {
         let current = cipher.segments(header: head)
         guard let segments = current ?? older?.segments(header: head) else { throw FileStorageError.notReadable }
         let opened = try SegmentedFile(file, segments)
-        // Reading an empty file wouldn't verify its only segment, which shows that the file isn't truncated.
+        // Verifies an empty file now, because callers read nothing from it. Its only segment proves that it isn't
+        // truncated.
         if opened.size == 0 { try await opened.give(0..<0) { _ in } }
         return (opened, current == nil)
     }
@@ -164,7 +165,7 @@ public struct EncryptedStorage: FileStorage {
         sealed.reserveCapacity(Int(file.size))
         try await file.give(Int64(head.count)..<file.size) { sealed += $0.readableBytesView }
         return try await Self.onThread { [sealed, cipher, older] in
-            // The entity tag is that of the encrypted file, because the times of some storages are whole seconds.
+            // Uses the encrypted file's entity tag, because a time in whole seconds could miss a quick replacement.
             let (time, tag) = (file.modified, file.entityTag.isEmpty ? nil : file.entityTag)
             if let plain = try? cipher.open(sealed) {
                 return (FileInMemory(bytes: plain, modified: time, entityTag: tag), false)
@@ -181,7 +182,7 @@ public struct EncryptedStorage: FileStorage {
 
     public func delete(name: String) async throws { try await storage.delete(name: name) }
 
-    /// Visits the files with their plaintext sizes, which are computed for the format that is written now.
+    /// Visits the files with their plaintext sizes, calculated as if all had the format that is currently written.
     public func visit(prefix: String, _ use: (ListedFile) async throws -> Void) async throws {
         try await storage.visit(prefix: prefix) { file in
             var file = file
@@ -205,7 +206,7 @@ public struct FileCipher: Sendable {
         case notAuthentic
     }
 
-    /// The number of bytes that encryption adds to a file.
+    /// The number of bytes that encryption adds to a file in this layout.
     public static let overhead = vectorLength + tagLength
 
     private static let vectorLength = 16
@@ -228,14 +229,14 @@ public struct FileCipher: Sendable {
     /// Returns the cipher of a file in segments, or nil if the header has another format or key.
     func segments(header: [UInt8]) -> FileSegments? { FileSegments(secret: secret, header: header) }
 
-    /// Encrypts bytes.
+    /// Encrypts a file's content.
     ///
     /// - Throws: An error of the cryptography library.
     public func seal(_ plain: [UInt8]) throws -> [UInt8] {
         Array(try sealed(ByteBuffer(bytes: plain)).readableBytesView)
     }
 
-    /// Encrypts bytes. Temporarily requires twice their size in additional memory.
+    /// Encrypts a file's content. Temporarily requires twice its size in additional memory.
     func sealed(_ plain: ByteBuffer) throws -> ByteBuffer {
         var generator = SystemRandomNumberGenerator()
         let vector = (0..<Self.vectorLength).map { _ in UInt8.random(in: 0...255, using: &generator) }
@@ -249,7 +250,7 @@ public struct FileCipher: Sendable {
         return sealed
     }
 
-    /// Decrypts bytes.
+    /// Decrypts and authenticates a file's content.
     ///
     /// - Throws: ``Failure/notAuthentic``.
     public func open(_ sealed: [UInt8]) throws -> [UInt8] {

@@ -4,8 +4,8 @@ import NIOCore
 /// Encrypts a file in segments, so that it can be written as a stream and read in parts.
 ///
 /// The header contains a format mark, a 23-byte random salt, and a tag that verifies the key. Segments of 64 KiB
-/// follow, each with a 16-byte tag. The key is derived for each file, and the nonce contains the segment's number and
-/// marks the last one, so exchanged, missing or truncated segments are detected.
+/// follow, each with a 16-byte tag. The key is derived for each file. The nonce contains the segment's number and marks
+/// the last one, so swapped, missing or truncated segments are detected.
 struct FileSegments: Sendable {
     static let headerSize = mark.count + saltSize + tagSize
     static let segmentSize = 64 * 1024
@@ -98,7 +98,7 @@ struct SealedContents<Contents: AsyncSequence>: AsyncSequence where Contents.Ele
         var contents: Contents.AsyncIterator
         let segments: FileSegments
         var pending = ByteBuffer()
-        /// The number of the next segment, or nil before the header.
+        /// The number of the next segment, or nil before the header is emitted.
         var number: Int64?
         var isOver = false
 

@@ -1,9 +1,9 @@
 import Synchronization
 import Telemetry
 
-/// Facts about a request that are collected while it is answered, for metrics and the log line.
+/// Facts about a request for metrics and the access log, collected while the server answers it.
 ///
-/// A connection reuses one record, because its requests follow one another. So none is allocated per request.
+/// Each connection reuses one record, because it handles one request at a time.
 package final class RequestRecord: Sendable {
     private let meters: RequestMeters.Shard?
     private let row = Atomic<Int>(0)
@@ -29,7 +29,7 @@ package final class RequestRecord: Sendable {
     /// - Parameter meters: The meters of the connection's event loop, or nil to count nothing.
     package init(_ meters: RequestMeters.Shard? = nil) { self.meters = meters }
 
-    /// Records the request's row in the metrics.
+    /// Sets the metrics row that counts the request. Each route has its own row.
     package func set(row number: Int) { row.store(number, ordering: .relaxed) }
 
     var rowNumber: Int { row.load(ordering: .relaxed) }

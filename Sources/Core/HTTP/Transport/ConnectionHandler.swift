@@ -91,7 +91,7 @@ struct ConnectionHandler: Sendable {
                     var isResting = true
                     while isResting {
                         await connection.parts.waitUntilReady()
-                        // A task keeps the memory of its calls until it ends, so it ends whenever the connection rests.
+                        // A task keeps its allocated memory until it ends, so it ends when the connection becomes idle.
                         async let rests = answerRequests(on: connection)
                         isResting = try await rests
                     }
@@ -104,7 +104,7 @@ struct ConnectionHandler: Sendable {
         }
     }
 
-    /// Returns whether the connection rests, as opposed to having ended.
+    /// Returns true if the connection is idle and can continue, or false if it has ended.
     private func answerRequests(on connection: HTTPConnection) async throws -> Bool {
         var turn = AnswerTurn(at: .now)
         do {
@@ -242,7 +242,7 @@ final class HandshakeTimeout: ChannelInboundHandler, RemovableChannelHandler {
     }
 }
 
-/// Sends the responses that were written during a turn of an event loop together at its end.
+/// Flushes the responses written during one turn of an event loop together at its end.
 ///
 /// The first response wakes a client. On a machine with few CPUs, the client preempts the server, reads that one
 /// response and waits again, and so on for each response. If the others follow closely, the client reads several at
@@ -256,7 +256,7 @@ package final class FlushCoalescer: Sendable {
         channels = .makeBoxSendingValue([], eventLoop: eventLoop)
     }
 
-    /// Sends what was written to a channel at the end of the loop's turn, or immediately if called from elsewhere.
+    /// Flushes a channel at the end of the loop's turn, or immediately if called from another thread.
     func flush(_ channel: any Channel) {
         guard eventLoop.inEventLoop else { return channel.flush() }
         channels.value.append(channel)

@@ -2,7 +2,7 @@ import CZlib
 
 /// Gzip compression of HTTP responses.
 package enum Gzip {
-    /// Returns the compressed bytes, or nil if they are not fewer or compression failed.
+    /// Returns the compressed bytes, or nil if compression failed or saved no bytes.
     ///
     /// - Parameter level: The compression level, from 1 (fastest) to 9 (smallest).
     package static func packed(_ bytes: [UInt8], level: Int32 = 9) -> [UInt8]? {

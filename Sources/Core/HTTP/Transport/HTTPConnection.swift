@@ -83,7 +83,7 @@ package final class HTTPConnection: Sendable {
     /// Waits until the other connections of the event loop have had a turn.
     func waitForTurn() async { await loopQueue?.wait(of: caller.sender) }
 
-    /// Buffers bytes that are sent with the next write.
+    /// Buffers bytes to send with the next write.
     func hold(_ buffer: ByteBuffer) {
         channel.write(buffer, promise: nil)
     }
@@ -104,27 +104,28 @@ package final class HTTPConnection: Sendable {
         return (try? options.getOption(.bufferedWritableBytes)) == 0
     }
 
-    /// The number of unsent bytes from which a connection takes no more.
+    /// The numbers of unsent bytes at which a connection accepts more (`low`) and accepts no more (`high`).
     static let maxUnsent = ChannelOptions.Types.WriteBufferWaterMark(low: 4096, high: 8192)
 
     private static let few = 16 * 1024
 
-    /// Waits until everything has been sent. A client that doesn't read blocks this, so the transfer must be watched.
+    /// Waits until everything has been sent. A client that doesn't read blocks this, so a ``TransferTimeout`` must
+    /// watch it.
     ///
     /// - Throws: The error of the connection.
     func flush() async throws {
         try await channel.writeAndFlush(ByteBuffer()).get()
     }
 
-    /// Closes the connection unless a request is in progress. A partly received request counts.
+    /// Closes the connection unless a request is running or partly received.
     func closeIfIdle() {
         channel.eventLoop.execute { [self] in
             if activity.withLock({ $0.idleTime }) != nil { close() }
         }
     }
 
-    /// Closes the connection if it has been idle since a moment. Waits 100 ms first, so that an event loop that was
-    /// busy can read the input that arrived meanwhile.
+    /// Closes the connection if it has been idle since before `moment`. Waits 100 ms first, so that a busy event loop
+    /// can read input that has already arrived.
     func closeIfIdle(since moment: ContinuousClock.Instant) {
         channel.eventLoop.execute { [self] in
             channel.eventLoop.scheduleTask(in: .milliseconds(100)) { [self] in

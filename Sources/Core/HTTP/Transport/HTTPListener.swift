@@ -16,7 +16,7 @@ struct HTTPListener: Sendable {
     let meters: RequestMeters?
     let logger: Logger
 
-    /// The number of connections that the system queues before they are accepted.
+    /// Maximum number of connections that the system queues before the server accepts them.
     private static let backlog: Int32 = 1024
 
     /// Listens until the service has been shut down and drained, then waits for the running requests. Closes all
@@ -25,8 +25,8 @@ struct HTTPListener: Sendable {
     /// - Parameter onBound: Receives the port.
     /// - Throws: The socket's error if it can't listen on the address.
     func run(host: String, port: Int, onBound: (Int) -> Void) async throws {
-        // On its own thread, the acceptor isn't delayed by requests. When listening ends, it has accepted everything
-        // that the system had queued. The system resets the connections that weren't accepted.
+        // The acceptor has its own thread, so requests don't delay it and it has accepted every queued connection when
+        // listening ends. The system resets connections that weren't accepted.
         let acceptor = MultiThreadedEventLoopGroup(numberOfThreads: 1)
         do {
             try await run(host: host, port: port, on: acceptor, onBound)
@@ -87,7 +87,7 @@ struct HTTPListener: Sendable {
                 }
             }
             .childChannelOption(.allowRemoteHalfClosure, value: true)
-            // One read per request for more, so that little unrequested input is buffered.
+            // One socket read for each requested read, so that little unrequested input is buffered.
             .childChannelOption(.maxMessagesPerRead, value: 1)
             .childChannelOption(.writeBufferWaterMark, value: HTTPConnection.maxUnsent)
             .childChannelInitializer { channel in

@@ -112,7 +112,7 @@ public struct HTTPServer: Service {
         }
     }
 
-    /// Counts of a server at one moment.
+    /// A snapshot of the server's connections and transfer memory.
     public struct Figures: Sendable {
         /// HTTP connections without and with a running request, and WebSocket connections.
         public var idle = 0, active = 0, webSockets = 0
@@ -175,8 +175,8 @@ public struct HTTPServer: Service {
         }
     }
 
-    /// Waits for a shutdown and its drain, ends stalled uploads, gives other requests their time, and closes the
-    /// remaining connections. After it returns, whatever still runs is cancelled.
+    /// Waits for a shutdown and its drain, ends stalled uploads, gives other requests ``HTTPServer/Limits/shutdown`` to
+    /// finish, and closes the remaining connections. After it returns, the remaining tasks are cancelled.
     private func closeLateConnections() async {
         do {
             try await gracefulShutdown()

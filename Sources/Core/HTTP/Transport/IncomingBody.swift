@@ -45,7 +45,7 @@ package final class IncomingBody: AsyncSequence {
         return try await receive()
     }
 
-    /// Passes the unread part of the body on, and nil at its end.
+    /// Passes the pieces of the unread body to a closure, and then nil at its end.
     ///
     /// - Parameters:
     ///   - isOver: Whether to stop. Call ``wake`` after its value changes.
@@ -99,8 +99,8 @@ package final class IncomingBody: AsyncSequence {
 
     /// Reads the whole body, at most `limit` bytes.
     ///
-    /// Unless the body is small, its memory counts until the request is answered. A body with a declared length above 1
-    /// MB waits for its turn, and nothing more is read meanwhile.
+    /// Unless the body is small, it counts toward the memory limit until the request is answered. If its declared
+    /// length exceeds 1 MB, it waits for memory first, and nothing more is read meanwhile.
     ///
     /// - Throws: ``HTTPError/bodyTooLarge`` if the declared or received size exceeds the limit,
     ///   ``HTTPError/overloaded`` if memory is full or too many bodies wait, or ``HTTPError/aborted``.
@@ -124,8 +124,8 @@ package final class IncomingBody: AsyncSequence {
         return bytes
     }
 
-    /// Counts the memory of a body that is passed on in parts, until the request is answered. Does nothing until more
-    /// than 64 KB have arrived. If memory is full, waits for its turn, and nothing more is read meanwhile.
+    /// Counts a body that is passed on in parts toward the memory limit, until the request is answered. Does nothing
+    /// until more than 64 KB have arrived. If memory is full, waits for it and reads nothing meanwhile.
     ///
     /// - Parameter limit: The maximum number of bytes held at a time.
     /// - Throws: ``HTTPError/aborted`` if the connection ends or the task is cancelled meanwhile, or
@@ -146,12 +146,12 @@ package final class IncomingBody: AsyncSequence {
 
     /// Bytes that a collected body, and a file passed on in parts, may hold without counting toward the memory limit.
     private static let (uncounted, smallFile) = (4096, 64 * 1024)
-    /// The size from which a body waits for its turn, and from which it leaves room for others.
+    /// The body size from which a body waits for memory, and from which it must leave memory for others.
     private static let (large, giant) = (RequestQueue.hugeSize, RequestQueue.giantSize)
 
     private func count(_ bytes: Int, of limit: Int) async throws(HTTPError) {
         guard !isReserved, bytes > Self.uncounted, let ticket else { return }
-        // A body of unknown length counts what has arrived.
+        // If the length is unknown, only the received bytes count.
         if let declaredLength, declaredLength > Self.large {
             return try await reserve(limit, in: limit > Self.giant ? .giant : .large)
         }

@@ -6,8 +6,7 @@ final class OpenConnections: Sendable {
         var connections: [ObjectIdentifier: HTTPConnection] = [:]
         /// The number of accepted connections that are not closed. Some of them are not in the list yet.
         var count = 0
-        /// The time that connections without a request have to send one after the server stopped accepting, or nil
-        /// before that.
+        /// The time limit for the first request of a connection during shutdown, or nil before the shutdown.
         var finishing: Duration?
         var isClosed = false
     }

@@ -80,7 +80,8 @@ package struct RequestFields: Sendable {
 
     private static let files = Array("/files/".utf8)
 
-    /// Returns the log level.
+    /// Returns the log level: debug for quiet requests, error for status 500 and above, warning for slow requests, or
+    /// info.
     ///
     /// - Parameter slow: The duration from which a request counts as slow.
     package func level(isQuiet: Bool, slow: Duration) -> Logger.Level {

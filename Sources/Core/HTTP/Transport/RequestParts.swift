@@ -5,10 +5,9 @@ import NIOCore
 import NIOHTTP1
 import Synchronization
 
-/// The parsed parts of a connection, on their way to the task that answers requests: head, body pieces and end of each
-/// request.
+/// Parsed parts of a connection's requests (head, body pieces, end), queued for the task that answers the requests.
 ///
-/// One task consumes the parts. It waits on the event loop that adds them, so taking a part needs no thread switch.
+/// One task consumes the parts. It waits on the event loop that adds them, so receiving a part needs no thread switch.
 package final class RequestParts: Sendable {
     private struct Entry {
         var part: HTTPServerRequestPart
@@ -74,7 +73,7 @@ package final class RequestParts: Sendable {
     /// The number of queued bytes at which reading from the connection pauses.
     private static let maxBytes = 128 * 1024
 
-    /// Whether reading should pause: a request or much of a body waits, or requests can no longer be separated, so that
+    /// Whether reading should pause, because a request or much of a body is queued, or because parsing failed and
     /// further input would be dropped.
     package var isFull: Bool {
         state.withLock { state in

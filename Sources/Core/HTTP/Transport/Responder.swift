@@ -12,7 +12,7 @@ import Telemetry
 struct Responder: Sendable {
     let handler: any HTTPHandler
     private let crossOrigin: CrossOrigin
-    /// The number of bytes of an unread body that are discarded to keep the connection.
+    /// Maximum number of bytes of an unread body that are discarded to keep the connection open.
     private let drainLimit: Int
     private let transferTimeout: TransferTimeout
     private let webSockets: WebSocketSlots
@@ -118,7 +118,7 @@ struct Responder: Sendable {
         return keepsConnection
     }
 
-    /// Serves a WebSocket connection until it ends. Returns false: it can't carry another request.
+    /// Serves a WebSocket connection until it ends. Returns false, because the connection can't carry another request.
     private func serve(
         _ upgrade: WebSocketUpgrade, _ head: HTTPRequestHead, on connection: HTTPConnection
     ) async throws -> Bool {

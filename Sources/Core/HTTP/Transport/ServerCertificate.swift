@@ -83,7 +83,7 @@ public final class ServerCertificate: Sendable {
         guard let chain = try? NIOSSLCertificate.fromPEMFile(certificateFile), let own = chain.first else {
             throw Unusable("certificate", certificateFile, "no PEM certificate")
         }
-        // A server has no user to type a passphrase, for which BoringSSL would ask on the terminal.
+        // Without this callback, BoringSSL would ask for a passphrase on the terminal, where no user could type it.
         guard let key = try? NIOSSLPrivateKey(file: keyFile, format: .pem, passphraseCallback: { $0([UInt8]()) }) else {
             throw Unusable("key", keyFile, "no unencrypted PEM key")
         }

@@ -10,7 +10,7 @@ package struct AnswerTurn {
 
     /// Counts an answered request.
     ///
-    /// - Parameter hasRequest: Whether another request waits. If not, the connection has no turn to give up.
+    /// - Parameter hasRequest: Whether another request waits. If not, a new turn begins.
     /// - Returns: Whether the other connections get their turn now.
     package mutating func isOver(hasRequest: Bool, at now: ContinuousClock.Instant) -> Bool {
         requests += 1

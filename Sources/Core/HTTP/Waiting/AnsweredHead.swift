@@ -1,10 +1,10 @@
 import NIOHTTP1
 
 extension TransferTimeout {
-    /// The size up to which the head of a request doesn't count, in bytes.
+    /// The maximum size in bytes of a request head that doesn't count as transfer memory.
     private static let smallHead = 8 * 1024
 
-    /// Counts the head of a request while it is answered, unless it is small.
+    /// Counts a large request head as transfer memory while the request is answered.
     ///
     /// - Returns: The memory to release when the request is answered, or nil for a small head.
     /// - Throws: ``HTTPError/overloaded`` if memory is full.

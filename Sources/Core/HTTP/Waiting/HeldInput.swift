@@ -4,7 +4,7 @@ import Synchronization
 
 /// Input of a connection that no request has consumed yet: unparsed bytes, heads and pieces of bodies.
 ///
-/// Up to 4 KB per connection are free. If there is more, all of it counts as transfer memory.
+/// Up to 4 KB per connection don't count. If there is more, all of it counts as transfer memory.
 package final class HeldInput: Sendable {
     private struct State {
         var bytes = 0
@@ -13,16 +13,16 @@ package final class HeldInput: Sendable {
         /// lines in bytes.
         var passed = 0
         var passedLines = 0
-        /// Whether the client waits for memory, so the input isn't held against it.
+        /// Whether the client waits for memory, so that its connection isn't closed if memory is full.
         var isExempt = false
         var ticket: TransferTimeout.Ticket?
     }
 
-    /// The number of bytes per connection up to which none count.
+    /// The bytes of waiting input that each connection may hold without counting as transfer memory.
     package static let uncounted = 4096
     /// The estimated bytes that a parsed line of a head takes beyond its text.
     package static let line = 128
-    /// The step in which bytes are released, except for the last ones.
+    /// Bytes are released in steps of this size, except for the last ones.
     private static let step = 16 * 1024
 
     private let state = Mutex(State())
@@ -34,7 +34,7 @@ package final class HeldInput: Sendable {
     @inline(never)
     package func add(_ count: Int) { state.withLock { $0.bytes += count } }
 
-    /// Counts the waiting bytes. Returns false if memory is full.
+    /// Counts the waiting bytes as transfer memory. Returns false if memory is full.
     @inline(never)
     package func hold(on channel: any Channel, of network: Sender) -> Bool {
         state.withLock { state in
@@ -93,7 +93,7 @@ package final class HeldInput: Sendable {
         }
     }
 
-    /// Returns the size in bytes of the part that the parser is producing, and resets it.
+    /// Returns the number of input bytes that belong to the part just parsed, and resets the count.
     @inline(never)
     package func drainPassed(ofHead isHead: Bool = false) -> Int {
         state.withLock { state in

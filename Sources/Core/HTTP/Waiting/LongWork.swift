@@ -98,7 +98,7 @@ package final class LongWork: TaskExecutor {
     }
 }
 
-/// An executor that queues one sender's work in turn with that of others.
+/// An executor that runs one sender's work on shared threads, in turn with that of other senders.
 private final class SenderExecutor: TaskExecutor {
     private let threads: LongWork
     private let sender: Sender

@@ -55,7 +55,7 @@ package final class ReadPacer: ChannelDuplexHandler {
     private var waiting = Deque<ByteBuffer>()
     /// Whether the client has finished sending while bytes are still queued.
     private var hidesEnd = false
-    /// Whether the connection is closing. Later input no longer continues what was passed on.
+    /// Whether the connection is closing, so that further input is dropped.
     private var isRefused = false
     /// Whether later handlers have requested more since the last delivery.
     private var isAsked = false
@@ -67,8 +67,8 @@ package final class ReadPacer: ChannelDuplexHandler {
     ///   - input: Counts received bytes. The handlers that consume them subtract them.
     ///   - network: Returns the sender of the input.
     ///   - later: Runs work after other connections have had a turn.
-    ///   - isLate: Returns whether received bytes wait for such a turn because other connections took too long.
-    ///   - expected: Returns what follows the bytes that were passed on.
+    ///   - isLate: Returns whether received bytes must wait for a later turn, because other connections took too long.
+    ///   - expected: Returns the kind of input that follows the bytes passed on so far.
     package init(
         _ input: HeldInput, of network: @escaping () -> Sender = { .server },
         later: @escaping (@escaping () -> Void) -> Void = { $0() }, isLate: @escaping () -> Bool = { false },

@@ -20,8 +20,8 @@ package struct TransferState {
         var held = 0
         /// Whether the transfer is complete and only its memory still counts.
         var isResting = false
-        /// Whether the client waits for memory or a response. Such a transfer is closed only for networks that hold far
-        /// less.
+        /// Whether the client waits for memory or a response. Such a transfer is closed only to make room for a network
+        /// that holds far less memory.
         var isExempt = false
         /// The sender and lane that the memory is reserved for, or nil without a reservation.
         var reserver: (sender: Sender, lane: Lane)?
@@ -51,7 +51,8 @@ package struct TransferState {
         }
     }
 
-    /// A body that waits for memory. Resumed with whether it got some.
+    /// A body that waits for memory. The continuation resumes with true if it got memory, or false if it stopped
+    /// waiting.
     struct Waiter: Sendable {
         let number: UInt64
         let bytes: Int

@@ -37,7 +37,7 @@ package final class TransferTimeout: Sendable {
 
     /// The pace in bytes per second at which a transfer may go on indefinitely.
     private static let usualPace = 64 * 1024
-    /// The fraction of the memory for incomplete messages of one network, as a divisor.
+    /// The divisor of the memory limit that yields the maximum for incomplete messages of one network.
     private static let share = 4
     /// The pause after a search that found no transfers to close.
     private static let searchPause = Duration.milliseconds(50)
@@ -109,7 +109,7 @@ package final class TransferTimeout: Sendable {
         return kind == .message && sum > 0 && sum + bytes > limits.transferMemory / Self.share
     }
 
-    /// Raises a transfer's counted memory to a total. Returns false if ``hold(_:bytes:)`` does.
+    /// Raises a transfer's counted memory to a total. Returns false if memory or a network's share is full.
     @inline(never)
     func hold(_ ticket: Ticket, atLeast bytes: Int) -> Bool {
         let held = state.withLock { $0.transfers[ticket.number]?.held ?? 0 }

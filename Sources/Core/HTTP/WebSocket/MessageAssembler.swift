@@ -12,17 +12,17 @@ package final class MessageAssembler: ChannelDuplexHandler {
     package typealias OutboundIn = WebSocketFrame
     package typealias OutboundOut = WebSocketFrame
 
-    /// The maximum size of a message, and of one from an unauthenticated client.
+    /// The maximum size of a message in bytes, and of one from an unauthenticated client.
     package static let (largestMessage, largestOfStranger) = (1024 * 1024, 64 * 1024)
     /// The number of frames read before other connections get a turn.
     static let maxFramesAtOnce = 16
     /// The maximum burst of frames, and the sustained rate per second.
     package static let (maxFrames, framesPerSecond) = (2048, 128)
-    /// The size up to which an incomplete message doesn't count, in bytes.
+    /// The size in bytes up to which an incomplete message doesn't count as transfer memory.
     private static let uncounted = 4096
     /// The number of consumed bytes from which a receive buffer is compacted.
     private static let maxReadBytes = 64 * 1024
-    /// The bytes per second that extend the time for a large message.
+    /// The pace in bytes per second from which the extra time for a large message is calculated.
     private static let slowestPace = 16 * 1024
     private static let maxPieces = 1024
 
@@ -149,7 +149,7 @@ package final class MessageAssembler: ChannelDuplexHandler {
     }
 
     private func fault(of header: FrameHeader) -> WebSocketErrorCode? {
-        // No negotiated extension uses the reserved bits (5.2).
+        // The server negotiates no extension that uses the reserved bits (5.2).
         guard header.maskKey != nil, !header.hasReservedBits else { return .protocolError }
         switch header.opcode {
         case .text, .binary: guard partial == nil else { return .protocolError }

@@ -11,7 +11,7 @@ package final class WebSocketClient: Sendable {
         known = Atomic(isKnown)
     }
 
-    /// Whether the client has authenticated or needn't.
+    /// Whether the client has authenticated or doesn't need to.
     var isKnown: Bool { known.load(ordering: .relaxed) }
 
     package func becomeKnown() { known.store(true, ordering: .relaxed) }

@@ -5,11 +5,11 @@ public protocol WebSocketHandler: Sendable {
     /// Whether the handler serves a connection opened by this request. Other requests are answered as usual.
     func accepts(_ request: WebSocketRequest) -> Bool
 
-    /// Whether clients authenticate after connecting. If so, a connection is the first to be closed for others until
-    /// the handler calls ``WebSocketConnection/markKnown()``. If not, all clients count as authenticated.
+    /// Whether clients authenticate after connecting. Until the handler calls ``WebSocketConnection/markKnown()``, such
+    /// a connection is closed first to make room for others. If false, all clients count as authenticated.
     var knowsClientsLater: Bool { get }
 
-    /// Returns the sender to whose share of the slots a connection counts. No sender gets more than half of them.
+    /// Returns the sender whose share of the slots a connection uses. No sender gets more than half of the slots.
     func sender(of request: WebSocketRequest) -> Sender
 
     /// Serves a connection, which is closed when this returns. The connection also ends if the client closes it or the

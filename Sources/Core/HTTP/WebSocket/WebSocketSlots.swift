@@ -2,8 +2,8 @@ import Limits
 import NIOCore
 import Synchronization
 
-/// The slots for WebSocket connections, a part of all connections. WebSocket connections are long-lived, and requests
-/// need connections as well. A network gets at most half of the slots.
+/// The slots for WebSocket connections. They are a share of all connections, because WebSocket connections are
+/// long-lived and requests need connections too. A network gets at most half of the slots.
 final class WebSocketSlots: Sendable {
     private struct Place {
         let sender: Sender

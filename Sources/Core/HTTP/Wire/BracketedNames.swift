@@ -5,7 +5,7 @@ import OrderedCollections
 ///
 /// Follows the rules of the library `qs`, with which parse-server reads query strings.
 final class BracketedNames {
-    /// The number of brackets that are parsed. The rest of the name becomes a single member name.
+    /// Maximum number of bracket pairs that are parsed. The rest of the name becomes a single member name.
     private static let maximumDepth = 5
     /// The largest array index. A larger number becomes a member name.
     private static let maximumIndex = 20

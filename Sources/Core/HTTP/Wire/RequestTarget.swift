@@ -9,7 +9,7 @@ package struct RequestTarget: Sendable, Equatable {
     /// The path components, not decoded, without the empty ones of double and trailing slashes.
     package let components: [Substring]
 
-    /// Finds a request target below a mount path.
+    /// Parses a request target below a mount path.
     ///
     /// Works on bytes, because it runs for every request and looks only for ASCII characters.
     ///

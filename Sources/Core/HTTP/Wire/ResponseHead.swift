@@ -20,7 +20,7 @@ struct ResponseHead {
     private let crossOrigin: [UInt8]
 
     /// Adds the fields that most responses have: CORS, length, date, request id, `Cache-Control` and an entity tag.
-    /// Omits the content if HTTP requires that: after `HEAD`, and if nothing changed.
+    /// Omits the content in responses to `HEAD` and in 304 responses.
     ///
     /// - Parameter tag: The entity tag of the content, or nil to compute it.
     init(reply: Reply, request: IncomingRequest, tag: String? = nil, crossOrigin: CrossOrigin) {

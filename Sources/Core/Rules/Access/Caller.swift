@@ -53,8 +53,8 @@ public struct Caller: Sendable, Hashable {
     /// The installation id of requests made by cloud code.
     public static let cloudInstallation = "cloud"
 
-    /// Whether cloud code makes the request without a device. Its sign-ups create no session, and users it logs in can
-    /// have any number of sessions.
+    /// Whether the request comes from cloud code rather than from a device. Sign-ups by cloud code create no session,
+    /// and users it logs in can have any number of sessions.
     public var isCloudCode: Bool { installationId == Self.cloudInstallation }
 
     /// The server itself, with all rights.
@@ -86,7 +86,8 @@ public struct Caller: Sendable, Hashable {
     /// The principals that ACLs and permissions are checked against for writing, or nil if permissions are bypassed.
     public var writePrincipals: [Name]? { writesEverything ? nil : principals }
 
-    /// `*`, the roles as `role:<name>`, and the user's id, unless the id has the form of another principal.
+    /// `*`, the roles as `role:<name>`, and the user's id, unless the id looks like another principal, such as
+    /// `role:admin`.
     public var principals: [Name] { user?.principals ?? ["*"] }
 }
 
@@ -144,7 +145,8 @@ public protocol RequestFacts: AnyObject, Sendable {
     var cloudDepth: Int { get }
     /// Whether cloud code may have made the request: it has a server key or is part of a cloud-code call.
     var isOfCloudCode: Bool { get }
-    /// Whether an adapter of the app made the request, or code that its requests call. Clients can't fake it.
+    /// Whether one of the app's adapters made the request, directly or through code that it called. Clients can't fake
+    /// it.
     var isOfAdapter: Bool { get }
     /// Whether the client accepts `{"__op":"Delete"}` in the response to a save, for fields removed by cloud code.
     var takesDeletions: Bool { get }

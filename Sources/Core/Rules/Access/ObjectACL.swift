@@ -33,8 +33,8 @@ package enum ObjectACL {
 
     /// Returns the ACL to store for a user, or nil if an update contains none.
     ///
-    /// The user can always read and write. A new user without a requested ACL can be read by everybody, unless users
-    /// are private.
+    /// The user can always read and write. If a new user is created without an ACL, everybody can read it unless
+    /// `isPrivate` is set.
     package static func ofUser(
         _ value: JSONValue?, objectId: String, isUpdate: Bool = false, isPrivate: Bool
     ) throws(ParseError) -> ACL? {

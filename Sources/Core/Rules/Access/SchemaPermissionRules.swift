@@ -39,7 +39,8 @@ extension SchemaRules {
         return ClassLevelPermissions(json: object)
     }
 
-    /// Returns a value's members as in JavaScript, of arrays and strings at most the first, or nil for a falsy value.
+    /// Returns the value's members as JavaScript would list them, or nil for a falsy value. For arrays and strings one
+    /// member is enough, because callers reject its key.
     private static func members(of value: JSONValue) -> JSONObject? {
         switch value {
         case .object(let object): object

@@ -25,7 +25,7 @@ public final class SessionUser: Sendable, Hashable {
     public let token: String
     /// The user's roles including inherited ones, as `role:<name>`.
     public let roles: [Name]
-    /// `*`, the roles, and the user's id, unless the id has the form of another principal.
+    /// `*`, the roles, and the user's id, unless the id looks like another principal, such as `role:admin`.
     public let principals: [Name]
     /// Whether the user can log in only with the anonymous provider. Always false for a session that was just created.
     public let isAnonymous: Bool

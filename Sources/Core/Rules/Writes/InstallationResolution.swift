@@ -4,7 +4,7 @@ import ServerConfiguration
 
 /// The installation id and push token that identify a device.
 package struct DeviceIdentity: Sendable {
-    /// The installation id in the body. If it is missing, that of a caller without full rights.
+    /// The installation id in the body, or else that of the caller, unless the caller bypasses permissions.
     package var installationId: String?
     package var deviceToken: String?
 

@@ -65,8 +65,8 @@ package enum WrittenFields {
 
     /// Returns the fields that a write adds to the class, with their types.
     ///
-    /// - Throws: 105 if the write sets both a field and a path inside it, or 111 if a value has an unknown type or not
-    ///   the type of the class's field.
+    /// - Throws: 105 if the write sets both a field and a path inside it, or 111 if a value's type is unknown or
+    ///   differs from that of the class's field.
     package static func newFields(_ operations: OrderedDictionary<Name, FieldOperation>, in schema: ClassSchema)
         throws(ParseError) -> OrderedDictionary<Name, Field>
     {
@@ -110,7 +110,7 @@ package enum WrittenFields {
         if addsFields { _ = try permitAddition(to: schema, caller, isCreating: isCreating) }
     }
 
-    /// Returns a filter for the objects that a caller may add fields to. For a new object it must be `.everything`.
+    /// Returns a filter for the objects that a caller may add fields to. For a new object it is always `.everything`.
     ///
     /// - Throws: 119, or 101 if adding fields requires authentication and nobody is logged in.
     package static func permitAddition(
