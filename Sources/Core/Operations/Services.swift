@@ -20,7 +20,8 @@ final class Services: Sendable {
     let addressChanges: RecentCounts
     /// Recent address changes that app functions rejected.
     let refusedAddresses: RecentCounts
-    /// Recent requests for password-reset links, and if app functions decide, for verification links, per user.
+    /// Recent requests per user for password-reset links, and for verification links if app functions are called for
+    /// them.
     let linkMails: RecentCounts
     let logger: Logger
     let log: LogRing

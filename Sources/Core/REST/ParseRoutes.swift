@@ -140,7 +140,7 @@ public struct ParseRoutes: RequestHandler {
         if configuration.readOnly, !route.onlyReads { throw ParseError.serverOnlyReads }
         if route.traits.contains(.idempotent) { try await claim(envelope, context) }
         let call = RouteCall(envelope: envelope, context: context, arguments: route.arguments(of: envelope.path))
-        // The memory of values created for cloud code counts until the handler returns.
+        // Values created for cloud code count toward the memory limit until the handler returns.
         let reply =
             backend.triggers.callsTriggers
             ? try await HeldMemory.run(in: .values, depth: envelope.origin.memoryDepth) {
@@ -150,7 +150,7 @@ public struct ParseRoutes: RequestHandler {
         return reply
     }
 
-    /// With idempotency enabled for the path, a request id is served only once. Throws 159 if it was used before.
+    /// Claims the request id if idempotency is enabled for the path. Throws 159 if the id was used before.
     private func claim(_ envelope: Envelope, _ context: RequestContext) async throws {
         guard !envelope.isBatchElement, let id = envelope.credentials.requestID, !id.isEmpty else { return }
         // The Objective-C SDKs send the same id for the whole lifetime of a process, so it doesn't identify a request.

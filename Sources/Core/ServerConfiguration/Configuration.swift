@@ -136,7 +136,7 @@ public struct Configuration: Sendable {
 
     /// The store of uploaded files.
     public var fileStore = FileStore.disk
-    /// Stores to read files from that ``fileStore`` lacks, in this order.
+    /// Stores that are searched in this order for files that ``fileStore`` lacks.
     public var fileStoreFallbacks: [FileStore] = []
     /// Environment variables of cloud platforms that contain or locate credentials.
     public var cloudVariables: [String: String] = [:]

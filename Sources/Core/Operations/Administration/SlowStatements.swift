@@ -8,7 +8,7 @@ public struct SlowStatements: Sendable {
     let backend: Backend
 
     private static let maxRows = 20
-    /// The average duration in milliseconds from which a counted statement is slow.
+    /// The average duration in milliseconds from which a statement in PostgreSQL's statistics is slow.
     private static let slow = 20.0
 
     /// A statement for the console. Times are in milliseconds.
@@ -110,7 +110,7 @@ public struct SlowStatements: Sendable {
         return advice.columns.allSatisfy { schema.fields[Name($0)] != nil }
     }
 
-    /// Returns the named recommendation, or nil if it doesn't exist or names other columns than fields.
+    /// Returns the named recommendation, or nil if it doesn't exist or covers columns that aren't fields.
     ///
     /// - Throws: `ParseError` if the database fails.
     public func advice(named name: String) async throws -> IndexAdvice? {

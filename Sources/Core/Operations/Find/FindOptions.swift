@@ -125,7 +125,8 @@ struct FindOptions: Sendable {
         throw ParseError(ParseError.invalidJSON, "where parameter is not valid JSON")
     }
 
-    /// Reads a number like JavaScript's `Number()` and truncates it. Nil if there is none. Throws 102 if negative.
+    /// Reads a number like JavaScript's `Number()` and truncates it. Returns nil for other values. Throws 102 if it is
+    /// negative.
     private static func number(_ value: JSONValue, _ name: String) throws(ParseError) -> Int? {
         if case .bool(let flag) = value { return flag ? 1 : 0 }
         guard let number = value.parameterInteger else { return nil }

@@ -111,8 +111,8 @@ extension FindPipeline {
         return query
     }
 
-    /// Makes conditions on a relation match nothing if the caller can't read its owner. As in servers before 9, presets
-    /// below 9 skip this. Throws 119 if the field is hidden from the caller or the owner's class can't be read.
+    /// Makes conditions on a relation match nothing if the caller can't read its owner. As in parse-server before 9,
+    /// presets below 9 skip this. Throws 119 if the field is hidden from the caller or the owner's class can't be read.
     private func checkRelations(_ filter: Filter, _ context: RequestContext) async throws -> Filter {
         guard backend.configuration.preset >= 9, !context.caller.readsEverything else { return filter }
         var relations: Set<Relation> = []

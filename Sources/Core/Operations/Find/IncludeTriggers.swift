@@ -22,7 +22,7 @@ extension FindTriggers {
         return triggeredIncludes(className, options.includes + all)
     }
 
-    /// Returns those of the paths and their prefixes that may contain objects of classes with find triggers.
+    /// Returns the paths, and their prefixes, that may contain objects of classes with find triggers.
     func triggeredIncludes(_ className: String, _ includes: [[Name]]) -> [[Name]] {
         var paths: OrderedSet<[Name]> = []
         for include in includes {

@@ -12,7 +12,7 @@ extension Imports {
 
     /// Adds objects to a relation in pages. The owners, including their dates, don't change.
     ///
-    /// - Parameter rows: `{"owningId":…,"relatedId":…}` each.
+    /// - Parameter rows: Objects with the members `owningId` and `relatedId`.
     /// - Returns: The result of each row in order. A rejected row doesn't affect the others.
     /// - Throws: 103 or 105 if the class or field is missing, 111 if it isn't a relation, 119 if writing isn't allowed.
     public func relation(

@@ -65,7 +65,7 @@ extension LiveQueries {
     }
 }
 
-/// The reason why an event keeps its pointers.
+/// The reason why an event's pointers aren't replaced with objects.
 enum IncludeFailure: Error {
     case tooLarge, unreadable
 }

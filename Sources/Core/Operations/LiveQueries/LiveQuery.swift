@@ -13,7 +13,7 @@ public struct LiveQuery: Sendable {
     let isRelative: Bool
     /// The fields to send, or nil for all.
     let keys: Set<Name>?
-    /// The fields whose changes are sent, or nil for all.
+    /// The fields whose changes cause events, or nil for all.
     let watch: Set<FieldPath>?
     /// The pointer paths to replace with their objects.
     let includes: [[Name]]

@@ -3,7 +3,7 @@ public import ParseModel
 
 /// The validated parameters of a push.
 public struct PushBody: Sendable {
-    /// The parameters, with a condition sent as JSON text parsed.
+    /// The parameters. A condition that was sent as JSON text is parsed.
     public let parameters: JSONObject
     /// The condition that selects the devices, as shown in `_PushStatus`.
     public let query: JSONObject
@@ -146,7 +146,7 @@ public struct PushBody: Sendable {
         }
     }
 
-    /// Whether devices whose locale the push doesn't name get no text.
+    /// Whether the push has texts for certain locales only, so that devices with other locales get none.
     var hasTextsOfLocalesOnly: Bool {
         guard let data = parameters["data"]?.objectValue, data["alert"] == nil, data["aps"]?["alert"] == nil else {
             return false

@@ -42,7 +42,7 @@ extension Save {
         if let acl { object["ACL"] = .object(acl.json) }
         if let objectId = objectId ?? newId ?? sameId { object["objectId"] = .string(objectId) }
         for (key, value) in result where (tellsSession || key != "sessionToken") && key != "authDataResponse" {
-            // Not a conditional expression, whose nil would become a JSON null.
+            // A conditional expression would turn nil into a JSON null.
             if value["__op"] == nil { object[key] = value } else { object.removeValue(forKey: key) }
         }
         if isNew, sameId == nil, object["updatedAt"] == nil { object["updatedAt"] = object["createdAt"] }

@@ -25,7 +25,7 @@ public struct KeyAudit: Sendable {
         tables = ConsoleTables(client: routes.backend.store.client)
     }
 
-    /// Responds to a request and audits it if it is a change of a configured kind.
+    /// Responds to a request. If it is a change that `audit.events` covers, first stores an audit entry.
     func record(_ envelope: Envelope, _ answer: () async throws -> Reply) async throws -> Reply {
         // Requests of cloud code aren't audited, and sites within the server write their own entries.
         guard [.master, .maintenance].contains(envelope.power), !envelope.origin.isInternal, envelope.authority == nil,

@@ -175,7 +175,7 @@ final class AppExchange: Sendable {
         func channelRead(context: ChannelHandlerContext, data: NIOAny) { exchange?.append(unwrapInboundIn(data)) }
 
         func channelReadComplete(context: ChannelHandlerContext) {
-            // The bytes received so far don't form a whole part.
+            // A waiting consumer shows that the bytes received so far don't form a whole part.
             if exchange?.isAwaited == true { context.read() }
         }
 

@@ -15,7 +15,7 @@ import ParseModel
 extension RouteTable {
     static let functions = [
         Route(.post, "functions/:name", [.batchable, .idempotent, .form]) { routes, call in
-            // The memory of the caller's record counts until the function returns.
+            // The caller's record counts toward the memory limit until the function returns.
             try await HeldMemory.run(in: .values, depth: call.envelope.origin.memoryDepth) {
                 try await routes.callFunction(call)
             }

@@ -25,7 +25,7 @@ extension RouteTable {
         ClassPath.own(of: className).map { path in classRoutes(path.text, traits) { _ in className.text } } ?? []
     }
 
-    /// Returns the five routes of a class.
+    /// Returns the five routes of a class: find, get, create, update and delete.
     ///
     /// - Parameters:
     ///   - path: The path of the class.

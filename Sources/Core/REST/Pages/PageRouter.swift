@@ -36,7 +36,7 @@ struct PageRouter {
     private var configuration: Configuration { routes.configuration }
     private var showsPages: Bool { configuration.pages.enableRouter }
     private var isPost: Bool { request.method == "POST" }
-    /// Links up to preset 7 name the user.
+    /// Whether links contain the user name, as up to preset 7.
     private var namesUser: Bool { configuration.preset < 8 }
 
     /// Responds to the request, or returns nil to leave it to the API routes.
@@ -252,7 +252,8 @@ struct PageRouter {
         }
     }
 
-    /// Returns a redirect's target page with the values from its address, or another file, or nil if there is none.
+    /// Returns the page that a redirect leads to, filled with values from the query string, or another file. Returns
+    /// nil if the file doesn't exist.
     private func redirectedFile(_ file: String) -> Reply? {
         if file == "choose_password" {
             guard isOwn(request.queried("id") ?? request.queried("appId")) else { return PageRoutes.unauthorized }

@@ -110,7 +110,7 @@ package struct Dispatcher: HTTPHandler {
         }
     }
 
-    // Not inlined, because the frame of an async function stays in memory as long as the request.
+    // The following functions aren't inlined, because an async function's frame stays in memory as long as the request.
 
     @inline(never)
     private func answer(_ request: IncomingRequest, by app: AppProxy) async throws -> Reply {

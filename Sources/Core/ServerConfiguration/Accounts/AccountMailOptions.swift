@@ -101,7 +101,7 @@ extension Configuration {
 }
 
 extension Configuration.AccountMail {
-    /// Records a mistake for each option that lacks another one. The texts are parse-server's.
+    /// Records a mistake for each option that requires another one that isn't set. The texts are parse-server's.
     func check(publicServerURL: String?, _ mistakes: inout ConfigurationMistakes) {
         let needed = [
             ("An emailAdapter", "emailAdapter", delivery == nil), ("An app name", "appName", appName == nil),

@@ -62,7 +62,8 @@ extension Configuration {
         public var allowPublicExplain = false
         /// The number of connections for short statements, or nil for the number of processors, within 4 to 16.
         public var sharedConnections: Int?
-        /// The base size of the pools for transactions and slow statements. Most have half as many connections.
+        /// The base size of the pools for transactions and slow statements. Most of these pools have half as many
+        /// connections.
         public var poolSize = 8
         /// The maximum number of concurrent aggregations and distinct queries per process, or nil for half the number
         /// of processors.

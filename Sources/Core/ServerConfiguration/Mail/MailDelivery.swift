@@ -85,7 +85,7 @@ extension Configuration {
         public var headers: [(name: String, value: String)]
         /// The default body of requests.
         public var body: Body
-        /// Bodies for single kinds of mails, by the mail's name.
+        /// Bodies that replace the default for some mails, by the mail's name.
         public var bodies: [Name: Body]
 
         /// The template of a request body, in Mustache syntax.

@@ -7,10 +7,11 @@ import JSON
 #endif
 
 extension Configuration.MailDelivery {
-    /// Reads the option `emailAdapter`: a module of Roost's, or one of parse-server's with its own options.
+    /// Reads the option `emailAdapter`: a module of Roost's, one of parse-server's with its own options, or another one
+    /// that runs in Node.js.
     ///
     /// - Parameter warnings: Receives a warning for each option without effect.
-    /// - Throws: `ConfigurationError` for an unknown module or invalid settings.
+    /// - Throws: `ConfigurationError` for a missing module, a module that can't be converted, or invalid settings.
     init(_ adapter: JSONValue, warnings: inout [String]) throws(ConfigurationError) {
         guard let module = adapter.stringValue ?? adapter["module"]?.stringValue else {
             throw ConfigurationError(
@@ -55,7 +56,7 @@ extension Configuration.MailDelivery {
 
     /// Checks that the adapter's package, if it isn't one of Roost's or parse-server's, is installed for Node.js.
     ///
-    /// - Parameter folders: The folders in and above which packages are looked up, in `node_modules`.
+    /// - Parameter folders: The folders to search, and their parents, for `node_modules` with the package.
     /// - Throws: `ConfigurationError` with a replacement if it isn't installed.
     package func checkPackage(in folders: [String]) throws(ConfigurationError) {
         guard case .node(let adapter) = transport, let module = adapter.stringValue ?? adapter["module"]?.stringValue,

@@ -157,7 +157,8 @@ extension Configuration.MailTemplate {
 }
 
 extension Configuration.MailText {
-    /// Reads a part from a value (`subject`, a text or texts by language) or a file (`subjectPath`), or returns nil.
+    /// Reads a part from a value (`subject`, a text or texts by language) or a file (`subjectPath`). Returns nil if
+    /// both are missing.
     init?(_ object: JSONObject, _ part: String, _ path: String) throws(ConfigurationError) {
         if let value = object[Name(part)], !value.isNull {
             guard object[Name(part + "Path")]?.isNull ?? true else {

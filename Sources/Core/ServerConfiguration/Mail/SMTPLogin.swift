@@ -10,7 +10,7 @@ extension Configuration {
 
     /// The source of an access token.
     public enum AccessToken: Sendable, Equatable {
-        /// A constant token from the configuration, until it expires.
+        /// A constant token from the configuration, which can't be renewed.
         case fixed(String)
         /// Tokens from a token endpoint.
         case refreshed(TokenRefresh)

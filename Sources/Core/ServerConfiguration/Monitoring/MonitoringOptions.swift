@@ -21,8 +21,8 @@ extension Configuration {
         public var port: Int?
         /// The address to listen on.
         public var host = "127.0.0.1"
-        /// The key that scrapers send, or nil for none. Required for `onMainPort`. The metrics port checks it unless it
-        /// is local.
+        /// The key that scrapers send, or nil if none is configured. Required for `onMainPort`. The metrics port
+        /// doesn't check it if the port is reachable only from this machine.
         public var key: String?
         /// Whether the main port also serves `/metrics`, below the mount path.
         public var onMainPort = false
@@ -71,17 +71,17 @@ extension Configuration {
             case silent, error, warn, info, verbose, debug, silly
         }
 
-        /// An after trigger ran.
+        /// The log level if an after trigger ran.
         public var triggerAfter = Level.info
-        /// A before trigger allowed the operation.
+        /// The log level if a before trigger allowed the operation.
         public var triggerBeforeSuccess = Level.info
-        /// A before trigger rejected the operation or failed.
+        /// The log level if a before trigger rejected the operation or failed.
         public var triggerBeforeError = Level.error
-        /// A function returned.
+        /// The log level if a function returned.
         public var cloudFunctionSuccess = Level.info
-        /// A function failed.
+        /// The log level if a function failed.
         public var cloudFunctionError = Level.error
-        /// A sign-up was rejected because the user name is taken.
+        /// The log level if a sign-up was rejected because the user name is taken.
         public var signupUsernameTaken = Level.info
 
         /// Creates parse-server's default levels.

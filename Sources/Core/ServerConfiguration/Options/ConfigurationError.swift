@@ -21,7 +21,7 @@ public struct ConfigurationError: Error, Sendable, Equatable {
 
     /// Returns the error for an unknown option, with a suggestion if there is one.
     ///
-    /// - Parameter advice: The advice without a suggestion, or nil for none.
+    /// - Parameter advice: The advice if there is no suggestion, or nil for none.
     static func unknown(_ name: String, among names: [String], otherwise advice: String? = nil) -> ConfigurationError {
         let advice = hint(name, among: names) ?? advice
         return ConfigurationError("error: unknown option \(name)" + (advice.map { ". \($0)" } ?? ""))

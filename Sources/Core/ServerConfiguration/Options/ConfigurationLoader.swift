@@ -10,7 +10,8 @@ extension Configuration {
     ///   - flags: The command's arguments: `--name value`, `--name=value`, or only `--name` for a true Boolean.
     ///   - fallbacks: Defaults that take precedence over the preset's.
     /// - Returns: The configuration, and warnings about options that have no effect or are unsafe.
-    /// - Throws: `ConfigurationError` with all mistakes. Unknown flags count, as do unknown keys from preset 9 on.
+    /// - Throws: `ConfigurationError` with all mistakes. They include unknown flags and, from preset 9 on, unknown
+    ///   keys.
     public static func load(
         file: [UInt8]?, fileName: String? = nil, environment: [String: String], flags: [String],
         fallbacks: [String: JSONValue] = [:]

@@ -194,8 +194,8 @@ extension JSONValue {
         return whole
     }
 
-    /// Returns a positive duration, usually in seconds, but at most a thousand years in seconds, so that its end
-    /// remains a date that every client can parse.
+    /// Returns a positive duration in seconds, capped at a thousand years, so that its end remains a date that every
+    /// client can parse.
     ///
     /// - Parameter refusal: The error text for other values.
     func time(_ refusal: String) throws(ConfigurationError) -> Double {

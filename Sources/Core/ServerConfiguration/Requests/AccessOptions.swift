@@ -131,7 +131,8 @@ extension Configuration {
             case deviceToken, installationId
         }
 
-        /// Whether the caller needs permission to delete or update the other rows. Rows without it remain unchanged.
+        /// Whether the caller needs permission to delete or update the other rows. Rows that the caller may not change
+        /// remain unchanged.
         public var enforcesCaller = false
         public var action = Action.delete
         public var kept = KeptRow.deviceToken

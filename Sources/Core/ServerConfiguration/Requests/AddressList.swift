@@ -1,7 +1,7 @@
 /// A list of IP addresses and networks, such as the option `masterKeyIps`.
 ///
 /// `0.0.0.0/0` and `0.0.0.0` match every IPv4 address; `::/0`, `::` and `::0` match every IPv6 address. A client at an
-/// IPv4-mapped address (`::ffff:10.0.0.1`) counts as IPv6 for those entries, and as IPv4 for all others. An IPv4-mapped
+/// IPv4-mapped address (`::ffff:10.0.0.1`) counts as IPv6 for those entries, and as both for all others. An IPv4-mapped
 /// entry (`::ffff:10.0.0.0/104`) means the IPv4 address or network.
 public struct AddressList: Sendable, Equatable {
     /// An entry that is neither an address nor a network.

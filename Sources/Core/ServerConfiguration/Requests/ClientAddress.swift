@@ -1,7 +1,7 @@
 import Encoding
 import JSON
 
-/// The address of a client, once for limits and logs and once for checks against address lists.
+/// The address of a client in two forms: one for limits and logs, one for checks against address lists.
 public struct ClientAddress: Sendable, Equatable {
     /// The client's IP address as trusted proxies report it, for limits, logs and cloud code.
     public let text: String

@@ -3,7 +3,8 @@ import ParseModel
 import ParseStorage
 import Rules
 
-/// Saves installations so that each device has one row. The same transaction deletes duplicates or removes their id.
+/// Saves installations so that each device has one row. The same transaction deletes duplicates, or removes the id that
+/// they share with that row.
 struct InstallationRules: SaveRules {
     var backend: Backend
 

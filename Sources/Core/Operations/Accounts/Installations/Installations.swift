@@ -11,7 +11,8 @@ public struct Installations: Sendable, BackendPart {
 
     /// Returns the body with `installationId` and APNs-style device tokens (64 characters) in lower case.
     ///
-    /// - Throws: 111 if an id isn't a string, null or deletion. An operator there could select other devices' rows.
+    /// - Throws: 111 if an id isn't a string, null or deletion. A query operator such as `$ne` could select other
+    ///   devices' rows.
     static func normalized(_ given: JSONObject) throws(ParseError) -> JSONObject {
         var body = given
         for key in ["installationId", "deviceToken", "appIdentifier"] {

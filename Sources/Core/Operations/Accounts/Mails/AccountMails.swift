@@ -157,7 +157,7 @@ public struct AccountMails: Sendable, BackendPart {
         return address
     }
 
-    /// Enqueues a mail and wakes the mailer, within a transaction once it ends.
+    /// Enqueues a mail and wakes the mailer. Within a transaction, the mailer is woken after the commit.
     func enqueue(_ mail: AccountMail, to mailer: any Mailer) async throws {
         try await mailer.enqueue(mail, through: store)
         if let deferred = backend.deferred { deferred.addMails() } else { mailer.wake() }

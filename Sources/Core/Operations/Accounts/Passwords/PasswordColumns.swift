@@ -48,7 +48,7 @@ extension Users {
         return columns
     }
 
-    /// Returns the columns to store for a changed password, including its history.
+    /// Returns the columns to store for a changed password, including the password history.
     ///
     /// - Throws: 142 if the password violates the policy or is too long, 107 if it contains NUL.
     func columns(ofChanged password: String, _ body: JSONObject, _ objectId: String, _ context: RequestContext)

@@ -31,8 +31,8 @@ struct SessionRules: SaveRules {
         }
         guard let objectId = save.objectId else {
             if save.isPartOfTransaction { throw Providers.noLogInOfTransaction }
-            // `POST /sessions` creates another session for the caller. The caller adds its fields like those of other
-            // objects.
+            // `POST /sessions` creates another session for the caller, who needs the usual permission to add fields to
+            // the class.
             let extra = save.body.filter { !Sessions.isServerOwned($0.key.text) }
             let operations = try WrittenFields.operations(extra, "_Session", isCreating: true)
             _ = try await backend.saving.prepare("_Session", operations, save.caller, isCreating: true)
