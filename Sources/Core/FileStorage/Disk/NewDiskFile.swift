@@ -29,8 +29,6 @@ final class NewDiskFile: Sendable {
         }
     }
 
-    /// Appends bytes.
-    ///
     /// - Throws: `IOError`, for example if the disk is full.
     func append(_ bytes: ByteBuffer) async throws {
         try await NIOThreadPool.singleton.runIfActive { [descriptor] in

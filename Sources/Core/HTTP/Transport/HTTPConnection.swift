@@ -58,7 +58,7 @@ package final class HTTPConnection: Sendable {
     func mayRead() -> Bool {
         guard isFull else { return true }
         holdsReads.store(true, ordering: .sequentiallyConsistent)
-        // A task that has consumed parts meanwhile didn't see the flag.
+        // Checked again, because a task that consumed parts before the flag was set doesn't resume reading.
         return !isFull && holdsReads.exchange(false, ordering: .sequentiallyConsistent)
     }
 
@@ -180,7 +180,8 @@ package struct ConnectionActivity {
         return isQuiescing && requests == 0
     }
 
-    /// Records that no more requests are answered. From now on the connection counts as idle, whatever arrives.
+    /// Records that no more requests are answered. From now on the connection counts as idle, even if more input
+    /// arrives.
     package mutating func end(at now: ContinuousClock.Instant) {
         hasEnded = true
         idleSince = now

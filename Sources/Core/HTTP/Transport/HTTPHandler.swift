@@ -54,7 +54,7 @@ public struct RequestID: Sendable, CustomStringConvertible {
     private let number: UInt64
     private let given: String?
 
-    /// Creates the id that a proxy sent. Returns nil unless it has 1 to 64 characters: letters, digits, full stops,
+    /// Creates the id that a proxy sent. Returns nil unless it has 1 to 64 characters: letters, digits, periods,
     /// hyphens and underscores.
     init?(given text: String) {
         guard (1...64).contains(text.utf8.count), text.utf8.allSatisfy(Self.isAllowed) else { return nil }

@@ -9,7 +9,7 @@ public import Telemetry
 /// The HTTP server: accepts connections, passes their requests to a handler and sends its replies.
 ///
 /// Run it as a service. On a graceful shutdown it continues for ``Limits/drain``, then accepts no more connections,
-/// finishes the running requests, and closes what is still open after ``Limits/shutdown``.
+/// finishes the running requests, and closes the remaining connections after ``Limits/shutdown``.
 public struct HTTPServer: Service {
     /// The time and size limits of the server.
     public struct Limits: Sendable {

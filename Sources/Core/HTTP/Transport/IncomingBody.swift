@@ -1,6 +1,6 @@
 import NIOCore
 
-/// The body of a request while it arrives. It can be read once, and its memory and progress are watched.
+/// The body of a request while it arrives. It can be read once. The server watches its memory and progress.
 ///
 /// Belongs to the task that answers the request.
 package final class IncomingBody: AsyncSequence {
@@ -144,9 +144,10 @@ package final class IncomingBody: AsyncSequence {
         (isCounted, isReserved) = (true, true)
     }
 
-    /// Bytes that a collected body, and a file passed on in parts, may hold without counting toward the memory limit.
+    /// The numbers of bytes that a collected body (`uncounted`) and a file passed on in parts (`smallFile`) may hold
+    /// without counting toward the memory limit.
     private static let (uncounted, smallFile) = (4096, 64 * 1024)
-    /// The body size from which a body waits for memory, and from which it must leave memory for others.
+    /// The sizes in bytes above which a body waits for memory (`large`) and must leave memory for others (`giant`).
     private static let (large, giant) = (RequestQueue.hugeSize, RequestQueue.giantSize)
 
     private func count(_ bytes: Int, of limit: Int) async throws(HTTPError) {

@@ -12,7 +12,7 @@ package struct RequestFields: Sendable {
     let duration: Duration
     /// The template of the path, or nil for unrouted paths.
     var route: String?
-    /// The Parse error code.
+    /// The Parse error code, or nil if the response isn't a Parse error.
     var code: Int?
     /// The size of the response's content in bytes.
     var bytes: Int?

@@ -131,7 +131,7 @@ struct Responder: Sendable {
         return false
     }
 
-    /// Starts the timeout of a long or streamed response. If memory is full, replaces the response by an error.
+    /// Starts the timeout of a long or streamed response. If memory is full, replaces the response with an error.
     @inline(never)
     private func watch(_ reply: inout Reply, on connection: HTTPConnection) -> TransferTimeout.Ticket? {
         var (kind, held) = (TransferTimeout.Kind.answer, reply.body.bytesInMemory)
@@ -145,7 +145,7 @@ struct Responder: Sendable {
         }
         let ticket = transferTimeout.begin(kind, on: connection.channel)
         if transferTimeout.hold(ticket, bytes: held) {
-            // The client waits for the first piece.
+            // Until the first piece is written, the client waits for the server, so that time doesn't count against it.
             if kind == .file { transferTimeout.moved(ticket, bytes: 0, pauses: true) }
             return ticket
         }

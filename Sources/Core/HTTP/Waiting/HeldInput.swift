@@ -83,7 +83,8 @@ package final class HeldInput: Sendable {
         }
     }
 
-    /// Records that bytes were passed to the parser. Until it produces a part, their lines count as those of a head.
+    /// Records that bytes were passed to the parser. Until it produces a part, they are assumed to belong to a head,
+    /// whose lines take additional memory.
     @inline(never)
     package func pass(_ count: Int, lines: Int = 0) {
         state.withLock { state in

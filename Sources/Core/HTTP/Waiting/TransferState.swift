@@ -35,7 +35,7 @@ package struct TransferState {
         var isBounded: Bool { kind == .body || kind == .answer }
         var isMessage: Bool { kind == .message }
 
-        /// Returns the time that counts against the client.
+        /// Returns the transfer's age without the time that the client spent waiting for the server.
         func age(at now: ContinuousClock.Instant) -> Duration { (pausedSince ?? now) - begin }
 
         /// Reduces the maximum time without progress, counted from the last progress.
@@ -150,15 +150,16 @@ package struct TransferState {
         messagesByNetwork[network] = sum > 0 ? sum : nil
     }
 
-    /// Whether another body of a sender may wait for memory. Limited, because each waiting body keeps what has arrived.
+    /// Whether another body of a sender may wait for memory. Limited, because each waiting body keeps its received
+    /// bytes in memory.
     func mayWait(_ sender: Sender) -> Bool {
         waiting < Self.maxWaiting && queues.values.reduce(0) { $0 + $1.count(of: sender) } < Self.maxWaiting / 4
     }
 
     private static let maxWaiting = 1024
 
-    /// Returns the network that holds the most memory, or nil if that is less than twice what the given one would hold
-    /// with the additional bytes.
+    /// Returns the network that holds the most memory, or nil if it holds less than twice as much as the given network
+    /// would with the additional bytes.
     func heaviest(beside network: Sender, with bytes: Int) -> Sender? {
         let own = heldByNetwork[network, default: 0] + bytes
         return heldByNetwork.max { $0.value < $1.value }.flatMap { $0.value >= 2 * own ? $0.key : nil }

@@ -166,7 +166,7 @@ package final class TransferTimeout: Sendable {
         }
     }
 
-    /// Changes the state, then resumes transfers that are ready.
+    /// Changes the state, then resumes the bodies that got memory or stopped waiting.
     private func change<R: Sendable>(_ body: (inout TransferState) -> R) -> R {
         let (result, ready, freed) = state.withLock { state in
             let result = body(&state)

@@ -20,7 +20,7 @@ package final class MessageAssembler: ChannelDuplexHandler {
     package static let (maxFrames, framesPerSecond) = (2048, 128)
     /// The size in bytes up to which an incomplete message doesn't count as transfer memory.
     private static let uncounted = 4096
-    /// The number of consumed bytes from which a receive buffer is compacted.
+    /// The number of consumed bytes above which a receive buffer is compacted.
     private static let maxReadBytes = 64 * 1024
     /// The pace in bytes per second from which the extra time for a large message is calculated.
     private static let slowestPace = 16 * 1024

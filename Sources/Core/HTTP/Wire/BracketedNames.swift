@@ -30,7 +30,6 @@ final class BracketedNames {
         return place
     }
 
-    /// Adds a value at a path.
     func add(_ value: JSONValue, at place: [String]) {
         var node = self
         for step in place {

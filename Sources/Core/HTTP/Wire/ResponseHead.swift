@@ -103,7 +103,7 @@ struct ResponseHead {
         if case .bytes(let bytes) = content { headSize + bytes.count } else { headSize }
     }
 
-    /// Replaces line breaks and NUL characters by spaces, so that a value can't end its line.
+    /// Replaces line breaks and NUL characters with spaces, so that a value can't end its line.
     static func singleLine(_ value: String) -> String {
         func breaks(_ byte: UInt8) -> Bool { byte == 0x0D || byte == 0x0A || byte == 0 }
         guard value.utf8.contains(where: breaks) else { return value }

@@ -123,7 +123,7 @@ public struct RequestContext: Sendable {
     /// A copy of the request with the server's own rights.
     public var asServer: RequestContext { acting(as: .server) }
 
-    /// A copy of the request for a link in a mail: it may change fields that users can't change, but isn't a master
+    /// A copy of the request for a link in an email: it may change fields that users can't change, but isn't a master
     /// request for triggers.
     public var asLink: RequestContext { acting(as: Caller(power: .maintenance)) }
 
