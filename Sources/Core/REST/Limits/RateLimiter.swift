@@ -253,7 +253,7 @@ struct PathAliases {
         return Self.firstName(of: Name(first.asciiLowercased), path)
     }
 
-    /// Whether a path is the form that resends a verification mail, which an API route does, too.
+    /// Whether a path is that of the form for another verification email, whose alternative is an API route.
     private func isResendForm(_ path: [String]) -> Bool {
         path.count == pages.count + 2 && path.last?.hasSameBytes(as: "resend_verification_email") == true
             && zip(path, pages).allSatisfy { $0.hasSameBytes(as: $1) }

@@ -8,7 +8,7 @@ import ParseModel
 import Rules
 public import ServerConfiguration
 
-/// The pages that links in mails open, by default below `/apps`. They need no keys and are meant for people, not
+/// The pages that links in emails open, by default below `/apps`. They need no keys and are meant for people, not
 /// programs.
 ///
 /// With `pages.enableRouter` (default from preset 9), usually responds with the page, otherwise with a redirect to it.
@@ -31,7 +31,7 @@ public final class PageRoutes: Sendable {
 
     private static let largestForm = 16 * 1024
 
-    /// Whether the links in mails work, which requires a configured address and, with `pages.enableRouter`, an app
+    /// Whether the links in emails work, which requires a configured address and, with `pages.enableRouter`, an app
     /// name. Otherwise they get 404.
     var hasLinks: Bool {
         configuration.linkURL != nil && (!configuration.pages.enableRouter || configuration.accountMail.appName != nil)
@@ -64,7 +64,7 @@ public final class PageRoutes: Sendable {
         return try await PageRouter(routes: self, request: page, context).reply()
     }
 
-    /// Routes that accept tokens or send mails, and are therefore rate-limited.
+    /// Routes that accept tokens or send emails, and are therefore rate-limited.
     private static let counted: Set<Name> = ["verify_email", "resend_verification_email", "request_password_reset"]
 
     private func count(_ page: PageRequest, _ client: ClientAddress) async throws {

@@ -100,8 +100,8 @@ struct CredentialReader: Sendable {
 
     private static let malformedContext = ParseError(ParseError.invalidJSON, "Invalid object for context.")
 
-    /// Reads the first `Basic` credentials: the user is the application id, the password is the master key, or
-    /// `javascript-key=` followed by that key.
+    /// Reads the first `Basic` credentials: the user is the application id, and the password is the master key or
+    /// `javascript-key=` followed by the JavaScript key.
     private func readBasic(_ authorization: String, into credentials: inout Credentials) {
         let parts = authorization.utf8.prefix { $0 != UInt8(ascii: ",") }.split(
             separator: UInt8(ascii: " "), maxSplits: 1)

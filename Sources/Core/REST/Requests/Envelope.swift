@@ -65,8 +65,8 @@ public struct Envelope: Sendable {
         return body.isEmpty ? query : body.merging(query) { _, fromQuery in fromQuery }
     }
 
-    /// Whether the request changes nothing. Verifying a password counts as a change, because failures count towards
-    /// the account lockout.
+    /// Whether the request changes nothing. Verifying a password counts as a change, because failures count toward the
+    /// account lockout.
     package var onlyReads: Bool {
         guard method == .get, let first = path.first?.asciiLowercased, first != "verifypassword" else { return false }
         return RouteTable.match(method, path)?.onlyReads ?? true
