@@ -117,7 +117,7 @@ public struct Backend: Sendable {
     public var checkedImport: CheckedImport { CheckedImport(backend: self) }
     /// Objects that operators deleted.
     public var trash: Trash { Trash(backend: self) }
-    /// Explanations of which operations a user is allowed.
+    /// Explanations of which operations a user may perform, and why.
     public var allowances: Allowances { Allowances(backend: self) }
     /// Class views saved by operators.
     public var savedViews: SavedViews { SavedViews(backend: self) }

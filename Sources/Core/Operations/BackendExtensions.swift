@@ -6,7 +6,7 @@ public struct BackendExtensions: Sendable {
     /// The app's triggers, or nil in a deployment without cloud code.
     public var triggers: (any TriggerSet)?
     public var observers: [any ChangeObserver] = []
-    /// The mailer for account mails, or nil if no mail adapter is configured.
+    /// The mailer for account emails, or nil if no mail adapter is configured.
     public var mailer: (any Mailer)?
     /// The sender of push notifications, or nil if push is not configured.
     public var pusher: (any Pusher)?

@@ -24,7 +24,7 @@ public struct CacheInvalidation: Sendable, BackendPart {
             group.addTask { for await _ in hooks { await self.services.hookChanges.notify() } }
             group.addTask { await watch.run() }
             group.addTask { for await _ in changes { await self.reloadSchema(watch) } }
-            // Listening ends only with the client.
+            // Listening ends only when the database client is shut down.
             await group.next()
             group.cancelAll()
         }

@@ -33,7 +33,7 @@ final class Services: Sendable {
     /// The app's triggers, or nil in a deployment without cloud code.
     let triggerSet: (any TriggerSet)?
     let changes: ChangeReporter
-    /// The mailer for account mails, or nil if no mail adapter is configured.
+    /// The mailer for account emails, or nil if no mail adapter is configured.
     let mailer: (any Mailer)?
     /// The sender of push notifications, or nil if push is not configured.
     let pusher: (any Pusher)?

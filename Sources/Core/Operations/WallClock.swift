@@ -17,7 +17,7 @@ public struct WallClock: Sendable {
 
     /// - Parameters:
     ///   - rising: Whether the time is later than the date of every recorded write, unless the clock is set back.
-    ///   - read: Returns the present time. Called often and synchronously, so it must not block.
+    ///   - read: Returns the current time. Called often and synchronously, so it must not block.
     public init(rising: Bool = false, _ read: @escaping @Sendable () -> ParseDate) {
         self.read = read
         latest = rising ? LatestTime() : nil

@@ -59,7 +59,7 @@ public struct IndexAdvising: Sendable {
             try await body()
             return true
         } catch {
-            // Retried after the next minute.
+            // Not a warning, because the next run retries.
             backend.logger.debug("index advice not stored", metadata: ["error": "\(error)"])
             return false
         }

@@ -55,7 +55,7 @@ public final class LogRing: Sendable {
 
     private let lines = Mutex(Lines())
     private let capacity: Int
-    /// The id of this process's log in log cursors.
+    /// The id that log cursors use for this process's log.
     package let process = Identifiers.alphanumeric(8)
     private let meters: Counters<Meters.LogLevel>
 

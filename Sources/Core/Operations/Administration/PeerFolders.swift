@@ -19,7 +19,7 @@ final class PeerFolders: Sendable {
 
     func begin(_ mark: String) { state.withLock { $0.mark = mark } }
 
-    /// Another process's folder.
+    /// A different folder that another process announced.
     struct Other: Equatable {
         /// The reply to send, or nil if the message was itself a reply.
         let answer: String?

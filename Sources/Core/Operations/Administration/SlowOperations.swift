@@ -37,7 +37,7 @@ final class SlowOperationLog: Sendable {
     /// - Parameter milliseconds: The threshold, or 0 to turn recording off.
     init(milliseconds: Int) { threshold = milliseconds == 0 ? nil : .milliseconds(milliseconds) }
 
-    /// The shapes, by longest duration, slowest first.
+    /// The shapes in descending order of their longest duration.
     var shapes: [(hash: String, shape: Shape)] {
         state.withLock { $0.shapes }.map { (hash: $0.key, shape: $0.value) }.sorted {
             $0.shape.longest > $1.shape.longest

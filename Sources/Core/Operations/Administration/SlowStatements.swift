@@ -33,8 +33,8 @@ public struct SlowStatements: Sendable {
         }
     }
 
-    /// Returns the index recommendations, and statements by total duration: from PostgreSQL's statistics, or if it
-    /// collects none, from those of this process.
+    /// Returns the index recommendations, and the statements by total duration. They come from PostgreSQL's statistics
+    /// or, if it collects none, from this process.
     ///
     /// - Throws: `ParseError` if the database fails.
     public func answer() async throws -> JSONObject {

@@ -43,7 +43,7 @@ public struct Sweeps: Sendable, BackendPart {
         } catch is CancellationError {
             return
         } catch {
-            // Retried after the next minute.
+            // Not a warning, because the next run of this cleanup retries.
             logger.info("cleanup failed", metadata: ["what": "\(what)", "error": "\(error)"])
         }
     }

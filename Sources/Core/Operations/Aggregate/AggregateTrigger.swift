@@ -3,7 +3,7 @@ import Rules
 
 /// `beforeFind` triggers of aggregations.
 extension FindTriggers {
-    /// An aggregation after its trigger.
+    /// An aggregation as changed by its trigger.
     struct TriggeredAggregate {
         var query: JSONObject
         /// An additional condition from the trigger for a pipeline, or nil if it added none.

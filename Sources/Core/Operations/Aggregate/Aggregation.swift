@@ -42,7 +42,7 @@ public struct Aggregating: Sendable, BackendPart {
                 place: place)
         }
         let links = backend.links(context)
-        // As in parse-server, every row gets the markers of all the class's relations, whatever fields it has. Rows
+        // As in parse-server, every row gets the markers of all the class's relations, regardless of its fields. Rows
         // whose id is null (one group of all objects) and results of `$facet` get none.
         let form = AggregateForm(asked)
         let hasMarkers = !form.hasRawNames && !planned.contains { $0.name == "$facet" }

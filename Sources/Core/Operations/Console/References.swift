@@ -10,10 +10,13 @@ public struct References: Sendable {
     /// Time limits for counting, per field and in total.
     private static let longest = (one: Duration.milliseconds(300), all: Duration.seconds(2))
 
-    /// Counts up to 1,000 objects that point to the target, for each pointer and relation field with its class.
+    /// Counts up to 1,000 objects that point to the target, for each pointer and relation field with its class. If
+    /// counting takes too long, the count is PostgreSQL's estimate.
     ///
-    /// Fields without references are omitted. So are the remaining fields when the time is up: PostgreSQL's estimate is
+    /// Fields without references are omitted, and so are the remaining fields when the total time is up: an estimate is
     /// at least one row per table, so it would report references that don't exist.
+    ///
+    /// - Throws: `ParseError` if the database fails.
     public func pointing(to target: Pointer) async throws -> [Reference] {
         let end = ContinuousClock.now + Self.longest.all
         var references: [Reference] = []

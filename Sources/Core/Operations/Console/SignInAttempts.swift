@@ -46,7 +46,7 @@ public final class SignInAttempts: Sendable {
 
     private static func seconds(_ milliseconds: Int) -> Int { max(1, (milliseconds + 999) / 1000) }
 
-    /// Uncounts a successful attempt.
+    /// Subtracts a successful attempt from the counts.
     public func succeed(name: String?, from address: String) async throws {
         _ = try await count([key(ofAddress: address), key(ofName: name)].compactMap { $0 }, by: -1)
     }

@@ -1,26 +1,26 @@
 import JSON
 import ParseStorage
 
-/// Sends account mails.
+/// Sends account emails.
 public protocol Mailer: Sendable {
-    /// Enqueues a mail in the database. If `store` is in a transaction, the mail is enqueued with the commit. The mail
-    /// is sent soon after ``wake()``, independently of the request.
+    /// Enqueues an email in the database. If `store` is in a transaction, the email is enqueued with the commit. The
+    /// email is sent soon after ``wake()``, independently of the request.
     ///
     /// - Throws: `ParseError` if the database fails. Delivery failures don't throw.
     func enqueue(_ mail: AccountMail, through store: ObjectStore) async throws
 
-    /// Starts sending enqueued mails. Called after the transaction.
+    /// Starts sending enqueued emails. Called after the transaction.
     func wake()
 
-    /// Sends a mail immediately, bypassing the queue, without retries.
+    /// Sends an email immediately, bypassing the queue, without retries.
     ///
-    /// - Throws: `ParseError` with the reason if the mail was not sent.
+    /// - Throws: `ParseError` with the reason if the email was not sent.
     func send(_ mail: AccountMail) async throws
 }
 
-/// An account mail before its text is composed.
+/// An account email before its text is composed.
 public struct AccountMail: Sendable {
-    /// The purpose of a mail. Raw values are the names in the mail queue.
+    /// The purpose of an email. Raw values are the names in the mail queue.
     public enum Kind: String, Sendable, CaseIterable {
         case verification = "verificationEmail"
         case passwordReset = "passwordResetEmail"
@@ -34,9 +34,9 @@ public struct AccountMail: Sendable {
 
     public var kind: Kind
     public var recipient: String
-    /// The link in the mail, or nil for a notice.
+    /// The link in the email, or nil for a notice.
     public var link: String?
-    /// The token in the link, or nil for mails without a token.
+    /// The token in the link, or nil for emails without a token.
     public var token: String?
     /// The user's name and address, which the text may contain.
     public var user: JSONObject

@@ -54,7 +54,7 @@ public struct Change: Sendable {
 
 /// Receives changes of objects, for example for live queries.
 public protocol ChangeObserver: Sendable {
-    /// Whether the observer may at some time want changes of the class.
+    /// Whether the observer may want changes of the class, now or later.
     func mayObserve(_ className: Name) -> Bool
 
     /// Whether the observer wants changes of the class now. If no observer does, the states aren't loaded.

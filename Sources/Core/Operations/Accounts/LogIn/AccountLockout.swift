@@ -59,7 +59,7 @@ public struct Lockout: Sendable, BackendPart {
     private static let factorLockout = Configuration.AccountLockout(
         threshold: 10, duration: 5, unlockOnPasswordReset: true)
 
-    /// Uncounts an attempt that was not a wrong guess, for example if a second factor is still missing.
+    /// Subtracts an attempt that was not a wrong guess, for example if a second factor is still missing.
     func releaseAttempt(of userId: String, isOfFactor: Bool = false) async {
         guard let policy = configuration.accountLockout ?? (isOfFactor ? Self.factorLockout : nil) else { return }
         try? await store.accounts.releaseAttempt(of: userId, threshold: policy.threshold)

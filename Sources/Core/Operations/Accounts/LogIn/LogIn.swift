@@ -10,7 +10,7 @@ public struct LogIn: Sendable, BackendPart {
     private var proof: PasswordProof { PasswordProof(backend: backend) }
     private var pipeline: LogInPipeline { LogInPipeline(backend: backend) }
 
-    /// Logs a user in with a user name or mail address and a password.
+    /// Logs a user in with a user name or email address and a password.
     ///
     /// - Returns: The user with a new session token, as JSON.
     public func withPassword(_ parameters: JSONObject, _ context: RequestContext) async throws -> [UInt8] {
@@ -49,7 +49,7 @@ public struct LogIn: Sendable, BackendPart {
             id, SessionUser(id: id, sessionId: "", token: "", roles: roles, isAnonymous: false), [:], context)
     }
 
-    /// Checks a user name or mail address and password, and returns the user.
+    /// Checks a user name or email address with its password, and returns the user.
     func user(ofPassword parameters: JSONObject, _ context: RequestContext) async throws -> LoginCandidate {
         try await proof.check(parameters, context) { _ in nil }.candidate
     }

@@ -12,8 +12,8 @@ public struct OwnRecords: Sendable, BackendPart {
 
     /// Returns the caller's own record, as for `GET /users/me`.
     ///
-    /// The record is cached with the session unless it is large or an adapter of the app chooses what it shows. Every
-    /// change of a user invalidates the user's sessions.
+    /// The record is cached with the session unless it is large or one of the app's adapters selects its login data.
+    /// Every change of a user removes the user's sessions from the cache.
     ///
     /// - Parameter isResponse: Whether a client gets the record. For cloud code, adapters aren't called.
     /// - Throws: 209 without a user.

@@ -5,7 +5,7 @@ import ParseStorage
 import Rules
 import ServerConfiguration
 
-/// Checks user name or mail address and password, for log-ins, `verifyPassword` and `/challenge`.
+/// Checks a user name or email address with its password, for log-ins, `verifyPassword` and `/challenge`.
 struct PasswordProof: Sendable, BackendPart {
     let backend: Backend
 

@@ -2,8 +2,8 @@ import JSON
 import Limits
 import Synchronization
 
-/// Limits costly actions per key within a time window, such as text messages to a number or mails to a user. Counts are
-/// kept per process.
+/// Limits costly actions per key within a time window, such as text messages to a number or emails to a user. Counts
+/// are kept per process.
 package final class RecentCounts: Sendable {
     private struct Count {
         var times = 0
@@ -16,7 +16,7 @@ package final class RecentCounts: Sendable {
     /// - Parameter window: The duration of a count from its first action.
     package init(within window: Duration) { self.window = window }
 
-    /// Counts an action. Returns false if the limit is reached.
+    /// Counts an action, or returns false if the limit has been reached.
     ///
     /// - Parameters:
     ///   - key: The user or other subject of the limit.
@@ -33,7 +33,7 @@ package final class RecentCounts: Sendable {
         }
     }
 
-    /// Uncounts an action.
+    /// Subtracts an action from the count of a key.
     package func countOneLess(_ key: Name) {
         counts.withLock { counts in
             guard var count = counts.value(of: key), count.times > 0 else { return }

@@ -19,17 +19,17 @@ extension MailUser {
     var recipient: MailRecipient { MailRecipient(id: id, username: username, email: email) }
 }
 
-/// Sends mails about accounts: links, notices and invitations.
+/// Sends emails about accounts: links, notices and invitations.
 public struct AccountMails: Sendable, BackendPart {
     let backend: Backend
 
-    /// The error if mails can't be sent. parse-server sends a 500 here, which makes SDKs retry endlessly.
+    /// The error if emails can't be sent. parse-server sends a 500 here, which makes SDKs retry endlessly.
     static let mailsAreMissing = ParseError(
         ParseError.commandUnavailable,
         "An appName, publicServerURL, and emailAdapter are required for password reset and email "
             + "verification functionality.")
 
-    /// Returns the mailer and the links for mails.
+    /// Returns the mailer and the links for emails.
     ///
     /// - Throws: 108 if mail is not fully configured.
     func sender() throws(ParseError) -> (mailer: any Mailer, links: AccountLinks) {
@@ -55,7 +55,7 @@ public struct AccountMails: Sendable, BackendPart {
     /// The maximum number of counted links per user within ten minutes.
     private static let maxLinks = 10
 
-    /// Counts a link for a user and returns whether to send it. More mails would fill the mailbox and invalidate
+    /// Counts a link for a user and returns whether to send it. More emails would fill the mailbox and invalidate
     /// earlier links. Links requested with the master key aren't limited.
     func allowsLink(to user: MailUser, _ context: RequestContext) -> Bool {
         context.caller.isMaster || services.linkMails.countOneMore(Name(user.id), limit: Self.maxLinks)
@@ -77,7 +77,7 @@ public struct AccountMails: Sendable, BackendPart {
                 languages: context.languages), to: mailer)
     }
 
-    /// Whether invitations can be mailed. False if mails are only printed to the server's terminal.
+    /// Whether invitations can be emailed. False if emails are only printed to the server's terminal.
     public var sendsInvitations: Bool {
         guard services.mailer != nil, configuration.accountMail.appName != nil,
             let delivery = configuration.accountMail.delivery
@@ -86,9 +86,9 @@ public struct AccountMails: Sendable, BackendPart {
         return true
     }
 
-    /// Mails an operator the console's sign-in link, bypassing the queue.
+    /// Emails an operator the console's sign-in link, bypassing the queue.
     ///
-    /// - Throws: `ParseError` with the reason if the mail was not sent.
+    /// - Throws: `ParseError` with the reason if the email was not sent.
     public func invite(_ name: String, at address: String, link: String, _ context: RequestContext) async throws {
         guard sendsInvitations, let mailer = services.mailer else {
             throw ParseError(ParseError.commandUnavailable, "Can't send mails. Set appName and emailAdapter.")
@@ -157,14 +157,14 @@ public struct AccountMails: Sendable, BackendPart {
         return address
     }
 
-    /// Enqueues a mail and wakes the mailer. Within a transaction, the mailer is woken after the commit.
+    /// Enqueues an email and wakes the mailer. Within a transaction, the mailer is woken after the commit.
     func enqueue(_ mail: AccountMail, to mailer: any Mailer) async throws {
         try await mailer.enqueue(mail, through: store)
         if let deferred = backend.deferred { deferred.addMails() } else { mailer.wake() }
     }
 }
 
-/// The links in mails, in parse-server's format. Up to preset 7 they include the user name.
+/// The links in emails, in parse-server's format. Up to preset 7 they include the user name.
 struct AccountLinks {
     private let base: String
     private let path: String

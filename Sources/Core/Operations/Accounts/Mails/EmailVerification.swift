@@ -13,7 +13,7 @@ public enum EmailVerification: Sendable, Equatable {
     case expired
 }
 
-/// Verifies mail addresses with links.
+/// Verifies email addresses with links.
 public struct EmailVerifications: Sendable, BackendPart {
     let backend: Backend
 

@@ -12,7 +12,7 @@ public enum PasswordResetLink: Sendable, Equatable {
     case expired
 }
 
-/// Resets passwords with mailed links.
+/// Resets passwords with emailed links.
 public struct PasswordResets: Sendable, BackendPart {
     let backend: Backend
 

@@ -1,6 +1,6 @@
 import Encoding
 
-/// A bcrypt hash. Those of parse-server consist of `$2b$10$`, 22 characters of salt and 31 of the hash.
+/// A bcrypt hash. parse-server's hashes consist of `$2b$10$`, 22 characters of salt and 31 of the hash.
 package struct BcryptHash: Sendable {
     /// The highest accepted cost. Each step doubles the time, and cost 31 takes hours.
     static let highestCost = 14

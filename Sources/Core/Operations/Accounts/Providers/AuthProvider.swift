@@ -169,7 +169,7 @@ public struct AuthOutcome: Sendable {
     public var response: JSONObject?
     /// An error to send after storing the data, or nil if the request continues.
     public var refusal: ParseError?
-    /// The mail address that the provider has verified, or nil if it has verified none.
+    /// The email address that the provider has verified, or nil if it has verified none.
     public var vouchedAddress: String?
 
     public init(

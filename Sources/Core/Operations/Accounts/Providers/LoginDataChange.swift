@@ -17,7 +17,7 @@ struct LoginDataChange: Sendable {
     var responses: JSONObject = [:]
     /// An error to send after storing the data, or nil if the request continues.
     var refusal: ParseError?
-    /// The mail addresses that providers have verified.
+    /// The email addresses that providers have verified.
     var vouchedAddresses: Set<Name> = []
 
     var isEmpty: Bool { added.isEmpty && removed.isEmpty }

@@ -39,7 +39,7 @@ extension Providers {
         return change
     }
 
-    /// Returns the changes to a user's `authData` after a trigger has replaced what the client sent. As in parse-server,
+    /// Returns the changes to a user's `authData` after a trigger has replaced the client's data. As in parse-server,
     /// providers don't check data from triggers, but its ids must not belong to other users.
     ///
     /// - Parameters:

@@ -80,7 +80,7 @@ package final class SessionCache: Sendable {
 
     /// Whether the caller should extend the session. If it is cached, only one of several concurrent requests should.
     ///
-    /// - Parameter moment: The session is due if its last change is older.
+    /// - Parameter moment: The time in milliseconds since 1970 before which the last change makes the session due.
     package func claimExtension(of token: String, changedBefore moment: Int64, now: Int64) -> Bool {
         state.withLock {
             guard var entry = $0.entries.peek(Name(token)) else { return true }

@@ -4,7 +4,7 @@ import ParseStorage
 import Rules
 import ServerConfiguration
 
-/// Handles the mail address of a new or changed user.
+/// Handles the email address of a new or changed user.
 extension UserRules {
     /// The maximum number of address changes per user within ten minutes.
     private static let maxAddressChanges = 10
@@ -57,7 +57,7 @@ extension UserRules {
         }
         let former = backend.mails.sendsNotices ? user.email ?? "" : ""
         guard confirms || !former.isEmpty else { return }
-        // A change mails both the new and the former address, which may belong to strangers.
+        // A change sends mail to both the new and the former address, which may belong to strangers.
         guard
             save.caller.writesEverything
                 || services.addressChanges.countOneMore(Name(objectId), limit: Self.maxAddressChanges)

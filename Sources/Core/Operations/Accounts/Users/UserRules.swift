@@ -163,7 +163,7 @@ struct UserRules: SaveRules {
         }
     }
 
-    /// Enqueues mails in the transaction that stores their users.
+    /// Enqueues emails in the transaction that stores their users.
     private func sendMails(_ save: Save) async throws {
         guard let id = save.objectId ?? save.newId else { return }
         let email = save.body["email"]?.stringValue
@@ -198,8 +198,8 @@ struct UserRules: SaveRules {
                 try await backend.users.checkUnique(save.body, except: save.objectId)
                 var planned = planned
                 if let linking, let objectId = save.objectId {
-                    // Applies the change to the current data. Providers linked or removed by others in the meantime
-                    // stay so, and single-use proofs that others have used are rejected.
+                    // Applies the change to the current data, which keeps concurrent changes of other providers and
+                    // rejects single-use proofs that were used meanwhile.
                     let stored = try await backend.store.accounts.authData(of: objectId, locks: true)
                     try await backend.providers.checkStillEnters(
                         linking, stored, objectId, setsPassword: changesPassword, save.caller)

@@ -110,12 +110,12 @@ public struct Users: Sendable, BackendPart {
     ///
     /// - Parameters:
     ///   - username: The user name, or empty.
-    ///   - email: The mail address, or empty.
+    ///   - email: The email address, or empty.
     func loginCandidate(username: String, email: String) async throws -> LoginCandidate? {
         var candidate = try await store.accounts.loginCandidate(username: username, email: email)
         let name = configuration.convertUsernameToLowercase ? username.lowercased() : username
         let address = configuration.convertEmailToLowercase ? email.lowercased() : email
-        // A user name may be a mail address, which is stored in the case that the other option sets.
+        // A user name may be an email address, which is stored in the case that the other option sets.
         var spellings = [(name, address)]
         if configuration.convertEmailToLowercase, !configuration.convertUsernameToLowercase {
             spellings.append((username.lowercased(), address))
