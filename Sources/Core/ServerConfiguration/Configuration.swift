@@ -121,7 +121,7 @@ public struct Configuration: Sendable {
     public var passwordHashingQueue = 256
     public var convertEmailToLowercase = false
     public var convertUsernameToLowercase = false
-    /// Whether log-ins and account mails ignore case when they look up user names and addresses.
+    /// Whether log-ins and account emails ignore case when they look up user names and addresses.
     public var caseInsensitiveLogin = false
     /// The time in milliseconds for which sessions and roles are cached.
     public var cacheTTL = 5000
@@ -160,7 +160,7 @@ public struct Configuration: Sendable {
     public var outgoing = Outgoing()
     public var webhooks = Webhooks()
     public var rateLimits: [RateLimit] = []
-    /// Whether log-ins, sign-ups and account mails have built-in rate limits per address.
+    /// Whether log-ins, sign-ups and account emails have built-in rate limits per address.
     public var accountRateLimit = true
     /// The store of request counts for rate limits.
     public var rateLimitStore = RateLimitStore.memory

@@ -51,10 +51,10 @@ extension OptionTable {
 }
 
 extension Configuration {
-    /// Settings of mails about accounts, such as address verification and password resets.
+    /// Settings of emails about accounts, such as address verification and password resets.
     public struct AccountMail: Sendable {
         public var appName: String?
-        /// The mail transport and templates, or nil if the server sends no mails.
+        /// The mail transport and templates, or nil if the server sends no emails.
         public var delivery: MailDelivery?
         /// Whether users must verify their addresses.
         public var verifyUserEmails = false
@@ -85,10 +85,11 @@ extension Configuration {
 }
 
 extension Configuration {
-    /// The base URL of links in mails and of their pages, or nil if it is unknown.
+    /// The base URL of links in emails and of their pages, or nil if it is unknown.
     public var linkURL: String? { publicServerURL ?? accountMail.terminalURL }
 
-    /// Prints mails on the terminal if no transport is configured, with links to `publicServerURL` or else `serverURL`.
+    /// Prints emails on the terminal if no transport is configured, with links to `publicServerURL` or else
+    /// `serverURL`.
     ///
     /// - Returns: False if a transport is configured.
     public mutating func showMailsOnTerminal() -> Bool {

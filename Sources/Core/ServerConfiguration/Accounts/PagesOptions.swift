@@ -36,7 +36,7 @@ extension OptionTable {
 }
 
 extension Configuration {
-    /// The option `pages`: the pages that links in mails open.
+    /// The option `pages`: the pages that links in emails open.
     public struct Pages: Sendable {
         /// Whether the server returns pages directly. Otherwise it redirects to them, like parse-server up to version
         /// 8.
@@ -78,7 +78,7 @@ extension Configuration {
     /// The option `customPages`: URLs that replace the pages of the older redirects.
     public struct CustomPages: Sendable {
         public var urls: [CustomPage: String] = [:]
-        /// The page that mails link to instead, with the actual link as a parameter, or nil to link directly.
+        /// The page that emails link to instead, with the actual link as a parameter, or nil to link directly.
         public var parseFrameURL: String?
 
         init() {}

@@ -98,7 +98,7 @@ extension Configuration {
             package var folder: String
             /// The index of this server among the servers that the app creates.
             package var server: Int
-            /// Whether the app listens on a port, and thus has routes of its own.
+            /// Whether the app listens on a port, and therefore has its own routes.
             package var listens: Bool
             /// The port whose HTTP server has the app's routes, or nil for the first HTTP server that the app starts.
             package var port: Int?
@@ -140,7 +140,7 @@ extension Configuration {
     }
 
     /// The mail adapter that runs in Node.js: its module and options, true if the app's own index.js defines it, or nil
-    /// if mails are sent without Node.js.
+    /// if emails are sent without Node.js.
     package var nodeMail: JSONValue? {
         if case .node(let adapter)? = accountMail.delivery?.transport { adapter } else { nil }
     }

@@ -99,8 +99,8 @@ extension Configuration {
 
         /// Checks the option against others.
         ///
-        /// - Throws: `ConfigurationError` if the API is below the page's path, or if sign-in for development would be
-        ///   reachable from other machines.
+        /// - Throws: `ConfigurationError` if the API is at or below the page's path, or if sign-in for development
+        ///   would be reachable from other machines.
         func check(_ configuration: Configuration) throws(ConfigurationError) {
             guard reach != .closed else { return }
             if (configuration.mount + "/").hasPrefix(path + "/") {

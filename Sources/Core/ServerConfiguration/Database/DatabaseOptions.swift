@@ -60,7 +60,7 @@ extension Configuration {
     public struct DatabaseOptions: Sendable {
         /// Whether clients may request the execution plan of a query.
         public var allowPublicExplain = false
-        /// The number of connections for short statements, or nil for the number of processors, within 4 to 16.
+        /// The number of connections for short statements, or nil for one per processor, but at least 4 and at most 16.
         public var sharedConnections: Int?
         /// The base size of the pools for transactions and slow statements. Most of these pools have half as many
         /// connections.
@@ -144,8 +144,8 @@ extension Configuration {
 }
 
 extension Configuration.DatabaseOptions {
-    /// Warnings about keys that have no effect, such as those of parse-server's database drivers. `enableSchemaHooks`
-    /// is accepted silently, because class changes are always announced.
+    /// Returns warnings about keys that have no effect, such as those of parse-server's database drivers.
+    /// `enableSchemaHooks` is accepted silently, because class changes are always announced.
     static func warnings(_ json: JSONObject) -> [String] {
         let namesSchema = json["initOptions"]?["schema"].map { !Configuration.isHarmless($0) } ?? false
         let members = OptionTable.databaseOptions.members.filter {

@@ -80,12 +80,12 @@ extension Configuration {
         /// Hosts that URLs of files may have. `*` allows all.
         public var allowedFileUrlDomains = ["*"]
 
-        /// All extensions except those of markup in which browsers run scripts.
+        /// Matches all extensions except those of markup formats that can run scripts in browsers.
         public static let notForBrowsers =
             "^(?!([hH][tT][mM][lL]?|[sS][hH][tT][mM][lL]|[xX][hH][tT][mM][lL](\\+[xX][mM][lL])?|[xX][hH][tT]"
             + "|[sS][vV][gG]([zZ]|\\+[xX][mM][lL])?|[xX][mM][lL]|[xX][sS][lL][tT]?(\\+[xX][mM][lL])?|[xX][sS][dD]"
             + "|[rR][nN][gG]|[rR][dD][fF](\\+[xX][mM][lL])?|[oO][wW][lL]|[mM][aA][tT][hH][mM][lL](\\+[xX][mM][lL])?)$)"
-        /// All extensions except those of HTML.
+        /// Matches all extensions except those of HTML.
         static let notHTML = "^(?!([hH][tT][mM][lL]?)$)"
 
         /// Describes a default of `fileExtensions` in words.

@@ -82,7 +82,7 @@ enum FileStoreReader {
         }
     }
 
-    /// Adds options from the environment variables that parse-server's adapters read. Set options take precedence.
+    /// Adds options from the environment variables that parse-server's adapters read, unless they are already set.
     static func complete(_ adapter: JSONValue, from environment: [String: String]) -> JSONValue {
         guard let name = adapter.stringValue ?? adapter["module"]?.stringValue, let module = Module(name) else {
             return adapter

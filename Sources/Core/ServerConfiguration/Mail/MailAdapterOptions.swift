@@ -17,7 +17,7 @@ extension AdapterOptions {
         return found.text
     }
 
-    /// Returns a list of user fields for mails, which is empty if the option is missing.
+    /// Returns a list of user fields for emails, which is empty if the option is missing.
     mutating func columns(_ key: Name) throws(ConfigurationError) -> [Name] {
         guard let value = value(key) else { return [] }
         guard let list = value.arrayValue, list.count <= 50, list.allSatisfy({ $0.stringValue != nil }) else {
@@ -27,7 +27,7 @@ extension AdapterOptions {
         return value.names
     }
 
-    /// Rejects internal fields and credentials, which mails must not contain.
+    /// Rejects internal fields and credentials, which emails must not contain.
     static func checkColumn(_ name: Name, _ key: Name) throws(ConfigurationError) {
         if name.isEmpty || name.hasPrefix("_") || ["password", "authData", "sessionToken"].contains(name) {
             throw ConfigurationError("option emailAdapter.options.\(key): mails can't contain the field \(name)")

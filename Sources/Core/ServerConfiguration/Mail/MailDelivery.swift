@@ -1,7 +1,7 @@
 public import JSON
 
 extension Configuration {
-    /// The option `emailAdapter`: the transport and the templates of mails.
+    /// The option `emailAdapter`: the transport and the templates of emails.
     public struct MailDelivery: Sendable {
         /// The sender, as an address or as `Name <address>`. Empty for the app's own adapter.
         public var sender: String
@@ -10,23 +10,23 @@ extension Configuration {
         public var transport: MailTransport
         public var templates = MailTemplates()
 
-        /// A delivery that prints mails on the terminal.
+        /// A delivery that prints emails on the terminal.
         public static let onTerminal = MailDelivery(sender: "roost@localhost", transport: .terminal)
     }
 
-    /// The way mails are sent.
+    /// The way emails are sent.
     public enum MailTransport: Sendable {
         case smtp(SMTP)
         case mailgun(Mailgun)
         case ses(SES)
         case http(HTTPMail)
-        /// Prints mails on the terminal.
+        /// Prints emails on the terminal.
         case terminal
         /// The app's own adapter, which runs in Node.js: its module and options, or true if the app's own index.js
         /// defines it.
         case node(JSONValue)
 
-        /// Whether sending a mail requires HTTP requests.
+        /// Whether sending an email requires HTTP requests.
         public var isHTTP: Bool {
             switch self {
             case .mailgun, .ses, .http: return true
@@ -85,7 +85,7 @@ extension Configuration {
         public var headers: [(name: String, value: String)]
         /// The default body of requests.
         public var body: Body
-        /// Bodies that replace the default for some mails, by the mail's name.
+        /// Bodies that replace the default for some emails, by the email's name.
         public var bodies: [Name: Body]
 
         /// The template of a request body, in Mustache syntax.

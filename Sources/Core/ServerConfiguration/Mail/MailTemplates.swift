@@ -3,10 +3,10 @@ public import JSON
 extension Configuration {
     /// Templates that replace or extend Roost's own mail texts.
     public struct MailTemplates: Sendable {
-        /// The templates, by the mail's name.
+        /// The templates, by the email's name.
         public var mails: [Name: MailTemplate] = [:]
         public var syntax = Syntax.mustache
-        /// Values available to all mails.
+        /// Values available to all emails.
         public var placeholders: JSONObject = [:]
         /// The user fields available to templates.
         public var userFields: [Name] = []
@@ -29,13 +29,12 @@ extension Configuration {
             case dollar
         }
 
-        /// The mails that the server sends itself. Only cloud code sends templates with other names.
+        /// The emails that the server sends itself. Only cloud code sends templates with other names.
         public static let names: Set<Name> = [
             "verificationEmail", "passwordResetEmail", "emailChangedEmail", "passwordChangedEmail",
             "operatorInvitationEmail",
         ]
 
-        /// Resolves relative paths.
         mutating func resolvePaths(_ resolved: (String) -> String) {
             for name in mails.keys {
                 for part in [\MailTemplate.subject, \.text, \.html] {
@@ -46,12 +45,12 @@ extension Configuration {
         }
     }
 
-    /// The template of one kind of mail.
+    /// The template of one kind of email.
     public struct MailTemplate: Sendable {
         public var subject: MailText?
         public var text: MailText?
         public var html: MailText?
-        /// Values available to this mail.
+        /// Values available to this email.
         public var placeholders: JSONObject = [:]
         /// Values for one language, which override ``placeholders``.
         public var placeholdersByLocale: [Name: JSONObject] = [:]
@@ -59,7 +58,7 @@ extension Configuration {
         init() {}
     }
 
-    /// A part of a mail, in one or more languages.
+    /// A part of an email, in one or more languages.
     public struct MailText: Sendable {
         /// The source of a text.
         public enum Source: Sendable, Equatable {

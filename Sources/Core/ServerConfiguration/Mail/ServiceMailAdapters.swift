@@ -2,7 +2,7 @@ import JSON
 
 /// Converts parse-server's adapters of mail services with an HTTP API.
 enum ServiceMailAdapters {
-    /// Converts the SendGrid adapter. Mails with a configured template id use SendGrid's template.
+    /// Converts the SendGrid adapter. Emails with a configured template id use SendGrid's template.
     static func sendGrid(_ options: inout AdapterOptions) throws(ConfigurationError) -> Configuration.MailDelivery {
         let sender = try options.sender("fromAddress", "from")
         let key = try options.needed("apiKey")

@@ -138,7 +138,7 @@ extension Configuration {
             case parentOff = "parentbased_always_off"
             case parentRatio = "parentbased_traceidratio"
 
-            /// Whether a request within a caller's trace is sampled exactly if the caller samples the trace.
+            /// Whether the caller's sampling decision applies to requests within its trace.
             public var followsParent: Bool { rawValue.hasPrefix("parentbased_") }
         }
 

@@ -55,9 +55,9 @@ public struct ConfigurationError: Error, Sendable, Equatable {
 }
 
 extension Collection<String> {
-    /// Returns the text closest to a misspelt one, or nil if none is close.
+    /// Returns the text closest to a misspelled one, or nil if none is close.
     package func nearest(to misspelt: String) -> String? {
-        // Longer texts can't be misspelt names.
+        // Longer texts can't be misspelled names.
         guard misspelt.utf8.count <= 64 else { return nil }
         let letters = Array(misspelt.lowercased().utf8)
         let best = map { (name: $0, distance: Self.distance(letters, Array($0.lowercased().utf8))) }

@@ -112,8 +112,8 @@ extension Configuration {
         }
     }
 
-    /// Warnings about values that have no effect with the other options or the preset, and about unsafe settings, such
-    /// as metrics without a key.
+    /// Returns warnings about values that have no effect with the other options or the preset, and about unsafe
+    /// settings, such as metrics without a key.
     func warnings(_ values: [String: JSONValue]) -> [String] {
         var warnings = DatabaseOptions.warnings(values["databaseOptions"]?.objectValue ?? [:])
         if preset >= 9 {

@@ -24,7 +24,6 @@ public struct OptionDefinition: Sendable {
 
     /// The environment variables of the members of an object.
     struct Variables: Sendable {
-        /// The prefix of the variables' names.
         let prefix: String
         /// The members that the variables must set if the option isn't set otherwise. If one is missing, all are
         /// ignored.

@@ -64,7 +64,6 @@ public struct ExpoPush: Sendable {
     public var endpoint: String
 }
 
-/// Reads the options of push services.
 enum PushServiceReader {
     static func entries(_ value: JSONValue) -> [JSONValue] { value.arrayValue ?? [value] }
 

@@ -7,7 +7,7 @@ extension Configuration {
         case noProxy
         /// Every proxy: the client is the first address in the header, but the last one for address lists.
         case everybody
-        /// A number of proxies, counted from the server outwards.
+        /// A number of proxies, counted from the server outward.
         case hops(Int)
         /// The proxies at these addresses and in these networks.
         case addresses(AddressList)

@@ -19,7 +19,6 @@ extension OptionTable {
     ]
 }
 
-/// Reads rate limits.
 enum RateLimitOptions {
     static let members: [OptionDefinition] = [
         .member("requestPath", .string), .member("requestTimeWindow", .number),
@@ -128,11 +127,11 @@ enum RateLimitOptions {
         return methods.isEmpty ? nil : methods
     }
 
-    /// Returns the built-in limits per address on log-ins, sign-ups and account mails. They are high enough for a
+    /// Returns the built-in limits per address on log-ins, sign-ups and account emails. They are high enough for a
     /// school whose pupils all log in at the beginning of a lesson. The page's form for another verification link
     /// counts as `/verificationEmailRequest`.
     ///
-    /// - Parameter pages: The path of the pages behind links in mails.
+    /// - Parameter pages: The path of the pages behind links in emails.
     static func accounts(pages: String) -> [RateLimit] {
         let fiveMinutes = 300_000
         let limits: [(path: String, method: String?, count: Int)] = [
