@@ -11,7 +11,7 @@ public protocol FileStorage: Sendable {
     var memoryOfWrites: Int { get }
 
     /// Returns a URL for downloading a file directly, or nil if clients must download it through the server. The
-    /// function itself is nil if the storage has no direct URLs. It must not block, because it's called while rows are
+    /// function itself is nil if the storage has no direct URLs. It must not block, since it runs while rows are
     /// encoded.
     var location: (@Sendable (_ name: String) -> String?)? { get }
 
@@ -20,8 +20,7 @@ public protocol FileStorage: Sendable {
     /// - Throws: The storage's error if the server must not start.
     func prepare() async throws
 
-    /// Performs the checks deferred by ``prepare()``, then removes the remains of interrupted uploads until the task is
-    /// cancelled.
+    /// Performs the checks deferred by ``prepare()``, then removes remains of interrupted uploads until cancelled.
     func tend() async
 
     /// Closes the storage, which must not be used afterwards.

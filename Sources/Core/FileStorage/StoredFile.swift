@@ -1,7 +1,6 @@
 public import NIOCore
 
-/// A stored file that is open for reading. Its content doesn't change, even if the file is replaced or deleted
-/// meanwhile.
+/// A stored file that is open for reading. Its content stays the same even if the file is replaced or deleted.
 public protocol StoredFile: Sendable {
     /// The size in bytes.
     var size: Int64 { get }

@@ -1,8 +1,7 @@
 public import JSON
 public import ParseModel
 
-/// The schedule of a job: a row of `_JobSchedule` as written by Parse Dashboard. Scheduled times are UTC, in whole
-/// minutes.
+/// A job's schedule: a row of `_JobSchedule` as written by Parse Dashboard. Scheduled times are UTC, in whole minutes.
 public struct JobSchedule: Sendable {
     /// The id of the `_JobSchedule` row.
     public let objectId: String

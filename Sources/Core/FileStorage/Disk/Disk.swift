@@ -68,8 +68,7 @@ enum Disk {
         return descriptor
     }
 
-    /// Returns the content of a small file, or nil if no regular file has this path. Throws if the file is larger than
-    /// `limit` bytes.
+    /// Returns the content of a small file, or nil if no regular file has this path. Throws above `limit` bytes.
     static func contents(of path: String, atMost limit: Int64) async throws -> [UInt8]? {
         guard let file = try await DiskFile.open(path) else { return nil }
         guard file.size <= limit else { throw IOError(errnoCode: EFBIG, reason: "read") }

@@ -84,8 +84,7 @@ final class DiskFile: StoredFile {
 
     /// Reads from the page cache on any thread. Returns nil if the bytes aren't cached or can't be read.
     ///
-    /// - Parameter isKnown: Set to false if reading from the cache fails, for example because the file system doesn't
-    ///   support it.
+    /// - Parameter isKnown: Set to false if the cache can't be read, for example on an unsupported file system.
     private func readCached(_ range: Range<Int64>, _ isKnown: inout Bool) -> ByteBuffer? {
         let piece = fill(range) { address in
             let read = roost_read_cached(descriptor, address, range.count, off_t(range.lowerBound))

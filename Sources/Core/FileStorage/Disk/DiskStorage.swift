@@ -133,8 +133,7 @@ public struct DiskStorage: FileStorage {
         await Task { try? await Disk.remove([unfinished]) }.value
     }
 
-    /// Renames temporary files to their final names. The details come first, so a failure leaves the file itself
-    /// unchanged.
+    /// Renames temporary files to their final names. The details come first, so a failure leaves the file unchanged.
     ///
     /// - Parameter names: The paths of the file and its details. Old details are deleted if there are no new ones.
     private func finish(_ unfinished: [String], as names: [String]) async throws {
@@ -149,8 +148,7 @@ public struct DiskStorage: FileStorage {
         }
     }
 
-    /// Deletes temporary files older than a day, left behind by killed servers. Repeats daily until the task is
-    /// cancelled.
+    /// Deletes temporary files older than a day, left behind by killed servers. Repeats daily until cancelled.
     public func tend() async {
         while !Task.isCancelled {
             await removeUnfinished()

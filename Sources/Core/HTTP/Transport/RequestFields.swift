@@ -80,8 +80,7 @@ package struct RequestFields: Sendable {
 
     private static let files = Array("/files/".utf8)
 
-    /// Returns the log level: debug for quiet requests, error for status 500 and above, warning for slow requests, or
-    /// info.
+    /// Returns the log level: debug for quiet requests, error from status 500, warning for slow requests, or info.
     ///
     /// - Parameter slow: The duration from which a request counts as slow.
     package func level(isQuiet: Bool, slow: Duration) -> Logger.Level {

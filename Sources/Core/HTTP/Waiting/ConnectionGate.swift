@@ -56,8 +56,7 @@ final class ConnectionGate: ChannelInboundHandler {
         if [EMFILE, ENFILE, ENOBUFS, ENOMEM].contains(code) { wait(context, because: "\(error)") }
     }
 
-    /// Stops listening as soon as all accepted connections have reached their event loops. SwiftNIO would close the
-    /// others.
+    /// Stops listening once all accepted connections have reached their event loops. SwiftNIO would close the others.
     ///
     /// - Parameter deadline: The time at which it stops listening in any case.
     static func end(_ channel: any Channel, before deadline: NIODeadline = .now() + .seconds(1)) {

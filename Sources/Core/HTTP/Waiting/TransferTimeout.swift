@@ -139,8 +139,7 @@ package final class TransferTimeout: Sendable {
         }
     }
 
-    /// Counts memory for a body as soon as there is room. Senders get memory round robin, and the bodies of one sender
-    /// in order.
+    /// Counts memory for a body once there is room. Senders take turns, and each sender's bodies get memory in order.
     ///
     /// - Parameter lane: The queue in which the body waits.
     /// - Returns: False if the connection was closed, the task was cancelled or the caller left.

@@ -35,8 +35,7 @@ package enum JSONBody {
         return object(value)
     }
 
-    /// Returns an object of an internal request as it would be if it had been parsed from a body, with the same limits
-    /// and errors.
+    /// Returns an object of an internal request as if it had been parsed from a body, with the same limits and errors.
     ///
     /// Serializes and parses the object only if that could reject or change it, which is rare.
     ///

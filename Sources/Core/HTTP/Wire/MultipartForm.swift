@@ -1,8 +1,7 @@
 import Encoding
 import JSON
 
-/// The parts of a `multipart/form-data` body (RFC 7578). A body that two parsers could interpret differently is
-/// rejected.
+/// The parts of a `multipart/form-data` body (RFC 7578). Bodies that parsers could interpret differently are rejected.
 package struct MultipartForm {
     /// The parts without a file name, as strings.
     package private(set) var fields: JSONObject = [:]

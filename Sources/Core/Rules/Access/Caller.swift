@@ -145,8 +145,7 @@ public protocol RequestFacts: AnyObject, Sendable {
     var cloudDepth: Int { get }
     /// Whether cloud code may have made the request: it has a server key or is part of a cloud-code call.
     var isOfCloudCode: Bool { get }
-    /// Whether one of the app's adapters made the request, directly or through code that it called. Clients can't fake
-    /// it.
+    /// Whether one of the app's adapters made the request, directly or through code it called. Clients can't fake it.
     var isOfAdapter: Bool { get }
     /// Whether the client accepts `{"__op":"Delete"}` in the response to a save, for fields removed by cloud code.
     var takesDeletions: Bool { get }
