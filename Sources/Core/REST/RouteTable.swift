@@ -4,8 +4,7 @@ import Operations
 import Rules
 public import Telemetry
 
-/// All routes of the REST interface, used for dispatch, batches, request ids, the allow list, metrics, documentation
-/// and tests.
+/// All routes of the REST interface, for dispatch, batches, request ids, allow list, metrics, documentation and tests.
 package enum RouteTable {
     /// All routes. The first match wins.
     package static let all: [Route] =

@@ -27,8 +27,7 @@ public struct KeyAudit: Sendable {
 
     /// Responds to a request. If it is a change that `audit.events` covers, first stores an audit entry.
     func record(_ envelope: Envelope, _ answer: () async throws -> Reply) async throws -> Reply {
-        // Requests of cloud code aren't audited, and a site within the server, such as the console, writes its own
-        // entries.
+        // Requests of cloud code aren't audited, and the console writes its own entries.
         guard [.master, .maintenance].contains(envelope.power), !envelope.origin.isInternal, envelope.authority == nil,
             let entry = entry(of: envelope)
         else { return try await answer() }

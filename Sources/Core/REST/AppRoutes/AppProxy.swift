@@ -7,8 +7,7 @@ package import ServerConfiguration
 
 /// Forwards requests outside the mount path to an app's own routes, which a Node process serves on a Unix socket.
 package struct AppProxy: Sendable {
-    /// A function that waits up to the given time for the app to listen and returns its socket, or nil if the app is
-    /// down.
+    /// Waits up to the given time for the app to listen, and returns its socket, or nil if the app is down.
     package typealias FindSocket = @Sendable (_ within: Duration) async -> String?
 
     private let findSocket: FindSocket
@@ -38,8 +37,7 @@ package struct AppProxy: Sendable {
         gate = Gate(capacity: Self.maxOpen * max(1, configuration.cloudMain.workers), leavesRoom: true, maxWaiting: 0)
     }
 
-    /// Forwards a request to the app and returns its response, or 503 if the app isn't running or too many requests are
-    /// open.
+    /// Forwards a request to the app and returns its response, or 503 if the app is down or too many requests are open.
     ///
     /// - Parameters:
     ///   - client: The client's address, as reported by trusted proxies.

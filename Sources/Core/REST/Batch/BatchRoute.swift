@@ -232,8 +232,7 @@ extension ParseRoutes {
             && !element.path[1].hasPrefix("_")
     }
 
-    /// - Parameter memory: Counts the batch's responses. The first large read may wait until other requests release
-    ///   memory.
+    /// - Parameter memory: Counts the batch's responses. The first large read may wait until others release memory.
     private func outcome(
         of element: Envelope, _ context: RequestContext, _ memory: HeldMemory
     ) async throws -> [UInt8] {

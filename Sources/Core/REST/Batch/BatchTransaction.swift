@@ -6,8 +6,7 @@ import ParseStorage
 import Rules
 
 extension ParseRoutes {
-    /// The maximum number of calls in a client's transaction, which holds a connection and locks until the last one
-    /// ends.
+    /// The maximum number of calls in a client's transaction, which holds a connection and locks until the end.
     private static let maxCalls = 200
 
     /// Runs all calls in order in one transaction.
@@ -56,8 +55,7 @@ extension ParseRoutes {
         return try await finish(outcomes, replies, context.caller)
     }
 
-    /// Runs each call's follow-up work after the commit. If one fails, the others still run, because their changes are
-    /// stored.
+    /// Runs each call's follow-up work after the commit, even if another's fails, because its changes are stored.
     ///
     /// - Throws: The first error.
     private func finish(_ outcomes: [TransactionOutcome], _ replies: [[UInt8]], _ caller: Caller) async throws

@@ -81,8 +81,7 @@ package final class MemoryCounter: RequestCounter {
 
     package var size: Int { counts.withLock { $0.count } }
 
-    /// Drops expired counts, then the smallest, until half of the capacity is free. Freeing less would mean
-    /// doing so often.
+    /// Drops expired counts, then the smallest, until half of the capacity is free, so that this is rarely needed.
     private static func makeRoom(in counts: inout [Key: Count], below capacity: Int, at now: ContinuousClock.Instant) {
         counts = counts.filter { $0.value.end > now }
         var smallest = 1

@@ -6,8 +6,7 @@ import ParseModel
 import Rules
 import ServerConfiguration
 
-/// Responds to a request below the pages folder with a page, or with a redirect to it like parse-server up to version
-/// 8.
+/// Responds to a request below the pages folder with a page, or redirects to it like parse-server up to version 8.
 struct PageRouter {
     private let routes: PageRoutes
     private let request: PageRequest

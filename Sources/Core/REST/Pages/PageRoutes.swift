@@ -8,8 +8,7 @@ import ParseModel
 import Rules
 public import ServerConfiguration
 
-/// The pages that links in emails open, by default below `/apps`. They need no keys and are meant for people, not
-/// programs.
+/// The pages that links in emails open, by default below `/apps`. They need no keys, because people open them.
 ///
 /// With `pages.enableRouter` (default from preset 9), usually responds with the page, otherwise with a redirect to it.
 public final class PageRoutes: Sendable {

@@ -9,8 +9,7 @@ import Rules
 package import ServerConfiguration
 internal import Telemetry
 
-/// Routes requests to the API, the files, the pages, monitoring, a site within the server such as the console, or the
-/// app.
+/// Routes requests to the API, the files, the pages, monitoring, a site within the server (the console), or the app.
 package struct Dispatcher: HTTPHandler {
     private let mount: String
     private let handler: any RequestHandler

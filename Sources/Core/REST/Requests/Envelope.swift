@@ -4,8 +4,7 @@ public import JSON
 public import OrderedCollections
 import Rules
 
-/// A request as the routes see it: the method after an override, the path below the mount, the credentials and the JSON
-/// body.
+/// A request as routes see it: method after an override, path below the mount, credentials and JSON body.
 public struct Envelope: Sendable {
     /// The sender of the request.
     public let origin: RequestOrigin

@@ -130,8 +130,7 @@ struct EnvelopeOpener: Sendable {
         return decoded
     }
 
-    /// Reads the body, which is empty if the request has none. Checks the keys in the header fields first if the body
-    /// may be large.
+    /// Reads the body, which is empty if the request has none. Before a possibly large body, checks the header's keys.
     ///
     /// - Throws: ``HTTPError`` if the body is too large, compressed or incomplete, or the keys are invalid;
     ///   `ParseError` 116 if a form is too large, or 107 if the header's context isn't a JSON object.
@@ -243,8 +242,7 @@ struct ApplicationScan: Sendable {
         isPlain = applicationID.utf8.allSatisfy { $0.isASCIIAlphanumeric || "-_.".utf8.contains($0) }
     }
 
-    /// Whether the bytes contain the key followed by the id, or just the key if the id may be escaped. Takes linear
-    /// time.
+    /// Whether the bytes contain the key followed by the id, or just the key if the id may be escaped.
     func mayName(_ bytes: [UInt8]) -> Bool {
         var rest = bytes[...]
         while let mark = rest.firstIndex(of: UInt8(ascii: "_")) {
