@@ -147,7 +147,7 @@ public struct Backend: Sendable {
     var logger: Logger { services.logger }
     package var log: LogRing { services.log }
 
-    /// Runs `body` in one transaction, which rolls back if `body` throws. Only operations of the passed backend belong
+    /// Runs `body` in one transaction, which rolls back if `body` throws. Only the passed backend's operations belong
     /// to it.
     ///
     /// - Parameters:

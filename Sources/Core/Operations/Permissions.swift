@@ -29,8 +29,7 @@ public struct Permissions: Sendable, BackendPart {
             ParseError.operationForbidden, "This user is not allowed to access non-existent class: \(name)")
     }
 
-    /// Fetches the internal fields of found users for the maintenance key, such as password hashes, tokens and
-    /// lockouts.
+    /// Fetches the internal fields of found users for the maintenance key, such as password hashes and tokens.
     ///
     /// - Returns: A list of encoded members for each row, or an empty list if the caller may not read or did not select
     ///   them, or no user was found.

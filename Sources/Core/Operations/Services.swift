@@ -7,8 +7,7 @@ import Rules
 import ServerConfiguration
 import Telemetry
 
-/// The services shared by all operations of a process: caches, queues and extensions. They are independent of
-/// transactions.
+/// The services shared by all operations of a process, independent of transactions: caches, queues and extensions.
 @usableFromInline
 final class Services: Sendable {
     @usableFromInline let configuration: Configuration

@@ -89,8 +89,7 @@ private struct GlobalConfigRules: SaveRules {
     private static func changes(_ save: Save) -> JSONObject { save.body["params"]?.objectValue ?? [:] }
 }
 
-/// The GraphQL settings (`/graphql-config`), stored only for a parse-server on the same database, since Roost has no
-/// GraphQL.
+/// The GraphQL settings (`/graphql-config`), stored only for a parse-server on the same database, not used by Roost.
 public struct GraphQLConfig: Sendable, BackendPart {
     let backend: Backend
 

@@ -15,8 +15,7 @@ public struct Transactions: Sendable, BackendPart {
     /// Runs the checks and before-triggers of all calls before the transaction begins.
     ///
     /// - Parameter writes: The calls, with nil for calls that write no object.
-    /// - Returns: The remaining step of each call. A rejected call fails only when its turn comes, after the calls
-    ///   before it.
+    /// - Returns: The remaining step of each call. A rejected call fails only when its turn comes.
     public func plan(_ writes: [TransactionWrite?], _ context: RequestContext) async -> [TransactionStep] {
         var steps: [TransactionStep] = []
         var kept = 0

@@ -3,8 +3,7 @@ import ParseModel
 import ParseStorage
 import Rules
 
-/// The error of a conditional save or deletion whose object has changed since the caller read it. The object is left
-/// unchanged.
+/// The error of a conditional save or deletion whose object has changed since it was read. Nothing was written.
 public struct ObjectChanged: Error, Sendable {
     /// The current object, as visible to the caller.
     public let object: JSONObject

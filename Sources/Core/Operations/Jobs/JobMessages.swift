@@ -2,8 +2,7 @@ import Logging
 import ParseStorage
 import Synchronization
 
-/// Writes the progress messages of a job run in order. While a write is running, only the latest new message is
-/// retained.
+/// Writes the progress messages of a job run in order. During a write, only the latest message is retained.
 final class JobMessages: Sendable {
     private struct State {
         var waiting: String?

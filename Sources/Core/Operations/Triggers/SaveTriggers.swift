@@ -109,8 +109,7 @@ public struct SaveTriggers: Sendable, BackendPart {
         }
     }
 
-    /// Calls the `afterSave` trigger of `_User` for a log-in with an auth provider, as parse-server does, and logs its
-    /// errors.
+    /// As in parse-server, calls `_User`'s `afterSave` trigger for a log-in with an auth provider. Logs its errors.
     ///
     /// - Returns: Whether the trigger exists. In that case the response omits `authData`, as in parse-server.
     func notifyOfProviderLogin(_ userId: String, _ user: JSONObject, _ context: RequestContext) async -> Bool {

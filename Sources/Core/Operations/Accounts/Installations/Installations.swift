@@ -32,8 +32,7 @@ public struct Installations: Sendable, BackendPart {
         return body
     }
 
-    /// Locks a device's ids until the transaction ends, so concurrent writes of the same device run one after the
-    /// other.
+    /// Locks a device's ids until the transaction ends, so writes of the same device run one after the other.
     func lock(_ device: DeviceIdentity) async throws {
         let names = [device.installationId.map { "id:\($0)" }, device.deviceToken.map { "token:\($0)" }]
         for name in names.compactMap({ $0 }) {

@@ -11,8 +11,7 @@ struct ProvedUser: Sendable {
     let way: String
     /// The changes to the user's `authData`.
     var change = LoginDataChange()
-    /// The compared password hash, which must still be the user's after the session is created, or nil without a
-    /// password.
+    /// The compared password hash, which must still be valid once the session exists, or nil without a password.
     var comparedHash: String?
     /// Whether to call the `beforeLogin` trigger.
     var callsTrigger = true

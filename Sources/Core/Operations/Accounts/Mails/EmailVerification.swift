@@ -167,8 +167,7 @@ public struct EmailVerifications: Sendable, BackendPart {
         if !options.emailVerifyTokenReuseIfValid || token == nil || user.isExpired(at: context.now) {
             let new = AccountMails.mailToken()
             let expiry = AccountMails.expiry(after: options.emailVerifyTokenValidityDuration, context)
-            // If the address has changed in the meantime, this token would verify an address that is no longer the
-            // user's.
+            // If the address has changed meanwhile, this token would verify one that is no longer the user's.
             guard try await store.accounts.setToken(new, expiry: expiry, of: user, .verification) else { return }
             token = new
         }

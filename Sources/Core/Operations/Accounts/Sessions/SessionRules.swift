@@ -61,8 +61,7 @@ struct SessionRules: SaveRules {
         else { return try await backend.saving.carryOut(planned) }
         let result = try await backend.transaction(conflictKey: userId) { [opener] backend in
             if let opener {
-                // If the opener ended in the meantime, for example by a password change, the new session must not be
-                // created.
+                // If the opener has ended, for example by a password change, the new session must not be created.
                 guard try await backend.store.sessions.holds(session: opener.sessionId, of: opener.id) else {
                     throw ParseError(ParseError.invalidSessionToken, "Invalid session token")
                 }
