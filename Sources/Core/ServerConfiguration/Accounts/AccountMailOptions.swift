@@ -88,8 +88,7 @@ extension Configuration {
     /// The base URL of links in emails and of their pages, or nil if it is unknown.
     public var linkURL: String? { publicServerURL ?? accountMail.terminalURL }
 
-    /// Prints emails on the terminal if no transport is configured, with links to `publicServerURL` or else
-    /// `serverURL`.
+    /// Without a transport, prints emails on the terminal, with links to `publicServerURL` or else `serverURL`.
     ///
     /// - Returns: False if a transport is configured.
     public mutating func showMailsOnTerminal() -> Bool {

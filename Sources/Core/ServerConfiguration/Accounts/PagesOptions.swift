@@ -38,8 +38,7 @@ extension OptionTable {
 extension Configuration {
     /// The option `pages`: the pages that links in emails open.
     public struct Pages: Sendable {
-        /// Whether the server returns pages directly. Otherwise it redirects to them, like parse-server up to version
-        /// 8.
+        /// Whether the server returns pages directly. If false, it redirects to them, as parse-server 8 does.
         public var enableRouter = true
         /// The path of the pages below the mount path, without leading and trailing slashes.
         public var pagesEndpoint = "apps"

@@ -118,8 +118,7 @@ extension Configuration {
         }
     }
 
-    /// An option that is a function in the app's index.js. Node.js calls the function at each use, except for
-    /// `masterKey`.
+    /// An option that is a function in the app's index.js. Node.js calls it at each use, except for `masterKey`.
     package enum OptionFunction: String, Sendable, CaseIterable {
         case verifyUserEmails, preventLoginWithUnverifiedEmail, sendUserEmailVerification
         case validatorCallback = "passwordPolicy.validatorCallback"

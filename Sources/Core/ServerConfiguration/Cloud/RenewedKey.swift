@@ -1,7 +1,6 @@
 import Synchronization
 
-/// A master key that a function of the app returns. The app's host renews it in the background, so no request waits for
-/// the function.
+/// A master key that a function of the app returns. It is renewed in the background, so no request waits for it.
 package final class RenewedKey: Sendable {
     private let current: Mutex<String?>
 

@@ -62,11 +62,9 @@ extension Configuration {
         public var allowPublicExplain = false
         /// The number of connections for short statements, or nil for one per processor, but at least 4 and at most 16.
         public var sharedConnections: Int?
-        /// The base size of the pools for transactions and slow statements. Most of these pools have half as many
-        /// connections.
+        /// The base size of the pools for transactions and slow statements. Most of them have half as many connections.
         public var poolSize = 8
-        /// The maximum number of concurrent aggregations and distinct queries per process, or nil for half the number
-        /// of processors.
+        /// The limit on concurrent aggregations and distinct queries per process, or nil for half the processors.
         public var heavyStatements: Int?
         /// The interval in milliseconds between checks for class changes, which are also announced immediately.
         public var schemaCacheTtl = 5000

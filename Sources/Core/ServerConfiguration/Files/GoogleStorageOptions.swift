@@ -5,8 +5,7 @@ extension Configuration {
     public struct GoogleStorage: Sendable {
         /// The bucket as an S3 bucket, since Roost uses the store's S3-compatible API.
         public var bucket: S3
-        /// The service account as JSON or as the path of its file, or nil to use the credentials of the environment or
-        /// the machine.
+        /// The service account as JSON or its file's path, or nil to use the environment's or machine's credentials.
         public var account: JSONValue?
         /// The folder that relative paths are resolved in.
         public var folder = "."

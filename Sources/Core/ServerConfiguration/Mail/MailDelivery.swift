@@ -22,8 +22,7 @@ extension Configuration {
         case http(HTTPMail)
         /// Prints emails on the terminal.
         case terminal
-        /// The app's own adapter, which runs in Node.js: its module and options, or true if the app's own index.js
-        /// defines it.
+        /// The app's own adapter in Node.js: its module and options, or true if the app's index.js defines it.
         case node(JSONValue)
 
         /// Whether sending an email requires HTTP requests.

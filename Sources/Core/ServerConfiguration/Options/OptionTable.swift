@@ -1,7 +1,6 @@
 import JSON
 
-/// All options: parse-server's with their names, and Roost's own. Flags, variables, `--help` and docs are derived from
-/// this table.
+/// All options of parse-server and of Roost. Flags, variables, `--help` and docs are derived from this table.
 public enum OptionTable {
     /// The options by topic, in the order of `--help` and docs/configuration.md.
     package static let sections: [(title: String, options: [OptionDefinition])] = [
