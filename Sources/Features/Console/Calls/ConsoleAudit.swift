@@ -13,7 +13,7 @@ struct ConsoleAudit: Sendable {
     let backend: Backend
     let logger: Logger
 
-    /// The maximum size of the recorded values in bytes, separately for those before and after the change.
+    /// The maximum size in bytes of the values recorded before a change, and likewise of those recorded after it.
     private static let maxBytes = 16 * 1024
 
     /// An audit entry that is not complete yet.
@@ -22,7 +22,8 @@ struct ConsoleAudit: Sendable {
         fileprivate let entry: AuditEntry
         /// The objects to read again after the change, by class.
         fileprivate let objects: [String: Objects]
-        /// The values to record: those of the request, or the user as whom it ran. Nil to read the objects again.
+        /// The values to record: the request's own, or the user as whom it ran. Nil if the objects are read again
+        /// instead.
         fileprivate let sent: JSONValue?
         /// Whether objects are created, in which case their ids come from the response.
         let creates: Bool
@@ -168,7 +169,7 @@ struct ConsoleAudit: Sendable {
         return bounded(isOne ? found.values.first ?? .null : .object(found))
     }
 
-    /// Removes secrets from a value. Returns only its size if it is too large.
+    /// Removes secrets from a value. Replaces a value that is too large by an object with its size.
     private func bounded(_ value: JSONValue) -> JSONValue {
         let value = SecretValues.removed(from: value)
         let size = value.serialized().count

@@ -21,7 +21,7 @@ struct ConsoleInterface: Sendable {
     let figures: FigureHistory
     /// The readiness probe results of the database and other components.
     let readiness: @Sendable () async -> JSONObject
-    /// Returns what a check of the push keys found, or nil if pushes are not configured.
+    /// Checks the push keys and returns the findings. Nil if push is not configured.
     let pushCheck: (@Sendable () async throws -> JSONValue)?
     let live = LiveSource()
     /// The slots for concurrent queries from consoles: half as many as CPU cores, so that cores remain for apps, but at
@@ -40,7 +40,7 @@ struct ConsoleInterface: Sendable {
     let importing = Gate(capacity: 2, share: 1, waitingShare: 4)
     /// The single slot for file listings, because each reads the whole store.
     let searching = Gate(capacity: 1)
-    /// The single slot for counting all classes, even if several consoles request the counts.
+    /// The single slot for counting all classes, so that several consoles don't count at the same time.
     let counting = Gate(capacity: 1)
     /// The number of recent invitations by operator.
     let invitations = RecentCounts(within: .seconds(3600))
@@ -219,7 +219,8 @@ struct ConsoleInterface: Sendable {
         return reply
     }
 
-    /// Confirms that the operator of the session is present, by a fresh password, code or key.
+    /// Confirms that the operator of the session is present, by the password and the second factor or by the master
+    /// key.
     func confirm(_ visit: ConsoleVisit, _ session: StoredOperatorSession, _ body: JSONObject) async throws -> Reply {
         let outcome = try await signIn.confirm(session, body, from: visit.client)
         switch outcome {

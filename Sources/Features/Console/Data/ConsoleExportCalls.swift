@@ -28,7 +28,7 @@ package struct ExportWish: Sendable {
         find = body.filter { ["where", "order", "keys"].contains($0.key) && !$0.value.isNull }
     }
 
-    /// Returns the columns of a table: the requested ones, or all fields except relations and the password.
+    /// Returns the columns of a CSV file: the requested ones, or all fields except relations and the password.
     func columns(_ schema: ClassSchema?) -> [Name] {
         if let keys = find["keys"] { return keys.parameterNames.map { Name($0) } }
         return (schema?.fields ?? [:]).filter { !$0.value.type.isRelation && $0.key != "password" }.map(\.key)

@@ -88,7 +88,7 @@ package final class ConsoleExports: Sendable {
         guard isAdded else { throw HTTPError(status: 429, message: "Too many exports are running. Try again later.") }
     }
 
-    /// Starts the download with the given secret, which can be used only once. Returns nil if no export waits for it.
+    /// Starts the download with the given secret, or returns nil if the secret is unknown, used or expired.
     package func beginDownload(_ secret: String) -> Item? {
         items.withLock { items in
             guard
@@ -102,6 +102,8 @@ package final class ConsoleExports: Sendable {
     }
 
     /// Returns an export of the session.
+    ///
+    /// - Throws: `ParseError` if the export doesn't exist or has expired.
     package func item(_ id: String, of token: [UInt8]) throws(ParseError) -> Item {
         guard var item = items.withLock({ items in items.first { $0.id == id && $0.token == token } }) else {
             throw ParseError(ParseError.objectNotFound, "The export doesn't exist or has expired.")

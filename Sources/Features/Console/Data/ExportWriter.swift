@@ -5,7 +5,7 @@ internal import Operations
 internal import ParseStorage
 import Rules
 
-/// Writes objects to a file as JSON, newline-delimited JSON or CSV.
+/// Formats exported objects as JSON, newline-delimited JSON or CSV.
 struct ExportWriter: Sendable {
     enum Format: String, Sendable {
         case csv, json, ndjson

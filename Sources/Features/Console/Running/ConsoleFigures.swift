@@ -31,7 +31,7 @@ private struct FigureCalls: ConsoleCalls {
         .databaseWaiting: "databaseWaiting", .hashing: "hashing", .memory: "memory",
     ]
 
-    /// Returns a number of the query, `usual` if it is missing, or 0 if it is invalid.
+    /// Returns a numeric query parameter, `usual` if it is missing, or 0 if it is invalid.
     private func number(_ name: Name, _ usual: Double) -> Double {
         query[name].map { $0.numberValue ?? 0 } ?? usual
     }

@@ -89,11 +89,12 @@ private struct LogFilter: Sendable {
     let text: String?
     let function: String?
     let request: String?
-    /// The beginning of the paths whose requests are shown only if logged as errors, or nil to show all.
+    /// The path prefix of requests that are shown only if logged as errors, or nil to show all requests.
     let leftOut: String?
     let secrets: SecretTexts
 
-    /// - Parameter console: The console's path. Requests to it are shown only if they are errors or `query` wants them.
+    /// - Parameter console: The console's path. Requests to it are shown only if they failed or if `query` includes
+    ///   them.
     /// - Throws: ``HTTPError`` for an unknown level.
     init(_ query: JSONObject, console: String, _ secrets: SecretTexts) throws(HTTPError) {
         func text(_ name: Name) -> String? { query[name]?.stringValue.flatMap { $0.isEmpty ? nil : $0 } }

@@ -16,7 +16,8 @@ enum ConsoleSecrets {
     static func hash(_ secret: String) -> [UInt8] { Array(SHA256.hash(data: Array(secret.utf8))) }
 
     /// Returns the hash of the cookie for storage. It depends on the master, read-only and administrators' keys, so
-    /// changing one ends all sessions. While a renewed master key is missing, the sessions opened before aren't valid.
+    /// changing one ends all sessions. If the master key is renewed at run time and can't be loaded, sessions aren't
+    /// valid.
     static func hash(cookie: String, _ configuration: Configuration) -> [UInt8] {
         let administrators = configuration.audit.adminKeys.values.sorted { $0.lexicographicallyPrecedes($1) }
         let masterKey = configuration.renewedMasterKey.map { $0.value ?? "" } ?? configuration.masterKey

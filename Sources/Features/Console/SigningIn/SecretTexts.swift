@@ -52,8 +52,7 @@ package struct SecretTexts: Sendable {
     /// The size in bytes above which texts are shortened.
     private static let maxBytes = 4_000
 
-    /// Returns a text without secrets. The patterns read each character only a few times, because much of the log is
-    /// written by clients.
+    /// Returns a text without secrets. The patterns take linear time, because clients write much of the log.
     package func removed(from whole: String) -> String {
         // Keys are removed before the text is cut, because a cut key would not be recognized.
         let isLong = whole.utf8.count > Self.maxBytes

@@ -35,7 +35,7 @@ package final class ConsoleSite: SiteHandler {
     ///   - figures: The metrics over time.
     ///   - readiness: Returns the readiness probe results of the database and other components.
     ///   - backups: The backup maker, or nil if no backup folder is configured or the database is external.
-    ///   - pushCheck: Returns what a check of the push keys found, or nil if pushes are not configured.
+    ///   - pushCheck: Checks the push keys and returns the findings. Nil if push is not configured.
     ///   - version: The version of the server.
     ///   - logger: Receives error details that aren't sent to browsers.
     /// - Throws: The first invalid address in the option `console.addresses`.
@@ -92,7 +92,7 @@ package final class ConsoleSite: SiteHandler {
         let target = request.target.prefix { $0 != "?" && $0 != "#" }
         guard reach.admits(way) else { return refusal(request, target, fields, way) }
         if target == "/" {
-            // The page / of an app with its own routes is the app's. Other origins get the same response as without a
+            // If the app has its own routes, `/` is the app's page. Other origins get the same response as without a
             // console, so that they can't detect it.
             guard !configuration.cloudMain.servesRoutes, fields.acceptsPages, request.isConditional,
                 request.headers[.origin] == nil, ["none", "same-origin"].contains(fields.fetchSite ?? "none")
@@ -215,7 +215,7 @@ struct ConsoleVisit {
     /// The client's address as reported by trusted proxies.
     var address: String { client.text }
 
-    /// The identity for fair scheduling: the session, or the address without one.
+    /// The identity for fair scheduling: the session token, or the address if there is none.
     var sender: Sender { Sender(address: fields.token ?? address) }
 
     /// Whether the request has the console's own origin. A missing `Sec-Fetch-Site` or `Origin` field counts as own.

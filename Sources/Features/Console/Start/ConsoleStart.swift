@@ -66,7 +66,7 @@ private struct StartCalls: ConsoleCalls {
         case unknown
     }
 
-    /// The server URL for a phone in the same network.
+    /// The URL under which apps can reach the server, and from where they can.
     private var address: (url: String, reach: Reach) {
         let configuration = interface.configuration
         // publicServerURL, or the name under which the browser opened the console.
