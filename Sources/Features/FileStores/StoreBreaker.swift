@@ -45,8 +45,8 @@ final class StoreBreaker: Sendable {
         }
     }
 
-    /// Lets a request through, whose result must be reported, or throws ``FileStorageError/unavailable(retryAfter:)``
-    /// if the store is down.
+    /// Lets a request through, or throws ``FileStorageError/unavailable(retryAfter:)`` if the store is down. The caller
+    /// must report the result of the request.
     func enter() throws {
         try state.withLock { state in
             guard let until = state.closedUntil else { return }

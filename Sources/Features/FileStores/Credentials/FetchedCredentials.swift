@@ -56,7 +56,7 @@ struct WebIdentity: AWSCredentialProvider {
     func shutdown() async { await caller.shutdown() }
 }
 
-/// Credentials of a container, from the URL that its host sets.
+/// Credentials of a container, from the URL in its environment variables.
 struct ContainerCredentials: AWSCredentialProvider {
     let name = "AWS_CONTAINER_CREDENTIALS"
     private let url: String

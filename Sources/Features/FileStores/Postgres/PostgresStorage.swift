@@ -34,7 +34,7 @@ public struct PostgresStorage: FileStorage {
         var database = PostgresConfiguration(connectionString: inSchema(connectionString))
         database.sharedConnections = 2
         database.exclusiveConnections = 2
-        // The server's own client also uses the pooler. Commands that run without the server get the direct address.
+        // Only the server uses the pooler. Commands that run without it get the direct connection string.
         if configuration.databaseURI != nil, database.connectionString != direct {
             let pooler = configuration.databaseOptions.transactionPooler
             database.isBehindTransactionPooler = pooler != .none
@@ -100,7 +100,7 @@ public struct PostgresStorage: FileStorage {
                 }
             }
             if pending.readableBytes > 0 { try await send() }
-            // Other files were stored meanwhile. Of concurrent uploads, the earlier ones get the space first.
+            // Other files may have been stored meanwhile. Of concurrent uploads, those that began first get the space.
             before = try await occupied(before: id)
             try checkRoom(before + size)
             let tag = "\"\(hash.finalize().prefix(16).hexadecimal)\""
@@ -115,7 +115,7 @@ public struct PostgresStorage: FileStorage {
         }
     }
 
-    /// Returns the number of stored bytes, or 0 if the total isn't limited.
+    /// Returns the bytes that stored files and earlier unfinished uploads occupy, or 0 if the total isn't limited.
     private func occupied(before id: Int64) async throws -> Int64 {
         guard options.maximumTotal != nil else { return 0 }
         return try await Self.passing { try await rows.total(before: id) }

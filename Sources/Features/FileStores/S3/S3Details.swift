@@ -79,7 +79,8 @@ enum S3Details {
             details.tags = others.tags
             details.contentType = others.contentType
         } else {
-            // Another tool stored the object, or the upload had no details. A known extension is enough.
+            // Another tool stored the object, or its details are all in separate fields. A known file extension
+            // determines the type.
             details.contentType = answer.header("Content-Type").flatMap {
                 NameParts(name).fileExtension.flatMap { FileTypes.type(forExtension: $0) } != nil
                     || $0 == "application/octet-stream" ? nil : $0

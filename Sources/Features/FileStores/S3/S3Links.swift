@@ -38,8 +38,8 @@ final class S3Links: Sendable {
         self.preservesNames = preservesNames
     }
 
-    /// Returns the address of a file, or nil if it must be signed and there are no valid credentials, or if no upload
-    /// can have produced the name. The server then serves the file itself, to callers who may read it.
+    /// Returns the direct URL of a file, or nil if the server must serve the file itself. That is the case if no
+    /// credentials for signing are available, or if no upload can have produced the name.
     func url(_ name: String) -> String? {
         guard let key = S3Storage.key(of: name, prefix: prefix) else { return nil }
         let path = address.path(key)

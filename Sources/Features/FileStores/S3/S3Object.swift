@@ -93,7 +93,7 @@ package final class S3Object: StoredFile {
         if !answer.range.isEmpty { pending.withLock { $0 = answer } }
     }
 
-    /// Requests a range of the same version again.
+    /// Sends another request for a range, of the version that was opened.
     private func second(_ range: Range<Int64>) async throws -> Answer {
         var request = S3Request("GET", key)
         request.isDownload = true
