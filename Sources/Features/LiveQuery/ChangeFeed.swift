@@ -5,7 +5,8 @@ public import Operations
 public import ServerConfiguration
 import Synchronization
 
-/// Delivers the changes of all processes to their followers, in commit order per object unless one arrives too late.
+/// Delivers object changes of all processes to the connections that follow them, in commit order per object. A change
+/// that arrives too late is delivered out of order.
 public final class ChangeFeed: ChangeObserver {
     /// A topic that a connection can follow.
     package enum Topic: Hashable, Sendable {
@@ -18,7 +19,7 @@ public final class ChangeFeed: ChangeObserver {
         case change(Change, relays: Bool)
         /// Other processes may have missed a change of this one.
         case loss
-        /// Changes of a class may have been missed, or of every class if nil.
+        /// Changes of the class, or of all classes if nil, may have been missed.
         case gap(Name?)
         /// Changes that wait for a preceding one may be overdue.
         case timeIsOver
@@ -32,7 +33,7 @@ public final class ChangeFeed: ChangeObserver {
     private struct Queue {
         var count = 0
         var bytes = 0
-        /// The gaps that no change of their class follows. They aren't queued again.
+        /// The gaps queued after the latest change of their class. They needn't be queued again.
         var lastGaps: Set<Name?> = []
     }
 
@@ -120,7 +121,8 @@ public final class ChangeFeed: ChangeObserver {
         }
     }
 
-    /// Disconnects the followers of a class, and all in other processes, because a change was lost. They query again.
+    /// Disconnects the followers of a class in this process, and all followers in other processes, because a change was
+    /// lost. Their clients reconnect and query again.
     public func missChange(of className: Name) async {
         endFollowers(of: className)
         missElsewhere()
@@ -182,7 +184,7 @@ public final class ChangeFeed: ChangeObserver {
             case .gap(let className): sequence.forget(className)
             case .timeIsOver: changes = sequence.removeOverdue(at: now)
             case .change(let change, let relays):
-                // Serialized only if another process may have subscribers.
+                // Serializes the change only if another process may have subscribers.
                 if relays, mayRelay { relay(RelayedChange(change)) }
                 if hasFollowers(of: Name(change.className)) {
                     changes = sequence.add(change, mayBeLate: hasOthers.load(ordering: .relaxed), at: now)
@@ -201,7 +203,7 @@ public final class ChangeFeed: ChangeObserver {
                     continuation.yield(.timeIsOver)
                 }
             }
-            // The connections send on the same threads. They run first, so that a burst of changes doesn't pile up.
+            // Lets the connections send first, on the same threads, so that a burst of changes doesn't pile up.
             await Task.yield()
         }
     }

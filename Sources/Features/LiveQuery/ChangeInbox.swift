@@ -6,9 +6,9 @@ package final class ChangeInbox: Sendable {
     package enum Item: Sendable {
         /// An object of a followed class changed. `size` is in bytes.
         case change(Change, size: Int)
-        /// A followed user changed, so that the session may have ended.
+        /// A followed user changed. The user's session may have ended.
         case userChanged
-        /// All earlier entries have been processed.
+        /// A marker, reached when all earlier entries have been processed.
         case mark(Mark)
     }
 

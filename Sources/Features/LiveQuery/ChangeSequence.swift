@@ -12,7 +12,7 @@ package struct ChangeSequence {
 
     /// The last delivered version of an object.
     private struct Version {
-        /// The numbers of the last and the first delivered change since the object is remembered.
+        /// The numbers of the latest delivered change and of the first one since the object has been remembered.
         let number: Int64
         let first: Int64
         /// The object after the change, or nil if it was deleted or is too large to be remembered.
@@ -34,7 +34,7 @@ package struct ChangeSequence {
     /// The maximum size in bytes of remembered objects.
     private static let maxBytes = 4 * 1024 * 1024
     private static let minWeight = 256
-    /// The number and bytes of waiting changes from which further changes don't wait.
+    /// The limits of waiting changes, in number and bytes. Once one is reached, further changes don't wait.
     private static let (maxHeld, maxHeldBytes) = (10_000, 16 * 1024 * 1024)
     /// The minimum interval between two checks for overdue changes.
     private static let pause = Duration.milliseconds(10)

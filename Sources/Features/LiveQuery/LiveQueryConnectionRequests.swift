@@ -79,8 +79,8 @@ extension LiveQueryConnection {
         var candidate = Client(
             id: UUID().uuidString.asciiLowercased, installationId: message["installationId"]?.stringValue,
             isMaster: isMaster, sessionToken: Self.token(message["sessionToken"]?.stringValue))
-        // From here on the client is notified when its session ends. A session that has already ended is treated as
-        // none, because rejected clients reconnect immediately.
+        // From here on the client is notified when its session ends. A session that has already ended is ignored,
+        // because rejected clients reconnect immediately.
         let context: RequestContext
         do {
             context = try await self.context(candidate.sessionToken, of: candidate)
@@ -96,7 +96,7 @@ extension LiveQueryConnection {
         if client == nil { server.clients.add(1, ordering: .relaxed) }
         client = candidate
         subscriptions.ownSession = candidate.sessionToken
-        // The client can't subscribe before the other processes know: they relay only what commits later.
+        // Other processes must know before the client can subscribe, because they relay only later commits.
         try await server.announceClients()
         socket.markKnown()
         try await answer("connected", nil)
@@ -130,7 +130,7 @@ extension LiveQueryConnection {
             if let token { message["sessionToken"] = .string(token) }
             let backend = server.backend
             let query = try await backend.liveQueryTriggers.beforeSubscribe(query, message, context)
-            // Compiles patterns, among others, so it doesn't run on the event loop.
+            // Subscribing may compile patterns, so it doesn't run on the event loop.
             let prepared = try await LongWork.medium.run {
                 Result { try backend.liveQueries.subscribe(query, context) }
             }

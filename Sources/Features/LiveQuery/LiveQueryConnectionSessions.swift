@@ -24,9 +24,9 @@ extension LiveQueryConnection {
         return RequestContext(caller: caller, mountURL: mountURL, now: now, address: address)
     }
 
-    /// Ends the subscriptions whose sessions have ended. Ends the connection if that applies to its own session.
+    /// Ends the subscriptions whose sessions have ended, and the connection if its own session has ended.
     func checkSessions() async throws {
-        // A session that had ended before the client connected was already treated as none.
+        // A session that had ended before the client connected was already ignored.
         if let client, client.hasSession {
             do {
                 _ = try await context(client.sessionToken, of: client)

@@ -121,7 +121,7 @@ extension LiveQueryServer {
     ///
     /// - Parameters:
     ///   - query: `className` and `where`.
-    ///   - name: A name for the watch, chosen by the operator.
+    ///   - name: A name that is unique to the operator's session.
     ///   - mountURL: The server URL as seen by the operator.
     ///   - address: The operator's IP address.
     ///   - wait: The maximum waiting time.

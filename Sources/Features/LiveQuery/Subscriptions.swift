@@ -9,7 +9,7 @@ package struct Subscriptions {
     struct Subscription {
         /// The number that distinguishes successive subscriptions with the same request id.
         let serial: Int
-        /// The token of the session whose permissions the subscription has, or nil for none.
+        /// The token of the session whose permissions the subscription has, or nil if it has no session.
         let sessionToken: String?
         /// The bytes of its message and of the compiled condition.
         var size: Int
