@@ -94,7 +94,7 @@ public final class MailQueue: Mailer {
     public func run(_ store: ObjectStore) async {
         await withDiscardingTaskGroup { group in
             group.addTask {
-                // For retries and for mails that other processes left.
+                // Finds due retries, and mails that other processes left.
                 while !Task.isCancelled, (try? await Task.sleep(for: .seconds(1))) != nil { self.wake() }
             }
             group.addTask { await self.measure(store) }

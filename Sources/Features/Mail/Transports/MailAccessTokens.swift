@@ -3,7 +3,7 @@ import JSON
 import Outgoing
 import ServerConfiguration
 
-/// Fetches the access tokens for signing in to a mail server from its token endpoint.
+/// Fetches access tokens for signing in to a mail server from a token endpoint.
 ///
 /// Caches a token until shortly before it expires. Concurrent callers share one request.
 actor MailAccessTokens {
@@ -73,7 +73,7 @@ actor MailAccessTokens {
         !text.isEmpty && text.utf8.allSatisfy { (0x21...0x7E).contains($0) }
     }
 
-    /// Returns the error code (RFC 6749, section 5.2) in parentheses, or an empty text if it could be something else.
+    /// Returns the error code (RFC 6749, section 5.2) in parentheses, or an empty text if it doesn't look like one.
     private static func code(_ json: JSONValue?) -> String {
         guard let code = json?["error"]?.stringValue, code.utf8.count <= 40,
             code.utf8.allSatisfy({ (UInt8(ascii: "a")...UInt8(ascii: "z")).contains($0) || $0 == UInt8(ascii: "_") })
@@ -81,7 +81,7 @@ actor MailAccessTokens {
         return " (\(code))"
     }
 
-    /// Returns the cache time of a token: a minute less than its lifetime, but at least half of it, and at most a day.
+    /// Returns the cache time of a token: a minute less than its lifetime but at least half of it, and less than a day.
     private static func age(_ seconds: JSONValue?) -> Duration {
         let lifetime = seconds?.numberValue ?? seconds?.stringValue.flatMap { Double($0) } ?? 3600
         let good = min(max(lifetime.isFinite ? lifetime : 0, 0), 86_400)
