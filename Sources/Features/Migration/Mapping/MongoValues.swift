@@ -54,7 +54,8 @@ enum MongoValues {
 
     private static func path(_ outer: String, _ key: Name) -> String { outer.isEmpty ? key.text : "\(outer).\(key)" }
 
-    /// Returns a number as a double, or nil if it isn't one or, with `isInJSON`, isn't finite. Adds changes to losses.
+    /// Returns a number as a double, or nil if the value isn't a number. With `isInJSON`, also returns nil for infinity
+    /// and NaN. Inexact results are added to `losses`.
     static func number(
         _ value: BSONValue, _ field: @autoclosure () -> String, _ losses: inout Losses, isInJSON: Bool = false
     ) -> Double? {

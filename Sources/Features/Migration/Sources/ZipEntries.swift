@@ -135,7 +135,7 @@ enum ZipEntries {
         var names: Set<[UInt8]> = []
         return try entries.compactMap { entry in
             try checkName(entry.name, path)
-            // Folders, and files that some systems add.
+            // Skips folders, and files that some systems add.
             if entry.name.hasSuffix("/") || entry.name.hasPrefix("__MACOSX/") || isHidden(entry.name) { return nil }
             guard names.insert(Array(entry.name.utf8)).inserted else {
                 throw SourceDamage(place: path, reason: "\(entry.name) is in the archive twice")
