@@ -23,7 +23,8 @@ struct LocalizedTexts: Sendable {
 
     private static func normal(_ tag: String) -> String { tag.lowercased().replacing("_", with: "-") }
 
-    /// Returns the longest locale of the push that begins the device's, such as `de` for `de-AT`, or nil if none does.
+    /// Returns the longest of the push's locales that is a prefix of the device's, such as `de` for `de-AT`, or nil if
+    /// none is.
     func locale(for identifier: String?) -> String? {
         guard let identifier, !locales.isEmpty, identifier.utf8.count <= Self.longest else { return nil }
         var tag = Self.normal(identifier)

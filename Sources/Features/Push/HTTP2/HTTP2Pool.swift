@@ -203,7 +203,7 @@ final class HTTP2Pool {
                 channel.eventLoop.makeCompletedFuture {
                     let pipeline = channel.pipeline.syncOperations
                     if let tls {
-                        // TLS allows no IP address as server name.
+                        // TLS doesn't allow IP addresses as server names.
                         let isAddress = (try? SocketAddress(ipAddress: origin.host, port: 0)) != nil
                         try pipeline.addHandler(
                             NIOSSLClientHandler(context: tls, serverHostname: isAddress ? nil : origin.host))

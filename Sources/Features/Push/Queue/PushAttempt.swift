@@ -44,9 +44,8 @@ package struct PushAttempt: Sendable {
         return next
     }
 
-    /// Returns the next attempt after a pause, due at `end` at the latest. Doesn't count as an attempt, because the
-    /// service didn't get the request. The pauses stay short, because attempts cost nothing while the service is
-    /// paused.
+    /// Returns the next attempt after a pause, due at `end` at the latest. The service didn't get the request, so it
+    /// doesn't count as an attempt. The pauses stay short, because attempts cost nothing while the service is paused.
     func notReached(_ outcome: PushOutcome, until end: ContinuousClock.Instant) -> Self {
         var next = self
         next.misses += 1

@@ -12,10 +12,10 @@ import Synchronization
     import Foundation
 #endif
 
-/// Sends queued pushes from the database. Every process can take parts of a push.
+/// Sends queued pushes from the database. Several processes can share the devices of a push.
 ///
-/// A process leases its devices for a minute and renews the lease while it works. If the process dies, another one
-/// takes the devices that aren't settled, so a device may be sent to twice unless `delivery` is `atMostOnce`.
+/// A process leases a range of devices for a minute and renews the lease while it works. If the process dies, another
+/// one takes the devices without an outcome, so a device may be sent to twice unless `delivery` is `atMostOnce`.
 public final class PushQueue: Pusher {
     private let settings: Configuration.Push
     private let services: PushServices
@@ -36,9 +36,9 @@ public final class PushQueue: Pusher {
 
     private static let atOnce = 4
     private static let grace = Duration.seconds(5)
-    /// The pause before a part that failed to start is retried, in seconds.
+    /// The delay before a `PushPart` that failed to start is retried, in seconds.
     private static let partPause = 30.0
-    /// The time after a push is due at which a part that fails to start is given up, in seconds.
+    /// The time after its due time at which a `PushPart` that fails to start is given up, in seconds.
     private static let partPatience: Int64 = 86_400
 
     public init(_ settings: Configuration.Push, services: PushServices, logger: Logger) {
@@ -203,8 +203,8 @@ public final class PushQueue: Pusher {
                 }
                 try await store.pushes.removePart(part)
             } else {
-                // The ranges of one device type that a process is sending to contain at most one batch. If the process
-                // dies, they may be sent twice.
+                // The ranges of one device type that a process sends at the same time contain at most one batch
+                // together, because they may be sent again if the process dies.
                 try await store.pushes.makeRanges(
                     part, condition, types: types, wholeTypes: self.services.wholeTypes.map(\.text), size: size,
                     pieces: Self.atOnce)

@@ -9,7 +9,8 @@ import ParseStorage
     import Foundation
 #endif
 
-/// Sends to the devices of one range until each has an outcome. Devices that get the same content are sent to together.
+/// Sends to the devices of one range, a batch of a push's devices, until each has an outcome. Groups devices that get
+/// the same content.
 struct RangeSender {
     let services: PushServices
     let guardian: TokenGuard
