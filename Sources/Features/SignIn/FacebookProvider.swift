@@ -45,7 +45,7 @@ struct FacebookProvider: AuthProvider {
         guard apps.contains(where: { $0.hasSameBytes(as: app) }) else { throw Self.invalid }
     }
 
-    /// Returns the id of the answered object.
+    /// Fetches an object of the Graph API and returns its id.
     private func ask(_ question: String) async throws -> String {
         let call = HTTPCall("GET", "https://graph.facebook.com/\(question)")
         guard let reply = try? await caller.send(call), reply.isSuccess,

@@ -7,7 +7,7 @@ import ServerConfiguration
 
 /// A provider whose clients send a token that the provider signed (OpenID Connect).
 struct TokenProvider: AuthProvider {
-    /// The token's place in the login data, the error texts and the checks of one provider.
+    /// The rules of one provider: the login-data member with the token, the error texts and the checks.
     struct Rules: Sendable {
         var member: Name = "id_token"
         var audienceOption: Name = "clientId"
@@ -116,7 +116,7 @@ extension TokenProvider.Rules {
             audiences: audiences)
     }
 
-    /// LINE with a token of its OpenID Connect.
+    /// LINE's OpenID Connect tokens.
     static let line = TokenProvider.Rules(unconfigured: "Line auth is not configured.") { _, audiences in
         TokenCheck(
             keys: "https://api.line.me/oauth2/v2.1/certs", issuers: ["https://access.line.me"], audiences: audiences,
