@@ -215,7 +215,6 @@ package final class NodeHost: CloudHost {
                 do {
                     return try await worker.call(kind, call)
                 } catch is OpenCalls.Closed {
-                    // The process ended before it received the call, so another process gets it.
                     pool.remove(worker)
                 }
             }

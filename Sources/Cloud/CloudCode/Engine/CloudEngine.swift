@@ -69,7 +69,7 @@ public final class CloudEngine: Sendable {
             callsFindTriggers.store(state.registry.hasFindTriggers, ordering: .releasing)
             callsTriggers.store(state.registry.hasTriggers, ordering: .releasing)
             let limits = state.registry.rateLimits
-            // Another Node process registers the same limits again. Keep the current counts then.
+            // Another Node process may register the same limits again, which must not reset the counts.
             if limits != state.rateLimits {
                 state.rateLimits = limits
                 limitChanges.add(1, ordering: .releasing)

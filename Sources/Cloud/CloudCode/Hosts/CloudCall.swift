@@ -49,7 +49,7 @@ public struct CloudCall: Sendable {
     public var traceparent: String { span?.traceparent ?? "" }
     /// The nesting depth of this call, 1 for a call from a client. Requests made by the code carry it.
     public var depth = 1
-    /// Whether an adapter or option of the app runs, or code that its requests call.
+    /// Whether the call runs an adapter or option of the app, or was caused by a request from one.
     public var isOfAdapter = false
     /// Whether another call is known to wait for this one. Nested calls have separate slots, so they never wait for
     /// top-level calls.

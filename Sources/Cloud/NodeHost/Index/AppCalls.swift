@@ -38,7 +38,7 @@ extension NodeHost {
             call.caller.user = request.stored
         }
         call.size = call.measured()
-        // Cloud code may be waiting for this log-in. Nested calls have separate slots, which functions seldom use.
+        // Cloud code may be waiting for this call, so it uses the slots of a nesting depth that functions seldom reach.
         (call.isNested, call.depth, call.isOfAdapter) = (true, 8, true)
         do {
             return try await TimeLimit.run(limit) { [call] in try await self.adapt(call) }

@@ -18,8 +18,8 @@ package struct AppFile: Sendable {
 
     private static let endings: Set<String> = ["js", "mjs", "cjs"]
 
-    /// Finds the file that an argument of `roost serve` names: a JavaScript file, or a folder with a `package.json`.
-    /// There it is the file that `scripts.start` or `main` names, or `index.js`.
+    /// Finds the file that an argument of `roost serve` names: a JavaScript file, or a folder with a `package.json`. In
+    /// a folder, it is the file that `scripts.start` or `main` names, or `index.js`.
     ///
     /// - Returns: The file, or nil if the argument is something else, such as a configuration file.
     /// - Throws: `ConfigurationError` if the file can't be read or `package.json` isn't JSON.

@@ -69,7 +69,8 @@ struct NodeAuthProvider: AuthProvider {
             response: answer?["response"]?.objectValue)
     }
 
-    /// Only log-ins call an adapter's function. Elsewhere, its provider counts as a log-in method whose data needs no id.
+    /// Only log-ins call an adapter's `policy` function. Elsewhere, a provider with this function counts as a log-in
+    /// method whose data needs no id.
     func policy(_ stored: JSONObject) -> AuthPolicy {
         has("policy") ? .solo : description?.policy ?? builtIn?.policy(stored) ?? .standard
     }

@@ -20,7 +20,8 @@ package struct ServedApp: Sendable {
     let server: Int
     /// Whether the app listens, in which case it has its own routes.
     let listens: Bool
-    /// The port of the HTTP server that serves this server, or nil if it is the first one that the app opens.
+    /// The port on which the app mounts this server, or nil if it is the port of the first HTTP server that the app
+    /// opens.
     let listenedPort: Int?
     private var providers: [Name] = []
     /// The options that the app provides as functions.

@@ -6,7 +6,7 @@
 
 /// A private folder with the scripts that run an app's file and their socket, or with the socket of the app's routes.
 ///
-/// With scripts, it is removed once the process has loaded the file, so it rarely remains if the server is killed.
+/// A folder with scripts is removed once the process has loaded the file, so it rarely remains if the server is killed.
 struct HostFolder: Sendable {
     private let path: String
 
