@@ -32,7 +32,7 @@ package struct Banner {
         self.showsMails = showsMails
     }
 
-    /// Whether keys can be shown: the output is a terminal, and the configuration is one of the examples.
+    /// Returns whether keys can be shown: the output is a terminal, and the configuration is one of the examples.
     ///
     /// - Parameters:
     ///   - configurationFolder: The folder of the configuration file, or nil without a file.
@@ -42,14 +42,14 @@ package struct Banner {
         return configurationFolder.split(separator: "/").contains("examples")
     }
 
-    /// Whether addresses contain a ticket that signs in.
+    /// Returns whether addresses may contain a ticket that signs in.
     ///
     /// - Parameter isTerminal: Whether the output is a terminal rather than a log.
     package static func mayShowTicket(_ configuration: Configuration, isTerminal: Bool) -> Bool {
         isTerminal || isPublic(configuration.masterKey)
     }
 
-    /// Whether a key belongs to `examples/music`, whose keys are public.
+    /// Returns whether a key belongs to `examples/music`, whose keys are public.
     private static func isPublic(_ key: String) -> Bool { key.hasPrefix("music-example-") }
 
     private func shows(_ key: String) -> Bool { showsKeys || Self.isPublic(key) }

@@ -27,7 +27,7 @@ package struct DatabaseAccess: Sendable {
         self.logger = logger
     }
 
-    /// The error of a command that needs an existing database, for a data folder without one.
+    /// The error if a command needs an existing database and the data folder has none.
     struct NoDatabase: Error, CustomStringConvertible {
         let folder: String
         var description: String {

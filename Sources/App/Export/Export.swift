@@ -253,8 +253,8 @@ actor ExportFile {
 
     /// Creates a file that only its owner can read.
     ///
-    /// - Throws: `CommandFailure` if the file can't be created. On a file system that ignores case, `Post` prevents
-    ///   `post`.
+    /// - Throws: `CommandFailure` if the file can't be created, for example because the file system ignores case and a
+    ///   file exists whose name differs only in case.
     init(_ path: String, in folder: String) throws {
         let descriptor = open(folder + "/" + path, O_CREAT | O_EXCL | O_WRONLY | O_CLOEXEC, 0o600)
         guard descriptor >= 0 else { throw CommandFailure("\(path) can't be written: \(CommandFailure.reason())") }

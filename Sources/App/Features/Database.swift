@@ -76,7 +76,7 @@ struct Database {
         settings.exclusiveConnections = max(2, configuration.databaseOptions.poolSize)
         settings.sharedConnections =
             configuration.databaseOptions.sharedConnections ?? min(16, max(4, System.coreCount))
-        // PostgreSQL often runs on the same machine.
+        // Half of the cores, because PostgreSQL often runs on the same machine.
         settings.heavyConnections = configuration.databaseOptions.heavyStatements ?? max(1, System.coreCount / 2)
         // Rows take more memory while they arrive than in the response.
         settings.resultLimit = max(32 * 1024 * 1024, 4 * configuration.maxResponseSize)
@@ -88,7 +88,7 @@ struct Database {
                 inSchema($0, configuration)
             }
         }
-        // Each of the process's locks occupies a connection in addition to the working one.
+        // Without sessions, each lock of the process occupies a connection in addition to the one that does the work.
         if !settings.hasSessions { settings.exclusiveConnections = max(16, settings.exclusiveConnections) }
         settings.lockTimeout = .milliseconds(configuration.lockTimeout)
         settings.transactionTimeout = .milliseconds(configuration.transactionTimeout)

@@ -15,7 +15,7 @@ final class FileStoreProbe: ReadinessProbe {
 
     init(storage: any FileStorage) { self.storage = storage }
 
-    /// Returns the probes of a file store: the store itself if it is one, a new one for a remote store, otherwise none.
+    /// Returns the probes of a file store: the store itself if it is a probe, a new probe for a remote store, or none.
     static func all(of storage: any FileStorage, _ configuration: Configuration) -> [any ReadinessProbe] {
         if let own = storage as? any ReadinessProbe { return [own] }
         let isRemote = ([configuration.fileStore] + configuration.fileStoreFallbacks).contains { store in

@@ -17,7 +17,8 @@ package struct PushCheck {
         try await trial().check()
     }
 
-    /// Returns a function that does the same and returns the findings as JSON, or nil if the option `push` is not set.
+    /// Returns a function that runs ``check()`` and returns the findings as JSON, or nil if the option `push` is not
+    /// set.
     static func function(_ configuration: Configuration, _ logger: Logger) -> (@Sendable () async throws -> JSONValue)?
     {
         guard let push = configuration.push else { return nil }
@@ -38,7 +39,8 @@ package struct PushCheck {
     ///
     /// - Parameter target: An `_Installation` object id, or a device type and token such as `ios:ab12…`.
     /// - Returns: The responses of the services.
-    /// - Throws: `ConfigurationError` without `push`, or if the device isn't found or has no token or entry in it, or database errors.
+    /// - Throws: `ConfigurationError` if `push` is not set, or if the device isn't found, has no token or matches no
+    ///   entry of `push`. Otherwise a database error.
     package func send(to target: String) async throws -> [PushTrial.Finding] {
         let device = try await device(target)
         let findings = try await trial().send("A notification to try Roost.", to: device)
