@@ -75,7 +75,7 @@ extension UInt8 {
 }
 
 extension String {
-    /// Returns the first characters followed by `ending`, or the whole text if it isn't longer than `count` characters.
+    /// Returns the first `count` characters followed by `ending`, or the whole text if it isn't longer.
     public func truncated(to count: Int, _ ending: String) -> String {
         guard utf8.count > count else { return self }
         let head = prefix(count)

@@ -21,7 +21,7 @@ public enum ByteEquality {
         return (same ?? nil) ?? left.utf8.elementsEqual(right.utf8)
     }
 
-    /// Whether the bytes at an offset begin with a text.
+    /// Returns whether the bytes at an offset begin with a text.
     ///
     /// - Parameter place: The offset, at most the length of `bytes`.
     public static func isFound(_ text: [UInt8], in bytes: UnsafeRawBufferPointer, at place: Int) -> Bool {
@@ -32,7 +32,7 @@ public enum ByteEquality {
 
 /// Compares secrets in constant time, which doesn't reveal where they differ.
 public enum ConstantTime {
-    /// Whether a client's value equals the secret byte by byte. An empty secret matches nothing.
+    /// Returns whether a client's value equals the secret byte by byte. An empty secret matches nothing.
     public static func areEqual(_ given: String, _ secret: String) -> Bool {
         guard !secret.isEmpty else { return false }
         var difference = given.utf8.count ^ secret.utf8.count

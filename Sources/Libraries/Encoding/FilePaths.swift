@@ -30,7 +30,7 @@ public enum FilePaths {
         return String(name[name.utf8.index(after: dot)...])
     }
 
-    /// Whether the path is a folder, or nil if it doesn't exist or can't be accessed.
+    /// Returns whether the path is a folder, or nil if it doesn't exist or can't be accessed.
     public static func isFolder(_ path: String) -> Bool? {
         var status = stat()
         return stat(path, &status) == 0 ? status.st_mode & S_IFMT == S_IFDIR : nil

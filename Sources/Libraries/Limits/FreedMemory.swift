@@ -40,7 +40,7 @@ public enum FreedMemory {
     }
 
     #if canImport(Glibc)
-        /// Whether enough was freed since the last release. Recorded memory may be freed a little later.
+        /// Returns whether enough was freed since the last release. Recorded memory may be freed a little later.
         private static func isDueAgain() -> Bool {
             state.withLock { state in
                 guard state.bytes >= maxBytes else {

@@ -72,7 +72,7 @@ public final class Gate: Sendable {
     /// The number of waiting calls.
     public var waiting: Int { state.withLock { $0.waiting.count } }
 
-    /// Whether a sender's own running work leaves too little of its share for work of a weight.
+    /// Returns whether a sender's own running work leaves too little of its share for work of this weight.
     public func waitsForItself(weight: Int, of sender: Sender) -> Bool {
         state.withLock { state in
             let own = state.load.usedBySender[sender, default: 0]

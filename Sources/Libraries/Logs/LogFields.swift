@@ -3,8 +3,8 @@ public import Logging
 
 /// Several fields of a log line in one metadata value.
 ///
-/// Request lines are logged on event loops, so their fields are formatted only when the line is written. A class,
-/// because a value can be checked quickly for being an instance of it.
+/// Request lines are logged on event loops, so their fields are formatted only when the line is written. It is a class
+/// so that its type can be checked quickly.
 public final class LogFields: CustomStringConvertible, Sendable {
     private let make: @Sendable () -> [(name: String, value: String)]
 

@@ -50,14 +50,14 @@ public struct JSONWebToken: Sendable {
     /// Returns a time claim in seconds since 1970, or nil if it isn't a number.
     public func time(_ claim: Name) -> Double? { claims[claim]?.numberValue }
 
-    /// Whether the token is signed with a secret (HS256).
+    /// Returns whether the token is signed with a secret (HS256).
     public func isSigned(bySecret secret: String) -> Bool {
         header["alg"]?.stringValue == "HS256"
             && HMAC<SHA256>.isValidAuthenticationCode(
                 signature, authenticating: signed, using: SymmetricKey(data: Array(secret.utf8)))
     }
 
-    /// Whether the token is signed with an issuer's key.
+    /// Returns whether the token is signed with an issuer's key.
     ///
     /// - Parameters:
     ///   - key: The issuer's public key as a JSON Web Key (RFC 7517). It must be for signatures and for the algorithm.

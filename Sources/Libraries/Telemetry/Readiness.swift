@@ -94,7 +94,7 @@ public final class Readiness: Sendable {
         }
     }
 
-    /// Whether a dependency counts as up, or nil if it hasn't been probed yet.
+    /// Returns whether a dependency counts as up, or nil if it hasn't been probed yet.
     public func isUp(_ name: String) -> Bool? {
         state.withLock { state in state.failures[name].map { $0 < Self.tolerated } }
     }

@@ -1,7 +1,7 @@
 /// Language tags: a language with an optional region, such as `de` and `de-AT`.
 public enum LanguageTag {
-    /// Whether a text has the form of a language tag: two or three letters, then groups of two to eight letters and
-    /// digits after hyphens, at most 64 bytes in total.
+    /// Returns whether a text has the form of a language tag: two or three letters, then groups of two to eight letters
+    /// and digits after hyphens, at most 64 bytes in total.
     public static func isValid(_ text: String) -> Bool {
         let groups = text.utf8.split(separator: UInt8(ascii: "-"), omittingEmptySubsequences: false)
         guard let language = groups.first, (2...3).contains(language.count), language.allSatisfy(isLetter) else {

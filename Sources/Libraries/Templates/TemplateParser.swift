@@ -132,7 +132,7 @@ struct TemplateParser {
         return start[..<rest.startIndex]
     }
 
-    /// Whether only blanks remain in the line. If so, skips them and the line end.
+    /// Skips the rest of the line if it has only blanks, and returns whether it did.
     private mutating func skipLineEnd() -> Bool {
         if rest.isEmpty { return true }
         var end = rest.drop { $0 == UInt8(ascii: " ") || $0 == UInt8(ascii: "\t") }

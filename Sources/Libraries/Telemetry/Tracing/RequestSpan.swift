@@ -93,7 +93,8 @@ public final class RequestSpan: Span {
     }
 }
 
-/// A request whose spans are kept until it ends: it is sampled, or exported if it is slow or fails.
+/// A request whose spans are kept until it ends, because it is sampled, or may have to be exported if it is slow or
+/// fails.
 final class RecordedRequest: Sendable {
     private struct State {
         var spans: [[UInt8]] = []

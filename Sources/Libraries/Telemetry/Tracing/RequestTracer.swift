@@ -47,7 +47,7 @@ public struct RequestTracer: Tracer {
             start: instant().nanosecondsSinceEpoch)
     }
 
-    /// Decides whether a request is recorded. Returns nil if not, whatever its outcome.
+    /// Starts the recording of a request. Returns nil if the request isn't exported even if it is slow or fails.
     private func begin(below parent: TraceContext?) -> RecordedRequest? {
         guard let (settings, exporter) = sampling else { return nil }
         let id = parent?.traceID ?? .random()

@@ -70,7 +70,7 @@ public final class SpanExporter: Sendable {
         if rest > 0 { outcomes.add(.dropped, rest) }
     }
 
-    /// Sends a batch. Returns false without one, and on cancellation, which leaves the batch to ``flush()``.
+    /// Sends a batch. Returns false if no spans are queued, or on cancellation, which leaves the batch to ``flush()``.
     @discardableResult
     private func sendBatch(until end: ContinuousClock.Instant) async -> Bool {
         let spans = dequeueBatch()
