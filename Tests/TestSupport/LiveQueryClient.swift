@@ -94,7 +94,7 @@ public final class LiveQueryClient: Sendable {
 
     /// Returns the server's next message.
     ///
-    /// - Throws: ``Unexpected`` on a time-out.
+    /// - Throws: ``Unexpected`` on timeout.
     public func next(within limit: Duration = .seconds(30)) async throws -> JSONObject {
         let end = ContinuousClock.now + limit
         while ContinuousClock.now < end {
@@ -114,7 +114,7 @@ public final class LiveQueryClient: Sendable {
         return messages
     }
 
-    /// Waits for the server to close the connection. Returns false on a time-out.
+    /// Waits for the server to close the connection. Returns false on timeout.
     public func isClosed() async throws -> Bool { try await eventually { state.withLock { $0.isClosed } } }
 
     /// Sends `connect` and waits for the response.

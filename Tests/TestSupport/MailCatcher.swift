@@ -110,7 +110,7 @@ public struct MailCatcher: Sendable {
         try (phase ?? "").write(toFile: folder + "/stall", atomically: true, encoding: .utf8)
     }
 
-    /// Waits until a client is stalled in a phase. Returns false on a time-out.
+    /// Waits until a client is stalled in a phase. Returns false on timeout.
     public func waitsInStall(_ phase: String) async throws -> Bool {
         try await eventually {
             FileManager.default.contents(atPath: folder + "/stalled").map { $0 == Data(phase.utf8) } ?? false

@@ -84,7 +84,7 @@ public final class PushSink: Sendable {
             certificate = try authority.certificate(for: "localhost")
         }
 
-        /// Options of an entry for Apple devices that lead to a sink, without credentials.
+        /// Returns the options of a push entry for Apple devices that leads to a sink, without credentials.
         public func place(_ topic: String, port: Int) -> JSONObject {
             [
                 "topic": .string(topic), "address": "localhost", "port": .number(Double(port)),

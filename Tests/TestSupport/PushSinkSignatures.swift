@@ -4,7 +4,7 @@ import Foundation
 public import JSON
 
 extension PushSink {
-    /// Whether Apple would accept a token: an ES256 signature of the key, the right team, at most one hour old.
+    /// Returns whether Apple would accept a token: an ES256 signature of the key, the right team, at most one hour old.
     func isSigned(_ authorization: String) -> Bool {
         if manners.wantsCertificates { return authorization.isEmpty }
         let parts = authorization.dropFirst(7).split(separator: ".").map(String.init)

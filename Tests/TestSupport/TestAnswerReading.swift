@@ -33,13 +33,13 @@ extension JSONValue {
         ["__op": "Increment", "amount": .number(amount)]
     }
 
-    /// A date in the format of a `Date` field.
+    /// Returns a date in the format of a `Date` field.
     public static func date(_ text: String) -> JSONValue {
         ["__type": "Date", "iso": .string(text)]
     }
 }
 
-/// Whether two JSON values are equal, ignoring the order of members.
+/// Returns whether two JSON values are equal, ignoring the order of members.
 public func same(_ first: JSONValue?, _ second: JSONValue?) -> Bool {
     switch (first, second) {
     case (.array(let first), .array(let second)):

@@ -46,7 +46,7 @@ extension TestServer {
     public static let lockWaits =
         "SELECT query FROM pg_stat_activity WHERE datname = current_database() AND wait_event_type = 'Lock'"
 
-    /// Waits until this many statements wait for locks. Returns false on a time-out.
+    /// Waits until this many statements wait for locks. Returns false on timeout.
     public func waitsForLocks(_ count: Int = 1) async throws -> Bool {
         try await eventually { try await texts(Self.lockWaits).count >= count }
     }

@@ -11,13 +11,13 @@ import Postgres
 import REST
 import ServerConfiguration
 
-/// Returns a description of the request, so that a test sees it as routes do.
+/// Responds with a description of the request, so that a test sees it as routes do.
 package struct EchoHandler: RequestHandler {
     package struct Unexpected: Error {}
 
-    /// Records the path of each request on arrival.
+    /// The paths of requests, in order of arrival.
     package var arrivals = Lines()
-    /// Blocks requests for `gate` until opened.
+    /// Holds back requests for `gate` until opened.
     package let gate = Latch()
 
     package init() {}
