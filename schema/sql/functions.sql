@@ -20,7 +20,7 @@ CREATE OR REPLACE FUNCTION roost_change_number(id text, numbers regclass) RETURN
     SELECT nextval(numbers)
 $$;
 
--- Whether a time has passed, by the clock and not by the start of the transaction.
+-- Returns whether a time has passed, by the clock rather than by the start of the transaction.
 CREATE OR REPLACE FUNCTION roost_is_over(moment timestamptz) RETURNS boolean LANGUAGE sql PARALLEL SAFE AS $$
     SELECT moment <= clock_timestamp()
 $$;
@@ -113,9 +113,9 @@ BEGIN
 END
 $$;
 
--- Adds the value at a path in the document to the part of the document that is kept so far. In an array on the path,
--- the path applies to each object and array, and other elements are left out. Returns NULL if the path isn't empty and
--- the document is neither an object nor an array.
+-- Returns `kept`, the part of a document selected so far, with the value at another path of the document added. In an
+-- array on the path, the path applies to each object and array, and other elements are left out. Returns NULL if the
+-- path isn't empty and the document is neither an object nor an array.
 CREATE OR REPLACE FUNCTION roost_included(kept jsonb, document jsonb, path text[]) RETURNS jsonb
 LANGUAGE plpgsql IMMUTABLE PARALLEL SAFE SET search_path FROM CURRENT AS $$
 DECLARE
@@ -312,7 +312,7 @@ RETURNS jsonb LANGUAGE sql IMMUTABLE PARALLEL SAFE AS $$
                 EXCEPT SELECT element FROM jsonb_array_elements(other) AS o(element)) AS d), '[]') END
 $$;
 
--- Whether all lists contain the same elements, in any order and any number of times.
+-- Returns whether all lists contain the same elements, in any order and any number of times.
 CREATE OR REPLACE FUNCTION roost_set_equals(lists jsonb) RETURNS jsonb LANGUAGE sql IMMUTABLE PARALLEL SAFE AS $$
     SELECT to_jsonb(NOT EXISTS (
         SELECT 1 FROM jsonb_array_elements(lists) WITH ORDINALITY AS l(list, place),
@@ -332,7 +332,7 @@ CREATE OR REPLACE FUNCTION roost_concatenated(lists jsonb) RETURNS jsonb LANGUAG
     FROM jsonb_array_elements(lists) AS l(list)
 $$;
 
--- Returns the name of a time zone. Raises RS102 if PostgreSQL doesn't know it.
+-- Returns the given name of a time zone. Raises RS102 if PostgreSQL doesn't know it.
 CREATE OR REPLACE FUNCTION roost_zone(name text) RETURNS text LANGUAGE plpgsql STABLE PARALLEL SAFE AS $$
 BEGIN
     IF NOT EXISTS (SELECT 1 FROM pg_timezone_names AS z WHERE z.name = roost_zone.name) THEN
@@ -698,7 +698,7 @@ BEGIN
 END
 $$;
 
--- Whether an expression counts as true. Missing values, null, false and 0 don't.
+-- Returns whether a value counts as true in an expression. Missing values, null, false and 0 don't.
 CREATE OR REPLACE FUNCTION roost_truth(value jsonb) RETURNS boolean LANGUAGE sql IMMUTABLE PARALLEL SAFE AS $$
     SELECT COALESCE(value NOT IN ('null', 'false', '0'), false)
 $$;
@@ -956,7 +956,7 @@ BEGIN
     ELSIF part IS NOT NULL AND strpos(letters, 'Y') > 0 THEN
         part := part || ARRAY['01', '01', '00', '00', '00', '0', ''];
         FOR number IN 1..7 LOOP
-            -- A specifier that the format lacks gets the default that follows the parts.
+            -- A specifier that the format lacks gets its default, which follows the groups of the pattern.
             found_part := part[CASE WHEN strpos(letters, substr('mdHMSLz', number, 1)) > 0
                 THEN strpos(letters, substr('mdHMSLz', number, 1)) ELSE length(letters) + number END];
             iso := iso || substr('--T::.', number, 1) || CASE WHEN number < 6 THEN lpad(found_part, 2, '0') ELSE found_part END;
@@ -983,7 +983,7 @@ CREATE OR REPLACE FUNCTION roost_key(value jsonb) RETURNS jsonb LANGUAGE sql IMM
         ELSE value END
 $$;
 
--- The same for a lookup in one class. Returns NULL for a pointer to another class.
+-- Returns the value by which a lookup in one class compares a value, or NULL for a pointer to another class.
 CREATE OR REPLACE FUNCTION roost_key(value jsonb, class_name text) RETURNS jsonb LANGUAGE sql IMMUTABLE PARALLEL SAFE AS $$
     SELECT CASE WHEN jsonb_typeof(value) = 'object' AND value ->> '__type' = 'Pointer'
         THEN CASE WHEN value ->> 'className' = class_name THEN value -> 'objectId' END ELSE value END
@@ -1007,8 +1007,8 @@ CREATE OR REPLACE FUNCTION roost_stored_pointer(value jsonb) RETURNS jsonb LANGU
         THEN to_jsonb((value ->> 'className') || '$' || (value ->> 'objectId')) END
 $$;
 
--- Returns the id in such a text if the text begins with `class_name`, which includes the dollar sign. Returns NULL for
--- any other value.
+-- Returns the id in a pointer's text as MongoDB stores it, if the text begins with `class_name`, which includes the
+-- dollar sign. Returns NULL for any other value.
 CREATE OR REPLACE FUNCTION roost_stored_id(value jsonb, class_name text) RETURNS text
 LANGUAGE sql IMMUTABLE PARALLEL SAFE AS $$
     SELECT CASE WHEN jsonb_typeof(value) = 'string' AND starts_with(value #>> '{}', class_name)
@@ -1068,7 +1068,7 @@ BEGIN
 END
 $$;
 
--- Returns a value and, if it is an array, its elements, or the same for each value that a path leads to.
+-- Returns a value and, if it is an array, its elements. Given a path, does this for each value that the path leads to.
 CREATE OR REPLACE FUNCTION roost_elements(value jsonb) RETURNS SETOF jsonb LANGUAGE sql IMMUTABLE PARALLEL SAFE ROWS 10 AS $$
     SELECT value UNION ALL SELECT jsonb_array_elements(CASE WHEN jsonb_typeof(value) = 'array' THEN value END)
 $$;
