@@ -2,14 +2,14 @@
 """Attacks a release binary with cheap requests, and measures how long another client waits meanwhile.
 
     python3 scripts/attack.py                      # every attack, by 1, 4 and 32 senders
-    python3 scripts/attack.py --quick              # smaller classes, most of them by 32 senders alone, as CI runs it
+    python3 scripts/attack.py --quick              # smaller classes, most of them by 32 senders only, as CI runs it
     python3 scripts/attack.py --only sorts lists   # some of them
 
-PostgreSQL and the server are started for it and listen on 127.0.0.1 alone; senders differ by their addresses in
-127.0.0.0/8. Each attack is bounded in time. For each, the longest wait of a get beside it and the memory that the
-server took above idle are printed; the exit status is 1 where one is beyond its limit, and is so again when it is
-measured once more: 50 ms more than beside processors that are merely busy (seconds for large bodies), and 64 MB above idle and what the options
-allow.
+Starts PostgreSQL and the server, which listen on 127.0.0.1 only. Each sender has another address in 127.0.0.0/8. Each
+attack has a time limit. For each attack it prints the longest wait of another client's get, and the memory that the
+server used above idle. The wait may be 50 ms longer than on processors that are merely busy (seconds for large bodies).
+The memory may be 64 MB above idle and the amount that the options allow. The exit status is 1 if an attack exceeds a
+limit twice.
 """
 
 import argparse
@@ -26,7 +26,7 @@ from attacks.stand import AttackStand  # noqa: E402
 from cluster import Cluster  # noqa: E402
 
 MEGABYTES = 64
-# How much more memory a machine with another count of processors may take, where a factor is given.
+# With --factor, the memory limit is raised by at most this factor, for machines with other numbers of processors.
 MEMORY_FACTOR = 1.5
 
 
@@ -41,7 +41,7 @@ def arguments():
 
 
 def attack(stand, name, senders, limit, factor):
-    """What is beyond the limits in one attack; its figures are printed."""
+    """Runs an attack, prints its measurements, and returns the exceeded limits."""
     chosen = ATTACKS[name]
     result = stand.attack(chosen, senders)
     faults = result.faults(limit, (MEGABYTES + chosen.transfers + chosen.allowed) * factor)
@@ -52,7 +52,7 @@ def attack(stand, name, senders, limit, factor):
 
 def main():
     options = arguments()
-    # Each attacker needs many connections, and so does the server, which inherits the limit.
+    # Each attacker needs many connections. So does the server, which inherits the limit.
     most = resource.getrlimit(resource.RLIMIT_NOFILE)[1]
     resource.setrlimit(resource.RLIMIT_NOFILE, (most, most))
     chosen = options.only or list(ATTACKS)

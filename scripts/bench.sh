@@ -1,7 +1,7 @@
 #!/usr/bin/env bash
-# Builds Roost in release mode and measures it. Arguments go to Benchmarks/bench.py: --quick, --only get find …
-# With --profile first, it is profiled instead: Benchmarks/profiles.py. With --allocations first, its allocations are
-# counted: Benchmarks/allocations.py.
+# Builds Roost in release mode and measures it. Passes its arguments to Benchmarks/bench.py: --quick, --only get find …
+# With --profile first, profiles it instead (Benchmarks/profiles.py). With --allocations first, counts its allocations
+# (Benchmarks/allocations.py).
 set -euo pipefail
 cd "$(dirname "${BASH_SOURCE[0]}")/.."
 source scripts/release_build.sh
@@ -12,14 +12,14 @@ fail() {
     exit 1
 }
 
-# Installs a package of the system when its command is missing.
+# Installs a system package if its command is missing.
 need() {
     local command=$1 package=$2
     if PATH="$PATH:/usr/sbin" command -v "$command" >/dev/null; then return; fi
     install_packages bench "$package"
 }
 
-# Installs a package of the system when its header is missing.
+# Installs a system package if its header is missing.
 need_header() {
     if echo "#include <$1>" | cc -E - >/dev/null 2>&1; then return; fi
     need "header-$1" "$2"
@@ -50,7 +50,7 @@ case "$program" in
         need cc gcc
         need_header nghttp2/nghttp2.h libnghttp2-dev
         need_header openssl/ssl.h libssl-dev
-        # The same versions of the libraries as Roost has.
+        # Uses the same library versions as Roost.
         if [ -f Package.resolved ]; then cp Package.resolved Benchmarks/reference/; fi
         swift build "${release_build[@]}" --package-path Benchmarks/reference --scratch-path .build/reference \
             --product bare

@@ -1,7 +1,7 @@
-"""A headless Chromium, driven over a pair of pipes by its DevTools protocol: no driver and no library is needed.
+"""Drives a headless Chromium over pipes with the DevTools protocol, without a driver or a library.
 
 As a program it serves commands on loopback, for the tests: `browser.py FOLDER` writes its port to FOLDER/port. A command
-is a JSON object in the body of a POST, such as {"do": "open", "url": "http://…"}; the answer says what the page shows.
+is a JSON object in the body of a POST, such as {"do": "open", "url": "http://…"}. The response describes the page.
 """
 
 import base64
@@ -23,7 +23,7 @@ NAMES = ("chromium", "chromium-browser", "chromium-headless-shell", "google-chro
 
 
 def find():
-    """The program of the browser."""
+    """Returns the path of the browser, or exits if none is installed."""
     program = next((found for name in NAMES if (found := shutil.which(name))), None)
     if not program:
         sys.exit(f"browser: Chromium not found; looked for {', '.join(NAMES)}. scripts/test_libraries.sh installs it "
@@ -42,7 +42,7 @@ class Browser:
         self.input, from_browser = os.pipe()
 
         def connect():
-            # The browser reads commands from descriptor 3, and answers on 4.
+            # The browser reads commands from descriptor 3 and writes responses to 4.
             reading, writing = os.dup(to_browser), os.dup(from_browser)
             os.dup2(reading, 3)
             os.dup2(writing, 4)
@@ -70,7 +70,7 @@ class Browser:
     session = None
 
     def read(self, deadline):
-        """The next message of the browser."""
+        """Returns the browser's next message."""
         while b"\0" not in self.buffer:
             if time.monotonic() > deadline:
                 raise TimeoutError("the browser does not answer")
@@ -82,7 +82,7 @@ class Browser:
         return json.loads(message)
 
     def call(self, method, **parameters):
-        """Calls a method of the protocol, and gives its result."""
+        """Calls a method of the protocol and returns its result."""
         self.number += 1
         message = {"id": self.number, "method": method, "params": parameters}
         if self.session:
@@ -98,7 +98,7 @@ class Browser:
             self.note(answer)
 
     def note(self, event):
-        """Keeps an event; a dialog of a script is closed."""
+        """Records an event. Closes dialogs opened by scripts."""
         self.events.append(event)
         if event.get("method") == "Page.javascriptDialogOpening":
             self.number += 1
@@ -107,20 +107,20 @@ class Browser:
                 "sessionId": self.session}).encode() + b"\0")
 
     def wait_for_load(self):
-        """Waits until a page is there, with all that belongs to it."""
+        """Waits until a page and its resources are loaded."""
         deadline = time.monotonic() + 30
         while not any(event.get("method") == "Page.loadEventFired" for event in self.events):
             self.note(self.read(deadline))
 
     def value(self, expression):
-        """The value of an expression in the page; of a promise, what it is fulfilled with."""
+        """Returns the value of an expression in the page. Awaits promises."""
         result = self.call("Runtime.evaluate", expression=expression, returnByValue=True, awaitPromise=True)
         if "exceptionDetails" in result:
             raise RuntimeError(f"{expression}: {result['exceptionDetails']}")
         return result["result"].get("value")
 
     def state(self):
-        """What the page shows, and what was asked for to show it."""
+        """Returns the state of the page and the requests since it was opened."""
         shown = self.value("""({
             url: location.href, title: document.title, language: document.documentElement.lang,
             page: document.querySelector('meta[name=page]')?.content ?? '', text: document.body?.innerText ?? '',
@@ -130,7 +130,7 @@ class Browser:
         })""")
         requests = [event["params"]["request"] for event in self.events
                     if event.get("method") == "Network.requestWillBeSent"]
-        # Browsers ask for an icon by themselves, at any time.
+        # Browsers request an icon on their own at any time.
         requests = [request for request in requests if not request["url"].endswith("/favicon.ico")]
         shown["requests"] = [request["url"] for request in requests]
         shown["referrers"] = [value for request in requests for name, value in request["headers"].items()
@@ -139,19 +139,19 @@ class Browser:
         return shown
 
     def open(self, url):
-        """Goes to an address."""
+        """Opens a URL."""
         self.events = []
         self.call("Page.navigate", url=url)
         self.wait_for_load()
         return self.state()
 
     def fill(self, selector, text):
-        """Writes into a field, as by a keyboard."""
+        """Focuses a field and inserts text."""
         self.value(f"document.querySelector({json.dumps(selector)}).focus()")
         self.call("Input.insertText", text=text)
 
     def click(self, selector):
-        """Clicks, and waits for the page to which that leads."""
+        """Clicks an element, and waits for the page that opens."""
         self.events = []
         place = self.value(f"""(() => {{
             const box = document.querySelector({json.dumps(selector)}).getBoundingClientRect();
@@ -163,7 +163,7 @@ class Browser:
         return self.state()
 
     def look(self, width, dark=False):
-        """The page as a picture, and whether it is wider than the window."""
+        """Returns a screenshot, and whether the page is wider than the window."""
         self.call("Emulation.setEmulatedMedia", features=[
             {"name": "prefers-color-scheme", "value": "dark" if dark else "light"}])
         self.call("Emulation.setDeviceMetricsOverride", width=width, height=640 if width < 600 else 720,
@@ -189,20 +189,20 @@ class Browser:
             self.call("Input.dispatchKeyEvent", type="keyUp", **event)
 
     def type(self, text):
-        """Writes where the focus is."""
+        """Inserts text into the focused element."""
         self.call("Input.insertText", text=text)
 
     NAVIGATIONS = ("Inspected target navigated or closed", "Execution context was destroyed",
                    "Cannot find default execution context")
 
     def wait(self, condition, seconds=30):
-        """Waits until an expression is true in the page, and gives its value."""
+        """Waits until an expression is true in the page, and returns its value."""
         deadline = time.monotonic() + seconds
         while True:
             try:
                 value = self.value(f"(() => {{ const v = ({condition}); return v instanceof Node ? true : v; }})()")
             except RuntimeError as problem:
-                # A page that makes way for another answers nothing; the one that comes does.
+                # Evaluation fails during a navigation. The next page can evaluate the expression.
                 if not any(text in str(problem) for text in self.NAVIGATIONS):
                     raise
                 value = None
@@ -213,14 +213,14 @@ class Browser:
             time.sleep(0.01)
 
     def close(self):
-        """Ends the browser with all its processes."""
+        """Kills the browser and all its processes."""
         os.killpg(self.process.pid, signal.SIGKILL)
         self.process.wait()
         shutil.rmtree(self.folder, ignore_errors=True)
 
 
 def serve(folder):
-    """Serves commands until FOLDER/stop is there, or nobody is this process's parent any more."""
+    """Serves commands until FOLDER/stop exists or the parent process ends."""
     browser = Browser()
 
     class Commands(http.server.BaseHTTPRequestHandler):

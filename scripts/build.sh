@@ -1,6 +1,6 @@
 #!/usr/bin/env bash
-# Builds Roost as it ships into .build/product/release, of the recorded versions of its packages. What is missing from the
-# system is installed first.
+# Builds Roost as it ships into .build/product/release, with the package versions in scripts/packages.txt. First
+# installs missing system packages.
 set -euo pipefail
 cd "$(dirname "${BASH_SOURCE[0]}")/.."
 source scripts/release_build.sh
@@ -9,5 +9,5 @@ scripts/dependencies.sh
 scripts/packages.sh
 swift build "${release_build[@]}" --scratch-path "$release_folder" --force-resolved-versions --product roost
 scripts/packages.sh check
-# `roost version` names the commit. Without git, or while a server runs the binary, it stays as it is.
+# Records the commit for `roost version`. Skipped without git, or while a server runs the binary.
 if [ "$(uname -s)" = Linux ]; then scripts/version.sh stamp "$release_folder/release/roost" 2>/dev/null || true; fi

@@ -1,5 +1,5 @@
 #!/usr/bin/env bash
-# Builds everything with its tests. Warnings of the compiler are errors (Package.swift).
+# Builds everything including the tests. Compiler warnings are errors (Package.swift).
 set -euo pipefail
 cd "$(dirname "${BASH_SOURCE[0]}")/.."
 source scripts/local_build.sh

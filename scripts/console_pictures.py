@@ -1,7 +1,7 @@
 #!/usr/bin/env python3
-"""Makes the pictures of docs/console.md from a server of its own with data like those of the example.
+"""Makes the pictures of docs/console.md, using a new server with data like the example's.
 
-Usage: scripts/console_pictures.py [BINARY], with the binary of Roost (.build/release/roost).
+Usage: scripts/console_pictures.py [BINARY]. The default binary is .build/release/roost.
 """
 
 import base64
@@ -22,14 +22,14 @@ sys.path.insert(0, str(ROOT / "Tests/ConsoleTests/Browser"))
 from harness import Console, REST  # noqa: E402
 from pages import open_page  # noqa: E402
 
-# With a key that begins like the example's, the server prints the ticket although its output is a file.
+# With a key that begins like the example's, the server prints the ticket even if its output is a file.
 MASTER_KEY = "music-example-pictures"
 FIRST = "River Gold Silent Night Paper Blue Lost Sun Velvet Ocean Winter Golden".split()
 SECOND = "Song Letters Road Hearts Machine Garden Light Dance".split()
 
 
 def fill(rest):
-    """Artists, users and songs."""
+    """Creates artists, users and songs."""
     rng = random.Random(7)
     users = [rest.call("POST", "/users", {"username": name, "password": "secret", "email": f"{name}@example.org"})["objectId"]
              for name in ("kim", "ada", "lin", "omar")]
@@ -67,7 +67,7 @@ SIZE = (1200, 720)
 
 
 def in_both(console, name, size=SIZE):
-    """The names of the pictures of what is shown, in light and in dark colours."""
+    """Shows the current page in light and in dark colors. Yields the name of each picture to take."""
     for colour, dark in (("light", False), ("dark", True)):
         console.size(*size, dark)
         console.settle()
@@ -81,7 +81,7 @@ def close(console):
 
 
 def pictures(console, rest):
-    """Each picture by its name."""
+    """Opens the pages. Yields the name of each picture to take."""
     open_page(console, "start", "main pre.code")
     yield from in_both(console, "start", (1200, 800))
     where = {"title": {"$regex": "\\QGold\\E", "$options": "i"}, "plays": {"$gte": 1000}}

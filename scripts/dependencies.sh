@@ -1,6 +1,6 @@
 #!/usr/bin/env bash
-# Installs what Roost needs from the system's packages, and only what is missing. At a terminal it asks first, and again
-# before it upgrades an installed package; ASSUME_YES=1, CI=true and --yes answer.
+# Installs the system packages that Roost needs and that are missing. At a terminal it asks first, and asks again before
+# it upgrades installed packages. ASSUME_YES=1, CI=true and --yes skip the questions.
 #
 #   scripts/dependencies.sh [run | tests | package] [--yes]
 set -euo pipefail
@@ -34,7 +34,7 @@ install_debian() {
     local missing=() package
     for package in "${packages[@]}"; do
         if ! dpkg-query --show --showformat='${Status}' "$package" 2>/dev/null | grep -q 'ok installed'; then
-            # Another package may stand in: pkgconf for pkg-config, postgresql-16 for postgresql.
+            # Another package may provide the program: pkgconf for pkg-config, postgresql-16 for postgresql.
             case "$package" in
                 pkg-config) command -v pkg-config >/dev/null && continue ;;
                 postgresql) compgen -G '/usr/lib/postgresql/*/bin/initdb' >/dev/null && continue ;;
@@ -48,7 +48,7 @@ install_debian() {
     install_packages dependencies "${missing[@]}"
 }
 
-# Distributions without apt-get: says by their own names what is missing.
+# For distributions without apt-get: lists the missing packages by the distribution's own names.
 check_other_linux() {
     local missing=()
     command -v pkg-config >/dev/null && pkg-config --exists libpq || missing+=("libpq")

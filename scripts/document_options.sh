@@ -1,5 +1,5 @@
 #!/bin/sh
-# Writes the tables of docs/configuration.md, which are made of the options in the code. Uses the build of `make test`.
+# Writes the tables of docs/configuration.md from the options in the code. Uses the build of `make test`.
 set -eu
 cd "$(dirname "$0")/.."
 export ROOST_WRITE_DOCUMENTS=1

@@ -1,6 +1,6 @@
 #!/usr/bin/env bash
-# Builds the documentation of the library Roost with DocC, from the build that `make run` and `make test` share. Fails on
-# warnings.
+# Builds the documentation of the library Roost with DocC, using the build that `make run` and `make test` share. Fails
+# on warnings.
 set -euo pipefail
 cd "$(dirname "${BASH_SOURCE[0]}")/.."
 source scripts/local_build.sh

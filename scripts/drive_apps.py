@@ -1,10 +1,10 @@
 #!/usr/bin/env python3
-"""Drives the five music apps through a running server, in the wire form of the iOS SDK.
+"""Runs the requests of the five music apps against a running server, in the wire format of the iOS SDK.
 
     python3 scripts/drive_apps.py http://127.0.0.1:1337/parse            # every flow of every app
-    python3 scripts/drive_apps.py http://127.0.0.1:1337/parse --verify   # what the last run left is still there
+    python3 scripts/drive_apps.py http://127.0.0.1:1337/parse --verify   # checks that the last run's data still exists
 
-It prints a line for each flow, and exits with 1 when one fails. Each run makes users and objects of its own.
+Prints a line for each flow, and exits with 1 if one fails. Each run creates separate users and objects.
 """
 
 import argparse
@@ -24,7 +24,7 @@ CONFIGURATION = pathlib.Path(__file__).resolve().parent.parent / "examples" / "m
 
 
 def png(red, green, blue):
-    """A picture of one pixel."""
+    """Returns a PNG picture of one pixel."""
     def chunk(kind, data):
         return struct.pack(">I", len(data)) + kind + data + struct.pack(">I", zlib.crc32(kind + data))
     header = struct.pack(">IIBBBBB", 1, 1, 8, 2, 0, 0, 0)
@@ -36,12 +36,12 @@ AUDIO = b"ID3\x03\x00" + bytes(index * 7 % 251 for index in range(200_000))
 
 
 def pause():
-    """Lets the clock go on, so that times differ by which objects are sorted."""
+    """Waits, so that objects sorted by time have different times."""
     time.sleep(0.005)
 
 
 class Drive:
-    """One run of all flows; each flow is a method, in the order in which they stand here."""
+    """One run of all flows. Each flow is a method. They run in source order."""
 
     def __init__(self, make_phone):
         self.make_phone = make_phone
@@ -320,7 +320,7 @@ class Drive:
             return {key: {"$regex": "\\Qalpha\\E", "$options": "i"}}
         either = {"$or": [contains("name"), contains("artist"), contains("album")],
                   "objectId": {"$exists": True}, "name": {"$regex": f"\\Q{self.run}\\E$"}}
-        # `name` stands in both halves, so it narrows the search to the songs of this run.
+        # Both alternatives contain `name`, so the search finds only songs of this run.
         self.lee.find("Song", either, order="name").rows("name", [f"Alpha {self.run}", f"Beta {self.run}"])
         self.lee.find("Song", either, order="-name", limit="1", keys="name,artist").rows("artist", ["Alphaville"])
 
@@ -335,7 +335,7 @@ class Drive:
         self.max.me().has(200)
 
     def remember_this_run(self):
-        """Leaves a record by which `--verify` finds this run; it is also a class that a client makes."""
+        """Saves a record by which `--verify` finds this run. This also tests that clients can create classes."""
         mine = self.kim.find("Playlist", {"user": self.kim.user}, order="title").has(200)["results"]
         user = self.kim.fetch(self.kim.user).has(200).json
         user.pop("sessionToken", None)
@@ -403,7 +403,7 @@ def main():
         except Mismatch as mismatch:
             failures.append(f"FAILED  {name}\n{mismatch}")
         except Exception:
-            # What an earlier flow should have made may be missing, or an answer has another shape altogether.
+            # Data of an earlier flow may be missing, or a response may have an unexpected shape.
             failures.append(f"FAILED  {name}\n    {traceback.format_exc(limit=-1).strip()}")
         else:
             continue

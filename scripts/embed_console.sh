@@ -1,6 +1,6 @@
 #!/bin/sh
-# Writes the list of the console's files, and of the documents that its texts name, which are embedded into the binary.
-# With --check it only says whether the list is up to date.
+# Writes the list of files that are embedded in the binary: the console's files, and the documents that its texts name.
+# With --check, only checks whether the list is up to date.
 set -eu
 cd "$(dirname "$0")/../Sources/Features/CConsole"
 

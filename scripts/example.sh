@@ -1,11 +1,11 @@
 #!/usr/bin/env bash
-# Builds examples/cloud as the package that it is, starts it, and calls it. The build shares the folder of the local one,
-# where the modules of both are the same: in a folder of its own it would build everything once more.
+# Builds examples/cloud as a separate package, starts it, and calls it. The build shares the folder of the local build,
+# because the modules of both are the same. In a separate folder, all of them would be compiled again.
 set -euo pipefail
 cd "$(dirname "${BASH_SOURCE[0]}")/.."
 source scripts/local_build.sh
 
-# With the versions of libraries that the root has; git ignores the file.
+# Uses the root package's dependency versions. Git ignores the file.
 cp Package.resolved examples/cloud/Package.resolved
 swift build "${local_build[@]}" --package-path examples/cloud --scratch-path "${local_binaries%/*}" --product CloudExample
 
@@ -30,7 +30,7 @@ trap stop EXIT
 trap 'exit 130' INT
 trap 'exit 143' TERM
 
-# call PATH [BODY]: what is answered, errors included.
+# call PATH [BODY]: sends a request and prints the response body, also for errors.
 call() {
     python3 - "$url$1" "${2-}" <<'END'
 import sys, urllib.error, urllib.request
@@ -44,7 +44,7 @@ except urllib.error.HTTPError as error:
 END
 }
 
-# expect NAME ANSWER TEXT: an answer has a text in it.
+# expect NAME ANSWER TEXT: fails unless the answer contains the text.
 expect() {
     case "$2" in
     *"$3"*) ;;

@@ -1,19 +1,20 @@
 #!/usr/bin/env bash
-# Fuzzes the readers of what comes from outside, for FUZZ_SECONDS each (60 if unset). Needs Linux.
+# Fuzzes the readers of outside input, each for FUZZ_SECONDS (default 60). Needs Linux.
 #
 #   scripts/fuzz.sh               all readers
 #   scripts/fuzz.sh json csv      these readers
 #
-# An input fails that crashes, leaks, takes a minute or 2 GB, or more than linear time (Fuzzing/Fuzz.swift). It is kept in
-# .build/fuzz/failures, and `FUZZ_TARGET=json .build/fuzz/release/Fuzz FILE` runs it again. What libFuzzer has learned is
-# kept in .build/fuzz/corpus, and the next run goes on from there.
+# An input fails if it causes a crash or a leak, or takes a minute, 2 GB or more than linear time (Fuzzing/Fuzz.swift).
+# Failing inputs are stored in .build/fuzz/failures. To reproduce a failure, run `FUZZ_TARGET=json
+# .build/fuzz/release/Fuzz FILE`. libFuzzer's corpus is stored in .build/fuzz/corpus, and the next run continues with
+# it.
 set -euo pipefail
 cd "$(dirname "${BASH_SOURCE[0]}")/.."
 
 scratch=${FUZZ_SCRATCH:-.build/fuzz}
 seconds=${FUZZ_SECONDS:-60}
 fuzzer=$scratch/release/Fuzz
-# The backtraces of Swift would stop a crash before libFuzzer keeps its input.
+# Swift's backtraces would keep libFuzzer from storing the input of a crash.
 export SWIFT_BACKTRACE=enable=no
 export LSAN_OPTIONS="suppressions=$PWD/scripts/leak_suppressions.txt:print_suppressions=0"
 export ASAN_OPTIONS=${ASAN_OPTIONS:-detect_leaks=1:detect_stack_use_after_return=0}
@@ -21,8 +22,8 @@ export ASAN_OPTIONS=${ASAN_OPTIONS:-detect_leaks=1:detect_stack_use_after_return
 scripts/dependencies.sh
 scripts/packages.sh
 echo "==> building the fuzzers"
-# The compiler heeds its last -sanitize alone, so both are named in one: without `fuzzer` no Swift code is instrumented, and
-# libFuzzer searches blindly.
+# The compiler only honors its last -sanitize, so one option names both. Without `fuzzer`, Swift code isn't
+# instrumented, and libFuzzer searches blindly.
 ROOST_FUZZ=1 swift build --configuration release --product Fuzz --scratch-path "$scratch" --force-resolved-versions \
     --sanitize fuzzer --sanitize address -Xswiftc -sanitize=fuzzer,address -Xswiftc -enable-testing -Xswiftc -use-ld=lld
 

@@ -1,12 +1,12 @@
 #!/usr/bin/env python3
-"""Measures the sources: lines, files, functions of a type, long files, full folders, spread features, repetitions.
+"""Measures the sources: lines, files, functions per type, long files, full folders, feature names outside their folders, and
+repetitions.
 
     scripts/house.py            prints the table
-    scripts/house.py --verbose  names what is above the bounds, too
-    scripts/house.py --check    exits with 1 when a bound is exceeded
+    scripts/house.py --verbose  also lists each location above the bounds
+    scripts/house.py --check    exits with 1 if a bound is exceeded
 
-Beside what is wanted of each measure stands the bound that holds today. Lower it when the sources allow it: the first
-number is the goal."""
+Each measure has a goal and a current bound. Lower the bound when the sources allow it."""
 import argparse
 import collections
 import os
@@ -15,7 +15,7 @@ import sys
 
 root = os.path.dirname(os.path.dirname(os.path.abspath(__file__)))
 
-# Measure: what is wanted, and the bound until then.
+# For each measure: the goal, and the current bound.
 BOUNDS = {
     "lines": (73_000, 100_547),
     "files": (560, 885),
@@ -39,14 +39,14 @@ MOST_FILES = 15
 MOST_LINES = 300
 REPETITION = 8
 
-# Of each feature: the measure, its folder, and how code outside of it names the feature.
+# For each feature: the measure, the feature's folder, and a pattern of its name in other code.
 FEATURES = (
     ("files outside of Distribution that name Citus", "/Distribution/", re.compile(r"[Cc]itus|[dD]istribut(?:ed|ion)")),
     ("files outside of Replicas that name replicas", "/Replicas/", re.compile(r"[rR]eplica")),
     ("files outside of Console that name it", "/Console/", re.compile(r"[cC]onsole")),
     ("files outside of Push that name it", "/Push/", re.compile(r"\bPush")),
 )
-# These modules are folders of Sources; all others stand in one.
+# These modules are folders of Sources. All others are in a subfolder.
 ALONE = {"App", "CLI"}
 
 TYPE = re.compile(r"\b(struct|class|enum|actor|protocol|extension)\s+([A-Z][\w.]*)")
@@ -63,13 +63,13 @@ def swift_files(top):
 
 
 def module_of(path):
-    """The module of a file: App, or Core/JSON."""
+    """Returns the module of a file, such as App or Core/JSON."""
     parts = path.split("/")[1:-1]
     return parts[0] if parts[0] in ALONE else "/".join(parts[:2])
 
 
 def split(text):
-    """The code without comments and texts, and the code without comments."""
+    """Returns the code without comments and string literals, and the code without comments."""
     code, full = [], []
     position = 0
     pattern = re.compile(r'//[^\n]*|/\*.*?\*/|(#*)"""(?:.|\n)*?"""\1|(#+)"(?:[^\n])*?"\2|"(?:\\.|[^"\\\n])*"', re.DOTALL)
@@ -90,7 +90,7 @@ def split(text):
 
 
 def count_functions(code, counts):
-    """Adds the functions of each type, its extensions included; functions inside of functions are no others'."""
+    """Adds the functions of each type, including its extensions. Nested functions don't count."""
     scopes, pending = [], None
     for match in TOKEN.finditer(code):
         token = match.group()
@@ -113,7 +113,7 @@ def count_functions(code, counts):
 
 
 def significant_lines(code):
-    """The lines that say something, with their numbers: no imports, no lone brackets."""
+    """Yields the lines except imports and lone brackets, with their numbers."""
     for number, line in enumerate(code.split("\n"), 1):
         line = line.strip()
         if len(line) > 2 and not re.match(r"(public |package )?import ", line):
@@ -121,7 +121,7 @@ def significant_lines(code):
 
 
 def repetitions(codes):
-    """Pairs of places of at least eight same lines one after the other."""
+    """Returns pairs of locations with at least eight equal consecutive lines."""
     lines = {path: list(significant_lines(code)) for path, code in codes.items()}
     windows = collections.defaultdict(list)
     for path, content in lines.items():
@@ -135,7 +135,7 @@ def repetitions(codes):
                 if path == other and other_start - start < REPETITION:
                     continue
                 pairs.add((path, start, other, other_start))
-    # A longer repetition is found once for each of its lines: its first counts.
+    # A longer repetition is found at several offsets. Only the first one counts.
     return sorted(
         (path, lines[path][start][0], other, lines[other][other_start][0])
         for path, start, other, other_start in pairs

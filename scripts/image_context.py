@@ -1,8 +1,8 @@
 #!/usr/bin/env python3
-"""Checks that the package can be read in exactly what the image of the Dockerfile is built of.
+"""Checks that Docker's build context contains everything that Package.swift names.
 
-Copies what the COPY lines of its stages name, after .dockerignore, as Docker would; there is no Docker here. Then
-`swift package describe` reads the package there: it fails when a folder that Package.swift names is missing."""
+Without Docker, copies the sources of the Dockerfile's COPY lines as Docker would, honoring .dockerignore. Then runs `swift
+package describe` in the copy, which fails if a folder that Package.swift names is missing."""
 import os
 import re
 import shutil
@@ -14,7 +14,7 @@ root = os.path.dirname(os.path.dirname(os.path.abspath(__file__)))
 
 
 def expression(pattern):
-    """What a pattern of .dockerignore matches: `*` and `?` within a name, `**` across names."""
+    """Converts a pattern of .dockerignore: `*` and `?` match within a name, `**` across names."""
     text = "".join(
         {"**/": "(?:.*/)?", "**": ".*", "*": "[^/]*", "?": "[^/]"}.get(part, re.escape(part))
         for part in re.findall(r"\*\*/|\*\*|\*|\?|[^*?]+", pattern.strip("/")))
@@ -31,7 +31,7 @@ def ignore_rules():
 
 
 def is_in_context(path, rules):
-    """The last rule that matches the path, or a folder above it, counts."""
+    """Returns whether Docker copies a path. The last rule that matches the path or a parent folder decides."""
     parts = path.split("/")
     above = ["/".join(parts[:count]) for count in range(1, len(parts) + 1)]
     included = True
@@ -42,7 +42,7 @@ def is_in_context(path, rules):
 
 
 def copy_lines():
-    """The sources and the target of each COPY from the context."""
+    """Yields the sources and the target of each COPY from the build context."""
     with open(os.path.join(root, "Dockerfile")) as file:
         lines = file.read().replace("\\\n", " ").splitlines()
     for line in lines:
@@ -89,7 +89,7 @@ with tempfile.TemporaryDirectory(prefix="roost-image.") as folder:
         stdout=subprocess.PIPE)
     if described.returncode != 0:
         sys.exit("image context: the package cannot be read in what the image is built of")
-    # The arguments of the build are read from a script, which must be among what is copied.
+    # The build reads its arguments from a script, which must be in the copy.
     flags = subprocess.run(
         ["bash", "-euo", "pipefail", "-c", "source scripts/release_build.sh; echo \"${release_build[@]}\""],
         cwd=context, stdout=subprocess.PIPE, text=True)

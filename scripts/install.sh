@@ -1,6 +1,7 @@
-# How packages of the system are installed, for the scripts that source this. They have a function `fail`.
+# Functions that install system packages, for scripts that source this file. Those scripts must define a function
+# `fail`.
 
-# confirm QUESTION: asks at a terminal. ASSUME_YES and CI answer with yes, as does a missing terminal.
+# confirm QUESTION: asks at a terminal. Succeeds without asking if ASSUME_YES or CI is set, or without a terminal.
 confirm() {
     if [ -n "${ASSUME_YES:-}" ] || [ -n "${CI:-}" ] || [ ! -t 0 ] || [ ! -t 2 ]; then return; fi
     local answer
@@ -11,9 +12,9 @@ confirm() {
     esac
 }
 
-# install_packages NAME PACKAGE…: installs packages of Debian or Ubuntu for the script NAME, after asking. Asks again if
-# that would upgrade or remove installed packages, which libraries that must fit each other may require. In
-# run level 1 packages with init scripts start no service.
+# install_packages NAME PACKAGE…: installs Debian or Ubuntu packages for the script NAME, after asking. Asks again if
+# installed packages would be upgraded or removed, for example because libraries must have matching versions. RUNLEVEL=1
+# keeps packages with init scripts from starting their services.
 install_packages() {
     local name=$1 privilege=() changed
     shift

@@ -1,5 +1,5 @@
 #!/usr/bin/env bash
-# Checks the format of all Swift files, and that everything compiles: a warning of the compiler is an error.
+# Checks the format of all Swift files, and that everything compiles without warnings.
 set -euo pipefail
 cd "$(dirname "${BASH_SOURCE[0]}")/.."
 

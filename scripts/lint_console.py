@@ -1,7 +1,7 @@
 #!/usr/bin/env python3
-"""Checks the files of the console: no way to write markup, imports that go one way, sizes, words that are used and there.
+"""Checks the console's files: no code that inserts markup, no imports of higher layers, sizes, and display texts.
 
-Usage: scripts/lint_console.py [--write], which first writes into index.html what the first screen loads.
+Usage: scripts/lint_console.py [--write]. With --write, first writes the preloads of the first screen into index.html.
 """
 
 import gzip
@@ -12,14 +12,14 @@ import sys
 ROOT = pathlib.Path(__file__).resolve().parent.parent / "Sources/Features/CConsole/files"
 
 LINES = 300
-# As browsers get them: all of the page, the same compressed; what comes before the first rows, compressed; and what comes
-# on top of that, compressed, when a page or a dialog is opened for the first time. What is not opened is not loaded.
+# The maximum bytes as sent to browsers: the whole console, uncompressed and compressed; the modules before the first rows,
+# compressed; and the additional modules of a page or dialog opened for the first time, compressed.
 TOTAL = 600_000
 SENT = 204_000
 FIRST_SCREEN = 60_000
 ON_DEMAND = 25_000
 
-# What turns text into markup or code, or asks for something elsewhere.
+# Code that turns text into markup or code, or that loads from other hosts.
 SINKS = re.compile(
     r"innerHTML|outerHTML|insertAdjacentHTML|setHTML|parseHTML|DOMParser|createContextualFragment|document\.write|srcdoc"
     r"|\beval\(|new Function|\bWorker\(|importScripts|trustedTypes|setTimeout\(\s*[\"'`]|javascript:|https?://(?!www\.w3\.org)")
@@ -28,13 +28,13 @@ LAYERS = ["core", "parts", "data", "pages"]
 
 
 def layer(path):
-    """The place of a file in the order of imports; main.js comes last."""
+    """Returns the position of a file's layer in the import order. main.js is last."""
     first = path.relative_to(ROOT).parts[0]
     return LAYERS.index(first) if first in LAYERS else len(LAYERS)
 
 
 def imports(path):
-    """What a module imports at once, and what it imports on demand."""
+    """Returns the modules that a module imports statically, and those that it imports on demand."""
     text = path.read_text()
     at_once = re.findall(r'^(?:import|export) (?:[^"\']*? from )?"([^"]+)"', text, re.M)
     on_demand = re.findall(r'import\("([^"]+)"\)', text)
@@ -43,7 +43,7 @@ def imports(path):
 
 
 def closure(path, found=None):
-    """All modules that are loaded with one."""
+    """Returns a module with everything that it imports statically, directly or indirectly."""
     found = set() if found is None else found
     if path not in found:
         found.add(path)
@@ -53,7 +53,7 @@ def closure(path, found=None):
 
 
 def words(modules):
-    """Keys of words that are there, and keys that are asked for."""
+    """Yields faults of display texts: duplicate, missing and unused keys."""
     there, asked, prefixes = {}, set(), set()
     for path in modules:
         text = path.read_text()
@@ -63,7 +63,7 @@ def words(modules):
                     yield f"{path.name}: the words of {key} are there twice"
                 there[key] = path
         asked.update(re.findall(r'\bt\(\s*"([\w.$]+)"', text))
-        # A choice of two keys, and keys in tables.
+        # Keys in conditional expressions and in tables.
         asked.update(re.findall(r'[?:] "([a-z]\w*\.[\w.$]+)"', text))
         asked.update(re.findall(r'(?:\(|, )"([a-z]\w*\.[\w.]+)"', text))
         prefixes.update(re.findall(r'\bt\("([\w.]+\.)" \+', text))
@@ -77,13 +77,13 @@ def words(modules):
 
 
 def preloads():
-    """What index.html asks the browser to load at once, instead of one import after the other."""
+    """Returns the links with which index.html preloads the modules, instead of one import after another."""
     return "".join(f'\n<link rel="modulepreload" href="{{{{assets}}}}/{path.relative_to(ROOT).as_posix()}">'
                    for path in sorted(first_screen())) + "\n"
 
 
 def served(path):
-    """What the server sends of a file, before it is compressed: see ConsoleFiles.withoutComments."""
+    """Returns a file as the server sends it, before compression. See ConsoleFiles.withoutComments."""
     text, lines, is_comment = path.read_text(), [], False
     if path.suffix not in (".js", ".css"):
         return text.encode()
@@ -96,7 +96,7 @@ def served(path):
 
 
 def first_screen():
-    """The modules that are loaded before the first rows."""
+    """Returns the modules that are loaded before the first rows."""
     return set().union(*(closure(ROOT / name) for name in ("main.js", "pages/data/index.js")))
 
 

@@ -1,17 +1,17 @@
-# How Roost is built to run and test in this checkout, for the scripts that source this: `local_build` holds the arguments
-# of `swift build`, `local_test` those of `swift test`, and `local_binaries` is the folder of what was built.
+# How Roost is built to run and test in this checkout, for scripts that source this file. `local_build` contains the
+# arguments of `swift build`, `local_test` those of `swift test`, and `local_binaries` is the folder with the binaries.
 #
-# One optimized build serves `make run`, `make test`, lint and attacks: each compiles only what the others have not. All
-# must pass these arguments alone, since other flags compile everything again. Tests see internals by `package` access:
-# `@testable import` does not compile, as it needs a build with -enable-testing. What ships is another build, with Swift's
-# library inside (release_build.sh).
+# `make run`, `make test`, lint and the attacks share one optimized build, so each compiles only what the others haven't
+# compiled yet. They must all pass exactly these arguments, because other flags would recompile everything. Tests see
+# internals by `package` access. `@testable import` doesn't compile, because it needs a build with -enable-testing. The
+# shipped product is a separate build with Swift's library inside (release_build.sh).
 #
-# With ROOST_TEST_CONFIGURATION=debug everything is built as `swift build` does, which is sooner done after a change; with
-# `thread` and `address` as debug builds with ThreadSanitizer and AddressSanitizer (scripts/sanitize.sh).
+# With ROOST_TEST_CONFIGURATION=debug, everything is built like with `swift build`, which is faster after a change. With
+# `thread` or `address`, it is a debug build with ThreadSanitizer or AddressSanitizer (scripts/sanitize.sh).
 case "${ROOST_TEST_CONFIGURATION:-release}" in
 release)
-    # Not with -no-emit-module-separately-wmo: modules whose interface is unchanged would keep their date, and what uses
-    # types of the modules below them would not be compiled again.
+    # Not with -no-emit-module-separately-wmo: modules with an unchanged interface would keep their date, and the
+    # compiler would not recompile code that uses types of the modules below them.
     local_build=(--configuration release -debug-info-format none)
     # `swift test` would otherwise plan a build with -enable-testing.
     local_test=("${local_build[@]}" --disable-testable-imports)

@@ -1,6 +1,6 @@
 #!/usr/bin/env bash
-# Makes packages of Roost in .build/packages: roost_<version>_<arch>.deb, roost-<version>-linux-<arch>.tar.gz and their
-# SHA256SUMS. Needs dpkg-deb, dpkg-shlibdeps (dpkg-dev) and strip (binutils).
+# Makes the packages of Roost in .build/packages: roost_<version>_<arch>.deb, roost-<version>-linux-<arch>.tar.gz and
+# their SHA256SUMS. Needs dpkg-deb, dpkg-shlibdeps (dpkg-dev) and strip (binutils).
 #
 #   scripts/package.sh                   builds first
 #   --binary FILE                        packages FILE instead
@@ -38,7 +38,7 @@ for tool in dpkg-deb dpkg-shlibdeps strip; do
 done
 version=${version:-$(scripts/version.sh package)}
 architecture=$(dpkg --print-architecture)
-# The same sources and the same binary make the same packages.
+# The same sources and the same binary result in identical packages.
 export SOURCE_DATE_EPOCH=${SOURCE_DATE_EPOCH:-$(git log -1 --format=%ct 2>/dev/null || date +%s)}
 
 libraries=$(ldd "$binary")
@@ -52,19 +52,19 @@ umask 022
 root=$work/root
 mkdir -p "$root/usr/bin" "$output"
 output=$(cd "$output" && pwd)
-# The names of its functions stay out of the package: they are a third of the file.
+# Removes the function names, which are a third of the file.
 strip -o "$root/usr/bin/roost" "$binary"
 roost=$root/usr/bin/roost
 "$roost" --version >/dev/null || fail "$binary does not run here"
 
-# install_file MODE PATH: a file of the package, from standard input.
+# install_file MODE PATH: writes standard input to a file of the package.
 install_file() {
     mkdir -p "$(dirname "$root/$2")"
     cat >"$root/$2"
     chmod "$1" "$root/$2"
 }
 
-# A manual page of the texts that the commands print for --help.
+# Writes a manual page with the --help texts of the commands.
 manual() {
     local command
     verbatim() { sed 's/\\/\\e/g; s/-/\\-/g; s/^\([.'"'"']\)/\\\&\1/'; }
@@ -93,7 +93,7 @@ The embedded PostgreSQL and uploaded files of the service.
 END
 }
 
-# commands [COMMAND]: the commands that --help lists, each followed by its own.
+# commands [COMMAND]: prints the commands that --help lists, each followed by its subcommands.
 commands() {
     local name
     for name in $("$roost" "$@" --help |
@@ -121,7 +121,7 @@ sed 's|/usr/local/bin/roost|/usr/bin/roost|; 1d' examples/systemd/roost.service 
     install_file 644 usr/lib/systemd/system/roost.service
 install_file 644 usr/share/roost/config.json <packaging/config.json
 
-# The archive: the same files without what belongs to Debian.
+# The archive contains the same files except those for Debian.
 name=roost-$version-linux-$architecture
 archive=$work/$name
 mkdir -p "$archive/share"
@@ -131,7 +131,7 @@ cp examples/systemd/roost.service "$archive/"
 tar --sort=name --owner=0 --group=0 --numeric-owner --mtime="@$SOURCE_DATE_EPOCH" -C "$work" -cf - "$name" |
     gzip -9n >"$output/$name.tar.gz"
 
-# The libraries that the binary is linked to, with the versions that it needs.
+# The libraries that the binary links, with the required versions.
 mkdir -p "$work/source/debian"
 printf 'Source: roost\n\nPackage: roost\nArchitecture: any\n' >"$work/source/debian/control"
 depends=$(cd "$work/source" && dpkg-shlibdeps -O "$roost" 2>"$work/shlibdeps" | sed -n 's/^shlibs:Depends=//p')

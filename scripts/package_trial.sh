@@ -1,11 +1,12 @@
 #!/usr/bin/env bash
-# Tries the package in a clean Debian made by debootstrap: installs it, serves with the embedded PostgreSQL, stores an
-# object, upgrades, finds the object again, removes and purges. Runs as root; calls 127.0.0.1 alone, and Debian's mirror.
+# Tests the package in a clean Debian system made by debootstrap: installs it, serves with the embedded PostgreSQL,
+# stores an object, upgrades, finds the object again, removes and purges. Runs as root. Connects only to 127.0.0.1 and
+# Debian's mirror.
 #
 #   scripts/package_trial.sh [FILE.deb [PREVIOUS.deb]]
 #
-# Without a file it takes the newest of .build/packages. Without a previous package it upgrades from the same one under a
-# lower version. DEBIAN_SUITE (bookworm) and DEBIAN_MIRROR name the system.
+# By default, tests the newest file in .build/packages. Without a previous package, upgrades from the same package with
+# a lower version number. DEBIAN_SUITE (bookworm) and DEBIAN_MIRROR select the system.
 set -euo pipefail
 cd "$(dirname "${BASH_SOURCE[0]}")/.."
 
@@ -33,7 +34,7 @@ clean_up() {
     trap - EXIT INT TERM
     if [ "$status" -ne 0 ] && [ -f "$folder/server.log" ]; then tail -n 25 "$folder/server.log" >&2; fi
     if [ -n "$server" ]; then kill -KILL "$server" 2>/dev/null || true; fi
-    # A server that was killed leaves its PostgreSQL behind.
+    # If the server is killed, its PostgreSQL keeps running.
     local process
     process=$(head -n 1 "$system/var/lib/roost/postgres/cluster/postmaster.pid" 2>/dev/null) || true
     if [[ "$process" =~ ^[0-9]+$ ]] && kill -QUIT "$process" 2>/dev/null; then sleep 2; fi
@@ -73,7 +74,7 @@ stop() {
     [ ! -e "$system/var/lib/roost/postgres/cluster/postmaster.pid" ] || fail "the server left its PostgreSQL behind"
 }
 
-# call METHOD PATH [BODY]: a request with the master key of the configuration that the package made.
+# call METHOD PATH [BODY]: sends a request with the master key from the package's configuration.
 call() {
     curl --fail --silent --show-error --request "$1" "$url$2" --header "X-Parse-Application-Id: app" \
         --header "X-Parse-Master-Key: $master_key" --header "Content-Type: application/json" ${3:+--data "$3"}

@@ -1,7 +1,7 @@
 #!/usr/bin/env python3
-"""Makes pictures of all pages that come with the server, at the widths of a phone and of a desk, into docs/pages.
+"""Makes pictures of all built-in pages, in the widths of a phone and a desktop screen, in docs/pages.
 
-Usage: scripts/page_screenshots.py [BINARY], with the binary of Roost (.build/release/roost).
+Usage: scripts/page_screenshots.py [BINARY]. The default binary is .build/release/roost.
 """
 
 import pathlib

@@ -3,8 +3,8 @@
 
     scripts/patroni_failover.py [--binary .build/release/roost] [--folder /var/tmp]
 
-Patroni, etcd and PostgreSQL are Debian's packages (patroni, etcd-server, python3-etcd); Patroni's configuration is that
-of docs/database.md. The status is 1 when a save that was acknowledged is lost.
+Uses Debian's packages of Patroni, etcd and PostgreSQL (patroni, etcd-server, python3-etcd), and Patroni's configuration
+from docs/database.md. The exit status is 1 if an acknowledged save is lost.
 """
 import argparse, http.client, json, os, pathlib, shutil, signal, socket, subprocess, sys, tempfile, threading, time
 
@@ -101,7 +101,7 @@ class Cluster:
         return subprocess.run(["psql", uri, "-XAtc", text], capture_output=True, text=True).stdout.split()
 
     def synchronous(self):
-        """The standbys that Patroni would promote: it knows them some seconds later than PostgreSQL."""
+        """Returns the standbys that Patroni would promote. Patroni learns of them some seconds after PostgreSQL."""
         return [name for name in self.nodes if self.status(name).get("sync_standby")]
 
     def is_whole(self):
@@ -114,7 +114,7 @@ class Cluster:
                        check=True, stdout=subprocess.DEVNULL)
 
     def kill(self, old):
-        """Patroni and its PostgreSQL at once, as a power cut would."""
+        """Kills Patroni and its PostgreSQL at the same time, like a power failure."""
         postmaster = int(open(f"{self.folder}/{old}/postmaster.pid").readline())
         os.killpg(self.processes[old].pid, signal.SIGKILL)
         subprocess.run([*POSTGRES, f"{self.binaries}/pg_ctl", "kill", "KILL", str(postmaster)], check=True)

@@ -1,4 +1,4 @@
-"""A phone with the Objective-C Parse SDK on it, as far as a server can tell: the same requests, byte for byte in form."""
+"""A phone with the Objective-C Parse SDK: sends requests in exactly the SDK's format."""
 
 import http.client
 import json
@@ -8,14 +8,14 @@ import uuid
 
 
 class Mismatch(Exception):
-    """An answer that is not what the apps need."""
+    """The error for a response that doesn't meet the apps' expectations."""
 
     def __init__(self, request, expected, got):
         super().__init__(f"    request:  {request}\n    expected: {expected}\n    got:      {got}")
 
 
 class Answer:
-    """What came back, with the request that it belongs to."""
+    """A response, with a description of its request."""
 
     def __init__(self, request, status, headers, body):
         self.request = request
@@ -38,7 +38,7 @@ class Answer:
         return f"{self.status} {body[:1500]}"
 
     def check(self, holds, expected):
-        """Raises unless something holds; gives the answer back."""
+        """Raises `Mismatch` unless a condition holds. Returns the response."""
         if not holds:
             raise Mismatch(self.request, expected, self)
         return self
@@ -52,13 +52,13 @@ class Answer:
         return self
 
     def fails(self, status, code):
-        """Checks that this is Parse's error of a code."""
+        """Checks that the response is a Parse error with the given code."""
         self.check(self.status == status and isinstance(self.json, dict) and self.json.get("code") == code,
                    f"{status} with the error code {code}")
         return self.check(isinstance(self.json.get("error"), str), "an error in words")
 
     def rows(self, key, values):
-        """Checks a find's results by one of their keys, in order; gives the results."""
+        """Checks the values of one key in a find's results, in order. Returns the results."""
         self.has(200)
         results = self["results"]
         self.check(isinstance(results, list) and [row.get(key) for row in results] == values,
@@ -78,7 +78,7 @@ def date(iso):
 
 
 class Phone:
-    """One installation of an app; after `sign_up` or `log_in` with a current user."""
+    """One installation of an app, with a current user after `sign_up` or `log_in`."""
 
     def __init__(self, url, app_id, client_key):
         parts = urllib.parse.urlsplit(url)
@@ -96,7 +96,7 @@ class Phone:
         return pointer("_User", self.user_id)
 
     def send(self, method, path, body=None, headers=None, has_session=True):
-        """One request with the SDK's headers; `path` stands below the mount path."""
+        """Sends a request with the SDK's headers. `path` is below the mount path."""
         all_headers = {
             "X-Parse-Application-Id": self.app_id,
             "X-Parse-Client-Version": "i1.19.4",
@@ -160,7 +160,7 @@ class Phone:
     # Objects
 
     def create(self, class_name, **fields):
-        """Saves a new object; gives its pointer."""
+        """Saves a new object and returns a pointer to it."""
         answer = self.send_json("POST", "/classes/" + class_name, fields).has(201)
         answer.check(TIME.match(answer["createdAt"]), "createdAt in milliseconds")
         return pointer(class_name, answer["objectId"])
@@ -172,7 +172,7 @@ class Phone:
         return self.send_json("PUT", f"/classes/{target['className']}/{target['objectId']}", fields)
 
     def save(self, target, **fields):
-        """An update that must succeed."""
+        """Updates an object. Raises if that fails."""
         answer = self.update(target, **fields).has(200)
         return answer.check(TIME.match(answer["updatedAt"]), "updatedAt in milliseconds")
 
@@ -191,7 +191,7 @@ class Phone:
         return answer.check(all("success" in entry for entry in answer.json), "success everywhere")
 
     def find(self, class_name, where=None, **options):
-        """A query; the SDK sends its numbers as strings."""
+        """Runs a query. The SDK sends its numbers as strings."""
         body = {"_method": "GET", **options}
         if where is not None:
             body["where"] = where
@@ -203,7 +203,7 @@ class Phone:
     # Files
 
     def upload(self, name, content, media_type=None):
-        """Saves a file; gives the value that objects hold."""
+        """Uploads a file and returns its value for File fields."""
         headers = {"Content-Type": media_type} if media_type else {}
         answer = self.send("POST", "/files/" + name, content, headers).has(201)
         answer.check(answer["name"].endswith("_" + name), f"a name that ends with _{name}")
@@ -211,6 +211,6 @@ class Phone:
         return {"__type": "File", "name": answer["name"], "url": answer["url"]}
 
     def download(self, file, headers=None):
-        """Reads a file by its URL, without any of Parse's headers."""
+        """Downloads a file by its URL, without Parse headers."""
         target = urllib.parse.urlsplit(file["url"]).path
         return self.exchange("GET", target, None, headers or {})

@@ -1,18 +1,19 @@
-# How Roost is built to ship, for the scripts that source this: `release_build` holds the arguments of `swift build`,
-# `release_folder` is the folder to build in. It is another build than that of local_build.sh, since SwiftPM cannot link tests
-# with Swift's library inside.
+# How the shipped product of Roost is built, for scripts that source this file. `release_build` contains the arguments
+# of `swift build`, and `release_folder` is the build folder. It is separate from the build in local_build.sh, because
+# SwiftPM can't link tests with Swift's library inside.
 #
-# On Linux with Swift's library inside, as in the image of the Dockerfile: what runs calls it without a detour, and needs no
-# toolchain beside it. Where a toolchain has no such library, and on macOS, which has it in the system, it is linked to.
+# On Linux, links Swift's library statically, as in the Dockerfile's image: calls into it need no indirection, and the
+# binary runs without a toolchain. Links it dynamically if the toolchain has no static library, and on macOS, which
+# includes the library.
 release_build=(--configuration release -debug-info-format none)
 release_folder=.build/product
 if [ "$(uname -s)" = Linux ]; then
     swift_library=$(swiftc -print-target-info | sed -n 's/.*"runtimeResourcePath": *"\(.*\)".*/\1/p')
     if [ -f "${swift_library}_static/linux/libswiftCore.a" ]; then release_build+=(--static-swift-stdlib); fi
-    # Nobody looks into a server for symbols by their names: without that table it holds two megabytes less.
+    # Nothing looks up symbols of the server by name. Without the table of dynamic symbols it takes two megabytes less.
     release_build+=(-Xlinker --no-export-dynamic)
-    # Addresses that are known when the program is loaded take three megabytes, or fifty kilobytes where the system's
-    # library reads the short form (glibc 2.36).
+    # The relocations applied at load time take three megabytes, or 50 kilobytes if the system's library supports the
+    # packed format (glibc 2.36).
     glibc=$(getconf GNU_LIBC_VERSION 2>/dev/null || true)
     if [[ "$glibc" =~ ^glibc\ 2\.([0-9]+) ]] && [ "${BASH_REMATCH[1]}" -ge 36 ]; then
         release_build+=(-Xswiftc -use-ld=lld -Xlinker -z -Xlinker pack-relative-relocs)

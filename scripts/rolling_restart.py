@@ -1,11 +1,10 @@
 #!/usr/bin/env python3
-"""Restarts three processes behind nginx or HAProxy one after the other under load, and counts requests that fail.
+"""Restarts three servers behind nginx or HAProxy one after another under load, and counts failed requests.
 
     scripts/rolling_restart.py [--binary .build/release/roost] [--database-uri URI] [--requests 10000] [nginx|haproxy …]
 
-It makes a database of its own on the server of --database-uri (default ROOST_TEST_DATABASE_URI) and drops it at the end.
-nginx and HAProxy are Debian's packages; their configurations are those of docs/growing.md. The status is 1 when a request
-failed.
+Creates a database on the server of --database-uri (default ROOST_TEST_DATABASE_URI) and drops it at the end. Uses Debian's
+packages of nginx and HAProxy, and their configurations from docs/growing.md. The exit status is 1 if a request failed.
 """
 import argparse, http.client, json, os, shutil, signal, socket, subprocess, sys, tempfile, threading, time, urllib.parse
 

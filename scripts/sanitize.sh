@@ -4,19 +4,20 @@
 #   scripts/sanitize.sh                               both
 #   scripts/sanitize.sh thread --filter LimitsTests    one of them; the other arguments go to `swift test`
 #
-# UndefinedBehaviorSanitizer is not run: swiftc has none for Linux ("unsupported option '-sanitize=undefined'"). Swift itself
-# stops the process on overflow, on an index out of range, and on overlapping access to memory.
+# UndefinedBehaviorSanitizer is not used: swiftc doesn't support it on Linux ("unsupported option
+# '-sanitize=undefined'"). Swift itself stops the process on overflow, an index out of range, and overlapping access to
+# memory.
 set -euo pipefail
 cd "$(dirname "${BASH_SOURCE[0]}")/.."
 
-# Without backtraces of Swift, which would take a minute for each crash that a test expects.
+# Without Swift's backtraces, which would take a minute for each crash that a test expects.
 export SWIFT_BACKTRACE=enable=no
-# A report fails the run by the exit status of the process.
+# A report sets the exit status of the process, which fails the run.
 export TSAN_OPTIONS="suppressions=$PWD/scripts/thread_suppressions.txt:history_size=4"
 export LSAN_OPTIONS="suppressions=$PWD/scripts/leak_suppressions.txt:print_suppressions=0"
 
-# Not run, because everything takes five to fifteen times as long under a sanitizer, and several times the memory: the console
-# in browsers, tests that measure time or memory, and tests that move so much data that time limits of tests or servers end them.
+# Skipped, because a sanitizer multiplies the time by 5 to 15 and also the memory: the console in browsers, tests that
+# measure time or memory, and tests that move so much data that time limits of tests or servers would expire.
 measured='ConsoleScenarioTests|ConsoleLoadTests|AccountRateLimitTests|SecurityTableLockTests|ReadCostTests'
 measured+='|SecurityTransactionTests|SecurityWriteGrowthTests|SourceGrowthTests|ManyRowsTests|LiveServerTests'
 measured+='|KilledUploadTests|BucketCommandTests|RotationTests|UnreadDownloadTests|PushCrashTests|ImportProcessTests'

@@ -1,5 +1,5 @@
 #!/usr/bin/env bash
-# Reads a million documents of BSON that are changed at random (or as many as the first argument says).
+# Parses a million randomly modified BSON documents. The first argument sets another number.
 set -euo pipefail
 cd "$(dirname "${BASH_SOURCE[0]}")/.."
 

@@ -1,6 +1,6 @@
 #!/usr/bin/env bash
-# Runs the tests on a PostgreSQL cluster of their own, which is removed afterwards. Arguments go to `swift test`; without
-# any, all tests run but the heavy ones, and with --heavy those alone.
+# Runs the tests on a separate PostgreSQL cluster, which is removed afterwards. Passes its arguments to `swift test`.
+# Without arguments, runs all tests except the heavy ones. With --heavy, runs only those.
 set -euo pipefail
 cd "$(dirname "${BASH_SOURCE[0]}")/.."
 source scripts/local_build.sh
@@ -14,7 +14,7 @@ fail() {
     exit 1
 }
 
-# The newest PostgreSQL that is installed.
+# Prints the program folder of the newest installed PostgreSQL.
 newest_postgres() {
     local folder version best=0 found=""
     for folder in /usr/lib/postgresql/*/bin /opt/homebrew/opt/postgresql*/bin /usr/local/opt/postgresql*/bin \
@@ -43,7 +43,7 @@ free_port() {
     python3 -c 'import socket; s = socket.socket(); s.bind(("127.0.0.1", 0)); print(s.getsockname()[1])'
 }
 
-# Where the cluster lies: in memory, where there is plenty. Tests make a database each, of three hundred files.
+# Prints the folder for the cluster, in memory if enough is free. Each test creates a database of 300 files.
 place() {
     local shared=/dev/shm available memory
     available=$(df -k "$shared" 2>/dev/null | awk 'NR == 2 { print $4 }')
@@ -88,7 +88,7 @@ synchronous_commit = off
 full_page_writes = off
 END
 
-# Another program may take the port between the look and the start.
+# Another program may take the port after the check.
 for attempt in 1 2 3; do
     port=$(free_port)
     if as_postgres "$postgres/pg_ctl" start -D "$folder/data" -w -s -o "-p $port" -l "$folder/data/server.log"; then
@@ -99,11 +99,11 @@ for attempt in 1 2 3; do
 done
 
 export ROOST_TEST_DATABASE_URI="postgres://postgres@127.0.0.1:$port/postgres"
-# Where it can be said, few tests run side by side: more of them leave each other no time for what has a time limit, and
-# are not sooner done.
+# Limits concurrent tests if `swift test` supports that. With more of them, tests would exceed their time limits, and
+# the run wouldn't end sooner.
 processors=$(getconf _NPROCESSORS_ONLN)
 width=()
-# Not by a pipe into grep: grep -q would close it early, and the writer would fail.
+# Doesn't pipe into grep: grep -q would close the pipe early, and the writer would fail.
 if [[ "$(swift test --help-hidden 2>/dev/null)" == *--experimental-maximum-parallelization-width* ]]; then
     width=(--experimental-maximum-parallelization-width $((8 + 2 * processors)))
 fi
@@ -111,11 +111,11 @@ status=0
 run() {
     swift test --skip-build "${local_test[@]}" ${width[@]+"${width[@]}"} "$@" 2>&1 | tee -a "$folder/output" || status=$?
 }
-# Browsers, buckets and clusters of several servers take the processors from all that has a time limit: they run apart, a
-# few at a time.
+# Tests of browsers, buckets and clusters of several servers leave too little processor time for tests with time limits.
+# They run separately, a few at a time.
 heavy='ConsoleScenarioTests|ConsoleLoadTests|DatabaseFileTests|FileStoresTests|ReadReplicaTests|ReadinessProcessTests'
-# The types of suites, which are named by what the output calls them: the type itself, or a text in quotes. A file has the
-# name of its suite.
+# Prints the types of suites, given their names in the output: the type itself, or a text in quotes. A file is named
+# after its suite.
 suite_types() {
     local name file
     while read -r name; do
@@ -128,8 +128,8 @@ suite_types() {
         esac
     done
 }
-# Runs suites that failed once more beside few other tests: what waits for a time limit can fail on a busy machine. A test
-# that fails twice has failed, and so has everything after a crash or in more than three suites.
+# Retries failed suites with few other tests running, because tests can exceed time limits on a busy machine. A test
+# that fails twice has failed. After a crash or more than three failed suites there is no retry.
 retry() {
     local suites
     if grep -a -qE "Fatal error|error: Exited" "$folder/output"; then return; fi
@@ -145,7 +145,7 @@ retry() {
 }
 
 report() {
-    # Many tests run side by side, and each writes as it goes: what failed is told once more, together.
+    # Concurrent tests mix their output, so this lists the failures together at the end.
     echo "==> what failed:"
     grep -a -E "recorded an issue|(Test|Suite) .* failed after|Fatal error|error: Exited" "$folder/output" || true
 }

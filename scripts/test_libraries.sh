@@ -1,10 +1,10 @@
 #!/usr/bin/env bash
-# Installs what the tests need beside the dependencies. From the system's packages: Chromium, which opens the pages,
-# PgBouncer, nginx and HAProxy, and OpenStack Swift, the store of files that speaks S3; promtool, which checks metrics and
-# rules of alerts, is taken out of Debian's package `prometheus` into .build/prometheus, so that no service is started. Of
-# Python's, into .build/python, where nothing else is touched: aiosmtpd, the mail server that takes the mails, pymongo, whose
-# encoder makes the dumps that are imported, opentelemetry-proto, which reads the spans of traces, and moto, a store of files
-# with tags and permissions, with botocore, Amazon's own client, and axe-core, which looks for pages that some people can't use.
+# Installs the libraries and programs that only tests need. As system packages: Chromium for the pages, PgBouncer, nginx
+# and HAProxy, and OpenStack Swift, a file store with an S3 interface. From Debian's package `prometheus`, extracts
+# promtool into .build/prometheus, so that no service is started; promtool checks metrics and alert rules. As Python
+# packages in .build/python: aiosmtpd (a mail server), pymongo (encodes the dumps that tests import),
+# opentelemetry-proto (decodes trace spans), moto and botocore (a file store with tags and permissions, and Amazon's
+# client), and axe-core (checks the accessibility of pages).
 set -euo pipefail
 cd "$(dirname "${BASH_SOURCE[0]}")/.."
 source scripts/install.sh
@@ -14,7 +14,7 @@ fail() {
     exit 1
 }
 
-# Whether there is one of the programs; those of the system's administration are not in everybody's path.
+# Returns whether one of the programs is installed. Administration programs may lie outside the PATH.
 has_program() {
     local name
     for name in "$@"; do
@@ -23,10 +23,10 @@ has_program() {
     return 1
 }
 
-# Whether there is a browser, under one of the names that scripts/browser.py looks for.
+# Returns whether a browser is installed under one of the names that scripts/browser.py looks for.
 has_browser() { python3 scripts/browser.py --find >/dev/null 2>&1; }
 
-# Whether everything of Python's is there, or pip, which installs it.
+# Returns whether all Python packages are installed, or pip to install them.
 has_python_packages() {
     [ -e "$python_folder/aiosmtpd/__init__.py" ] && [ -e "$python_folder/bson/__init__.py" ] &&
         [ -d "$python_folder/opentelemetry/proto" ] && [ -d "$python_folder/moto" ] &&
@@ -40,7 +40,7 @@ install_programs() {
     local name
     for name in pgbouncer nginx haproxy; do has_program "$name" || missing+=("$name"); done
     has_python_packages || missing+=(python3-pip)
-    # Where it is not packaged, the tests against it are left out.
+    # On systems without this package, its tests are skipped.
     ! command -v apt-get >/dev/null || has_program swift-proxy-server ||
         missing+=(swift-proxy swift-account swift-container swift-object)
     [ ${#missing[@]} -gt 0 ] || return 0
@@ -56,7 +56,7 @@ install_programs() {
         python3 scripts/browser.py --find 2>&1 || true)"
 }
 
-# promtool: the package would install and start Prometheus.
+# Extracts promtool, because the package would install and start Prometheus.
 install_promtool() {
     local folder=.build/prometheus
     if has_program promtool || [ -x "$folder/usr/bin/promtool" ]; then return 0; fi
@@ -80,7 +80,7 @@ install_python_packages() {
         "${missing[@]}" || fail "pip could not install ${missing[*]} into $folder"
 }
 
-# Without Playwright, which the package asks for: only the script axe-core in it is used.
+# Without Playwright, on which the package depends: only the script axe-core inside it is used.
 install_axe() {
     if [ -d "$python_folder/axe_playwright_python" ]; then return 0; fi
     python3 -m pip install --quiet --disable-pip-version-check --root-user-action=ignore --no-deps --target \

@@ -1,18 +1,18 @@
 #!/usr/bin/env python3
-"""Lists the texts of Roost that somebody reads: one line each, `who sees it <tab> file:line <tab> text`.
+"""Lists the texts of Roost that people read, one per line: `reader <tab> file:line <tab> text`.
 
     scripts/texts.py            all of them
-    scripts/texts.py client     those of one reader: client, operator, log or other
+    scripts/texts.py client     the texts of one reader: client, operator, log or other
 
-A text is a literal with at least two words. "other" are literals outside calls that create errors or log lines, such as
-mails, pages, notes, metrics help and option summaries; SQL is left out. Parts of it that are computed are shown as {}.
+A text is a string literal with at least two words. The reader "other" stands for literals outside calls that create errors
+or log lines, such as mails, pages, notes, metrics help and option summaries. Omits SQL. Shows interpolations as {}.
 """
 import pathlib
 import re
 import sys
 
 ROOT = pathlib.Path(__file__).resolve().parent.parent
-# The calls whose literals somebody reads, and who that is.
+# The calls whose literals people read, by reader.
 CALLS = {
     "client": r"ParseError|HTTPError|LiveQueryError|CloudFailure|MailFailure|invalid|refuse|refused",
     "operator": r"ConfigurationError|CommandFailure|PostgresError|StartFailure|ListenFailure|CredentialFailure|SystemError|DatabaseFailure|ValidationError|UsageError|Failure|Problem|Finding|Unusable|fail|print|writeLine",
@@ -25,7 +25,7 @@ WORDS = re.compile(r"[A-Za-z]{2,} [a-z{]|\} [a-z]{2}")
 
 
 def closing(text, start):
-    """The end of the parenthesis that opens at `start`, past literals and their computed parts."""
+    """Returns the position after the parenthesis that closes the one at `start`. Skips literals and their interpolations."""
     depth, position = 0, start
     while position < len(text):
         character = text[position]
@@ -44,7 +44,7 @@ def closing(text, start):
 
 
 def literal(text, start):
-    """The literal that begins at `start`, computed parts as {}, and its end."""
+    """Returns the literal at `start`, with interpolations as {}, and the position after it."""
     quotes = '"""' if text.startswith('"""', start) else '"'
     position, parts = start + len(quotes), []
     while position < len(text) and not text.startswith(quotes, position):
@@ -61,7 +61,7 @@ def literal(text, start):
 
 
 def literals(source, position, end):
-    """The (offset, text) of the literals outside comments; those joined by + are one text."""
+    """Returns offset and text of the literals outside comments. Literals joined by + are one text."""
     parts, last = [], None
     while position < end:
         if source.startswith("//", position):
@@ -81,7 +81,7 @@ def literals(source, position, end):
 
 
 def texts(source):
-    """The (reader, offset, text) of one file."""
+    """Yields reader, offset and text for each text of a file."""
     readers = {}
     for call in CALL.finditer(source):
         opening = OPEN.match(source, call.end())

@@ -1,8 +1,8 @@
-// Tells ThreadSanitizer what orders memory inside Swift's libraries, which are not instrumented, so that what is ordered there
-// does not look like a race. Loaded before these libraries by scripts/sanitize.sh; the names are those of Swift 6.3.
+// Tells ThreadSanitizer about the memory ordering inside Swift's libraries, which aren't instrumented, so that it reports no
+// false races. scripts/sanitize.sh loads it before these libraries. The symbol names are those of Swift 6.3.
 //
-// * The fast path of `Mutex` is compiled into the caller and seen; what a contended lock does lies in the library.
-// * The library tells that a continuation was resumed before its task goes on, but not where that was before the task waited.
+// * ThreadSanitizer sees the fast path of `Mutex`, which is compiled into the caller. The library handles contended locks.
+// * The library announces the resumption of a continuation to a waiting task, but not one that precedes the wait.
 #define _GNU_SOURCE
 #include <dlfcn.h>
 #include <stdint.h>
@@ -11,7 +11,7 @@
 #define CONTEXT __attribute__((swift_context))
 #define ASYNC __attribute__((swiftasynccall))
 
-// Missing in the processes that are not under test.
+// Null in processes without ThreadSanitizer.
 extern void __tsan_acquire(void *address) __attribute__((weak));
 extern void __tsan_release(void *address) __attribute__((weak));
 

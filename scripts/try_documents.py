@@ -1,5 +1,5 @@
 #!/usr/bin/env python3
-"""Runs the commands in the documents as they stand, and fails if they don't do what the page says.
+"""Runs the commands in the documents unchanged, and fails if they don't do what the page says.
 
 Each page has a new folder, a new database (PARSE_SERVER_DATABASE_URI) and free ports in place of 1337, 1400 and 8000. Its marked
 blocks run in order in one bash, up to the first command that fails. A mark is a comment on the line before the block:
@@ -8,7 +8,7 @@ blocks run in order in one bash, up to the first command that fails. A mark is a
     <!-- try: TEXT -->           runs it; TEXT must appear in its output
     <!-- try server: TEXT -->    runs its last command in the background, and waits until TEXT appears
     <!-- try file: NAME -->      writes the block to the file NAME in the current folder
-    <!-- try run: COMMAND -->    runs COMMAND, for what the page expects of its reader; needs no block
+    <!-- try run: COMMAND -->    runs COMMAND, for a step that the page leaves to its reader; has no block
 
 COMMAND may be `serve TEXT PROGRAM…`, as for a server; `stop`, which ends the latest server; or `app [NAME]`, which copies
 an app of the tests and stand-ins for the packages of an app. $ROOST is the checkout.
@@ -45,7 +45,7 @@ stop() { kill "$(cat "$RESULTS/server")"; while kill -0 "$(cat "$RESULTS/server"
 
 
 def script(page):
-    """The page as a script: each command keeps its line number, and everything else is an empty line."""
+    """Returns the page as a script. Commands keep their line numbers, and all other lines are empty."""
     lines, result, index = page.read_text().splitlines(), [], 0
     while index < len(lines):
         mark = MARK.match(lines[index])
@@ -96,7 +96,7 @@ def start_postgres(folder):
 
 
 def run_page(page, text, folder, binary, uri):
-    """Runs the script of a page. Returns what failed, or None."""
+    """Runs the script of a page. Returns the failure, or None."""
     work, results, programs = paths = [folder / name for name in ("work", "results", "programs")]
     for path in paths:
         path.mkdir(parents=True)

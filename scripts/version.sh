@@ -1,5 +1,5 @@
 #!/usr/bin/env bash
-# The version stands in Sources/App/Monitoring/Version.swift; the changelog, tags and packages follow it.
+# The version is in Sources/App/Monitoring/Version.swift. The changelog, tags and packages must match it.
 #
 #   scripts/version.sh                   prints it
 #   scripts/version.sh package           prints the version of packages: 0.2.0 at the tag v0.2.0, 0.2.0+git1080.bc1968d2 elsewhere
@@ -43,7 +43,8 @@ notes() {
     ' CHANGELOG.md
 }
 
-# Writes over the placeholder of Sources/Libraries/CVersion/version.c. The file keeps its date: SwiftPM would link it again otherwise.
+# Overwrites the placeholder of Sources/Libraries/CVersion/version.c in a binary. Keeps the file's date, because SwiftPM
+# would otherwise link it again.
 stamp() {
     local file=$1 commit=$2 position dates
     [[ "$commit" =~ ^[0-9a-f]{40}\+?$ ]] || fail "$commit is not a commit: 40 hexadecimal digits, and a plus sign for local changes"

@@ -1,1 +1,1 @@
-"""Attacks of cheap requests: what they send, from where, and what a client beside them waits."""
+"""Attacks with cheap requests, their senders, and the waiting time of another client."""

@@ -1,4 +1,4 @@
-"""The attacks by name: each sends what a client may send without any key but the application's id."""
+"""The attacks by name. Each sends requests that need only the application id, no other key."""
 
 import base64
 import dataclasses
@@ -15,32 +15,32 @@ from attacks.wire import attacks as attacks_on_the_wire
 
 @dataclasses.dataclass
 class Attack:
-    """`send` takes the stand, the port and the number of senders, and gives how many answers had which status."""
+    """`send` takes the stand, the port and the number of senders, and returns the number of responses by status."""
 
     send: typing.Callable
     uses_hooks: bool = False
-    # What the client beside it does.
+    # The measured client.
     victim: type = Get
-    # What other clients do beside it, and how many seconds more than a get each of these requests may take.
+    # The kinds of other clients, with the seconds that each of their requests may take more than a get.
     beside: dict = dataclasses.field(default_factory=dict)
-    # The status of refusals, where an attack is one that must be refused.
+    # The error status that the server must return at least once, or 0 if it may accept all requests.
     refusal: int = 0
-    # How many megabytes one body or one answer of its own may take by the options, before and while it is values: it is
-    # carried out alone, but no option splits it.
+    # The megabytes that the options allow one body or response to take, as bytes and as values. A request that
+    # exceeds the shared limits runs alone, but isn't split.
     allowed: int = 0
-    # The option `transferMemory` in megabytes: what answers that are not read, and bodies that are not whole, may take.
+    # The option `transferMemory` in megabytes: the limit for unread responses and incomplete bodies.
     transfers: int = 32
-    # How many seconds longer the client beside it may wait than without it.
+    # The seconds that the measured client may wait longer than without the attack.
     longer: float = 0.050
 
 
 def wave(make, count, **settings):
-    """An attack of so many requests at once, which `make` makes from the stand."""
+    """Returns an attack that sends `count` requests at once. `make` creates the request from the stand."""
     return lambda stand, port, senders: Wave(port, spread(make(stand), count, senders), **settings).run()
 
 
 def find(class_name, **query):
-    """A find whose condition may be long: it goes in the body, as SDKs send it."""
+    """Returns a find with its condition in the body, as SDKs send it, because the condition may be long."""
     return request("POST", f"/classes/{class_name}", {"_method": "GET", **query})
 
 
@@ -90,13 +90,13 @@ def first_byte(stand):
 
 
 def upload(_):
-    """A file that the server encrypts whole, as parse-server's adapters do; its bytes do not compress."""
+    """Returns an upload that the server encrypts as a whole, as parse-server's adapters do. Its bytes don't compress."""
     song = random.Random(19).randbytes(SONG * 1024 * 1024)
     return request("POST", "/files/song.mp3", song, {"Content-Type": "audio/mpeg"})
 
 
 def upload_in_base64(_):
-    """A file as the JavaScript SDK sends it."""
+    """Returns an upload as the JavaScript SDK sends it."""
     song = base64.b64encode(random.Random(14).randbytes(14 * 1024 * 1024)).decode()
     body = {"base64": song, "_ContentType": "audio/mpeg", "_ApplicationId": APPLICATION_ID}
     return request("POST", "/files/song.mp3", body, {"X-Parse-Application-Id": "", "Content-Type": "text/plain"})
@@ -107,15 +107,15 @@ def long_query(_):
     return request("GET", "/login", query={"username": "nobody", "password": password})
 
 
-# maxUploadSize lets a file be so large.
+# The size of uploads in megabytes, which maxUploadSize allows.
 SONG = 19
 ENCRYPTIONS = 48
-# maxResponseSize lets one answer be so large: that of one find here, and what a batch collects before it is too much.
+# The megabytes that maxResponseSize allows: for the response of one find, and for those of a batch until it is aborted.
 FIND = 33
 BATCH = 64
-# The record of the heavy user, what clients' finds hand to triggers, and how often either is there while cloud code is
-# called: as a message of PostgreSQL's, rows, a text, values, and a frame. Either is in Node.js besides as bytes, a text
-# and values; what clients find goes back from there as a text and bytes.
+# The sizes in megabytes of the heavy user's record and of the results that finds pass to triggers, and the numbers of
+# copies during a call of cloud code. The server holds a PostgreSQL message, rows, a text, values and a frame. Node.js
+# holds bytes, a text and values. Results also return from Node.js as a text and bytes.
 RECORD = 18
 TRIGGERED = 8
 FORMS = 5
@@ -136,7 +136,7 @@ ATTACKS = {
     "finds that afterFind may see": Attack(
         wave(lambda _: request("GET", "/classes/Followed", query={"limit": "2000"}), 32, seconds=15),
         allowed=TRIGGERED * (FORMS + NODE_FORMS + 2)),
-    # maxUploadSize lets each body be so large; it becomes a text, a frame for Node.js, and an answer.
+    # maxUploadSize allows bodies of this size. Each becomes a text, a frame for Node.js, and a response.
     "a call of 19 MB": Attack(wave(call("hello", text="x" * (19 * 1024 * 1024)), 2), allowed=2 * 19 * 4),
     "calls of a heavy user": Attack(wave(heavy_call, 24, seconds=15), allowed=RECORD * (FORMS + NODE_FORMS)),
     "changes of a large object": Attack(
@@ -146,9 +146,9 @@ ATTACKS = {
         wave(lambda _: request("POST", "/login", {"username": "heavy", "password": "benchmark"}), 24, seconds=15),
         allowed=RECORD),
     "downloads": Attack(wave(download, 200, reads=False, seconds=6)),
-    # Beside what waits to be encrypted, encryptions take so much at a time.
+    # In addition to uploads that wait for encryption, running encryptions take this much memory.
     "uploads": Attack(wave(upload, 32, seconds=20), transfers=256, allowed=ENCRYPTIONS),
-    # Two are read at a time: each is a text, and bytes of three quarters of it.
+    # Two are read at a time, each as a text and as bytes of three quarters of its size.
     "uploads in base64": Attack(
         wave(upload_in_base64, 32, seconds=20), transfers=256, allowed=ENCRYPTIONS + 2 * (SONG + 15)),
     "first bytes of downloads": Attack(wave(first_byte, 200, seconds=10)),
@@ -162,7 +162,7 @@ ATTACKS = {
     **database.attacks(Attack),
 }
 
-# What networks share is divided differently among few of them: --quick makes these attacks by 1 and 4 senders, too.
+# Shared limits are divided differently among few networks, so --quick also runs these attacks with 1 and 4 senders.
 BY_FEW_SENDERS = {
     "large finds, one byte read", "pings", "unknown messages", "unfinished messages", "pipelined missing",
     "slow exclusions", "transactions on long lists", "small bodies", "requests behind slow ones",

@@ -1,4 +1,4 @@
-"""Attacks on what clients share of the database: rows in memory, connections, plans, and the fields of classes."""
+"""Attacks on shared database resources: rows in memory, connections, plans, and the fields of classes."""
 
 import itertools
 import time
@@ -27,7 +27,7 @@ INSERT INTO "Grown" ("objectId", "createdAt", "updatedAt", "n") SELECT 'g' || n,
 
 
 class Repeated(Wave):
-    """Connections that send their bytes again and again until the time is over; `leaves_at_once` reads one byte only."""
+    """Connections that repeat their request until the time is over. With `leaves_at_once` they read only one byte."""
 
     def __init__(self, port, requests, leaves_at_once=False, **settings):
         super().__init__(port, requests, **settings)
@@ -50,7 +50,7 @@ class Repeated(Wave):
 
 
 def again(make, count, **settings):
-    """An attack of so many connections, each of which repeats its request; `make` makes that from its number."""
+    """Returns an attack with `count` connections that repeat a request, which `make` creates from their number."""
     def send(_, port, senders):
         requests = [(number % senders, make(number)) for number in range(count)]
         return Repeated(port, requests, **settings).run()
@@ -80,7 +80,7 @@ def long_transaction(number):
 
 
 class NewTexts(Wave):
-    """Finds of which none has the conditions of another, and each reads all of a class."""
+    """Finds with different conditions, each of which scans a whole class."""
 
     numbers = itertools.count()
 
@@ -97,7 +97,7 @@ def new_texts(_, port, senders):
 
 
 def new_fields(_, port, senders):
-    """Objects with a hundred fields each that the class does not have."""
+    """Saves objects with a hundred new fields each."""
     requests = [
         (number % senders, request("POST", "/classes/Grown", {f"field{number}x{place}": 1 for place in range(100)}))
         for number in range(GROWN)
@@ -108,10 +108,7 @@ def new_fields(_, port, senders):
 
 
 def attacks(attack):
-    """The attacks by name. `attack` makes one, as those of the catalogue are made.
-
-    `beside` names what other clients do meanwhile, and how many seconds each of these requests may take longer than a get.
-    """
+    """Returns the attacks by name. `attack` is the catalogue's class `Attack`."""
     return {
         "large finds, one byte read": attack(
             again(large_find, 64, leaves_at_once=True, seconds=5), allowed=33, beside={FindHundred: 0, Count: 0}),
@@ -119,7 +116,7 @@ def attacks(attack):
             again(slow_exclusion, 16, seconds=6), beside={FindHundred: 0, Count: 0, Near: 0}),
         "transactions on long lists": attack(
             again(long_transaction, 12, seconds=8), victim=Get, allowed=33, beside={FindHundred: 0, Transaction: 3}),
-        # Slow reads may have more connections than the machine has processors.
+        # Slow reads may use more connections than the machine has processors.
         "finds of ever new texts": attack(new_texts, beside={FindHundred: 0.1, Create: 0.1}),
         "new fields": attack(new_fields, refusal=400, beside={FindWide: 0}),
     }

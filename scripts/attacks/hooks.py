@@ -1,4 +1,4 @@
-"""A server of webhooks that saves an object itself before it answers."""
+"""A webhook server that saves another object before it responds."""
 
 import http.server
 import json
@@ -8,7 +8,7 @@ import urllib.request
 from attacks.sending import APPLICATION_ID
 
 
-# Large enough for a turn among other large requests.
+# Large enough to queue with other large requests.
 NESTED = json.dumps({"text": "x" * 20_000}).encode()
 
 
@@ -51,6 +51,6 @@ class Hooks:
         self.listener.server_close()
 
     def url(self, server_port):
-        """The address of a webhook that saves at the server on that port."""
+        """Returns the URL of a webhook that saves to the server on that port."""
         self.server_port = server_port
         return f"http://127.0.0.1:{self.listener.server_address[1]}/hook"

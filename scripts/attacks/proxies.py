@@ -62,7 +62,7 @@ PROXIES = {"nginx": _nginx, "haproxy": _haproxy}
 
 @contextlib.contextmanager
 def proxy(name, port):
-    """Runs a proxy of the server, and gives its port, or None if it isn't installed."""
+    """Runs a proxy in front of the server. Yields its port, or None if the proxy isn't installed."""
     program = shutil.which(name, path="/usr/sbin:/usr/local/sbin:/usr/bin:/usr/local/bin")
     if program is None:
         yield None

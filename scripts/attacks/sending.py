@@ -1,4 +1,4 @@
-"""Requests as bytes, and senders that differ by their addresses."""
+"""Requests as bytes, and senders with different addresses."""
 
 import json
 import socket
@@ -10,12 +10,12 @@ APPLICATION_ID = "benchmark"
 
 
 def address(sender):
-    """The address of a sender: each has one of its own."""
+    """Returns the IP address of a sender."""
     return f"127.0.{1 + sender // 200}.{1 + sender % 200}"
 
 
 def request(method, path, body=None, headers=None, query=None):
-    """A request below the mount path as bytes; a body that is no bytes is sent as JSON."""
+    """Returns the bytes of a request. `path` is below the mount path. A body other than bytes is encoded as JSON."""
     if query:
         path += "?" + urllib.parse.urlencode(
             {key: value if isinstance(value, str) else json.dumps(value) for key, value in query.items()})
@@ -29,7 +29,7 @@ def request(method, path, body=None, headers=None, query=None):
 
 
 def connect(port, sender, receive_buffer=None):
-    """A connection from a sender's address."""
+    """Opens a connection from a sender's address."""
     connection = socket.socket()
     if receive_buffer:
         connection.setsockopt(socket.SOL_SOCKET, socket.SO_RCVBUF, receive_buffer)
@@ -40,7 +40,7 @@ def connect(port, sender, receive_buffer=None):
 
 
 def read_answer(connection):
-    """The status of one answer whose length is declared; its body is read and dropped."""
+    """Reads a response to its end and returns its status."""
     data = b""
     while b"\r\n\r\n" not in data:
         piece = connection.recv(65536)
@@ -65,9 +65,9 @@ def read_answer(connection):
 
 
 class Wave:
-    """Connections that each send bytes at once, and read the answer, or nothing, or leave after a while.
+    """Connections that send a request at the same time and then read the response, read nothing, or disconnect.
 
-    `requests` holds for each connection its sender and its bytes.
+    `requests` contains the sender and the bytes of each connection.
     """
 
     def __init__(self, port, requests, reads=True, leaves_after=None, seconds=8.0):
@@ -97,7 +97,7 @@ class Wave:
             self._note("closed")
 
     def run(self):
-        """Sends all, and returns when all are answered, or their time is over."""
+        """Sends all requests, and returns once all have responses or the time is over."""
         end = time.monotonic() + self.seconds
         threads = [
             threading.Thread(target=self._send, args=(sender, data, end), daemon=True) for sender, data in self.requests]
@@ -109,5 +109,5 @@ class Wave:
 
 
 def spread(data, count, senders):
-    """The same bytes so many times, from so many senders in turn."""
+    """Returns `count` requests with the same bytes, from the senders in turn."""
     return [(number % senders, data) for number in range(count)]

@@ -1,4 +1,4 @@
-"""Live queries from outside: connections whose subscriptions hold patterns that take long to match."""
+"""Live-query connections whose subscriptions contain patterns that are slow to match."""
 
 import base64
 import json
@@ -13,7 +13,7 @@ PATTERN = "(a+)+(b|c)*(a|aa)+$"
 
 
 def frame(value):
-    """A text frame of a client, masked as clients must."""
+    """Returns a client's text frame, masked as the protocol requires."""
     data = json.dumps(value).encode()
     length = bytes([0x80 | len(data)]) if len(data) < 126 else bytes([0x80 | 126]) + len(data).to_bytes(2, "big")
     return b"\x81" + length + bytes(4) + data
@@ -30,7 +30,7 @@ def _read(connection, count):
 
 
 def read_message(connection):
-    """The next text message; pings are passed over."""
+    """Returns the next text message. Ignores pings."""
     while True:
         first, length = _read(connection, 2)
         if length == 126:
@@ -45,7 +45,7 @@ def read_message(connection):
 
 
 def open_socket(port, sender, connects=True):
-    """A connection that speaks WebSocket and has sent its first message, if it is to."""
+    """Opens a WebSocket connection and, if `connects`, sends the first live-query message."""
     connection = connect(port, sender)
     key = base64.b64encode(os.urandom(16)).decode()
     connection.sendall(
@@ -63,7 +63,7 @@ def open_socket(port, sender, connects=True):
 
 
 def subscribe_with_patterns(_, port, senders):
-    """Subscribes with patterns, then changes objects that they are matched against."""
+    """Subscribes with patterns, and then saves objects that are matched against them."""
     connections = []
     try:
         for number in range(CONNECTIONS):

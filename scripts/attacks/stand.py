@@ -1,4 +1,4 @@
-"""The server under attack, its data, and what is measured beside an attack."""
+"""The server under attack, its data, and the measurements during an attack."""
 
 import contextlib
 import dataclasses
@@ -23,7 +23,7 @@ Parse.Cloud.define('slow', async request => { await new Promise(done => setTimeo
 Parse.Cloud.afterFind('Followed', request => request.objects);
 """
 
-# A megabyte of text that compresses badly, as that of strangers would.
+# SQL of a text that compresses badly, like texts from clients.
 WIDE = "string_agg(md5(n::text || m::text), '')"
 
 ROWS = f"""
@@ -50,9 +50,9 @@ class Result:
     faults_of_victim: list
     statuses: dict
     is_alive: bool
-    # Of what other clients do: its name, the longest wait, how many seconds more it may take, and what failed.
+    # For each other client: its name, its longest wait, the additional seconds allowed, and its failures.
     beside: list = dataclasses.field(default_factory=list)
-    # The status that answers must have, some of them at least; 0 for any.
+    # The status that at least one response must have, or 0 if any status is allowed.
     refusal: int = 0
 
     def line(self):
@@ -106,7 +106,7 @@ class AttackStand:
             self._seed(server)
 
     def server(self, **options):
-        """The server under attack, to be entered with `with`; `options` are added to its configuration."""
+        """Returns the server under attack, a context manager. `options` are added to its configuration."""
         return Server(self.binary, self.folder, self.cluster.uri(), options={**self.options, **options})
 
     def _seed(self, server):
@@ -131,7 +131,7 @@ class AttackStand:
         self.file_path = url.split("/parse", 1)[1]
 
     def wait_beside_busy_processors(self):
-        """The longest that a get waits while each processor has something else to do, in seconds."""
+        """Returns the longest wait of a get in seconds while every processor is busy."""
         stop = multiprocessing.Event()
         spinning = [multiprocessing.Process(target=_spin, args=(stop,), daemon=True) for _ in range(os.cpu_count())]
         with self.server() as server:
@@ -145,7 +145,7 @@ class AttackStand:
         return victim.longest
 
     def attack(self, attack, senders):
-        """Runs an attack against a server of its own beside a client that asks for one object, or calls a function."""
+        """Runs an attack against a new server, and measures the waiting times of other clients meanwhile."""
         with self.server(transferMemory=f"{attack.transfers}mb") as server, Hooks() as hooks:
             if attack.uses_hooks:
                 hook = {"className": "Hooked", "triggerName": "beforeSave", "url": hooks.url(server.port)}

@@ -1,4 +1,4 @@
-"""A client beside an attack: what it asks for again and again, and how long each answer took."""
+"""A client that repeats a request during an attack, and measures how long each response takes."""
 
 import json
 import multiprocessing
@@ -7,12 +7,12 @@ import time
 from attacks.sending import connect, read_answer, request
 from attacks.sockets import frame, open_socket, read_message
 
-# Not one that any attack has.
+# No attack uses this sender.
 SENDER = 9_000
 
 
 class Get:
-    """Asks for one object."""
+    """Gets one object."""
 
     data = request("GET", "/classes/Item/i7")
     status = 200
@@ -28,7 +28,7 @@ class Get:
 
 
 class Call(Get):
-    """Calls a function that answers at once."""
+    """Calls a function that returns immediately."""
 
     data = request("POST", "/functions/hello", {})
 
@@ -52,7 +52,7 @@ class FindHundred(Get):
 
 
 class FindWide(Get):
-    """Finds the objects of the class that is given fields."""
+    """Finds objects of the class to which the attack adds fields."""
 
     data = request("GET", "/classes/Grown", query={"limit": "100", "where": {"n": {"$gt": 0}}})
 
@@ -64,7 +64,7 @@ class Count(Get):
 
 
 class Near(Get):
-    """Finds the objects of a small class that are nearest to a place, and those with a word, in turns."""
+    """Searches a small class by location and by text."""
 
     place = {"__type": "GeoPoint", "latitude": 3, "longitude": 4}
     near = request("GET", "/classes/Few", query={"where": {"place": {"$nearSphere": place}}})
@@ -90,7 +90,7 @@ class Transaction(Get):
 
 
 class Event:
-    """Saves an object, and waits for its event in a subscription."""
+    """Saves an object, and waits for its live-query event."""
 
     def __init__(self, port):
         self.socket = open_socket(port, SENDER)
@@ -125,7 +125,7 @@ def _ask(kind, port, stop, results):
 
 
 class Victim:
-    """Asks inside a `with` block, in a process of its own."""
+    """Runs a client in a separate process during a `with` block."""
 
     def __init__(self, kind, port):
         self.stop = multiprocessing.Event()

@@ -1,4 +1,4 @@
-"""Attacks on connections: what is cheap to send, on many of them, and never read or never whole."""
+"""Attacks with many connections: cheap requests, unread responses and incomplete requests."""
 
 import selectors
 import time
@@ -13,7 +13,7 @@ PIECE = 256 * 1024
 class Flood:
     """Connections that send as fast as the server reads.
 
-    `open` gives a connection for a sender. `rest` gives what it sends: once, or again and again. A connection that the
+    `open` opens a sender's connection, which sends `data` once or, if `endless`, repeatedly. A connection that the
     server closes is opened again.
     """
 
@@ -71,14 +71,14 @@ class Flood:
 
 
 def flood(data, count, **settings):
-    """An attack on so many connections, or as many as `count` gives for a number of senders."""
+    """Returns an attack with `count` connections. `count` can be a function of the number of senders."""
     def send(_, port, senders):
         return Flood(port, count(senders) if callable(count) else count, senders, data, **settings).run()
     return send
 
 
 def few(senders):
-    """One connection a sender, 16 at most."""
+    """Returns one connection per sender, at most 16."""
     return min(senders, 16)
 
 
@@ -87,17 +87,17 @@ def some(senders):
 
 
 def upgraded(port, sender):
-    """A connection of WebSocket that has not said who it is."""
+    """Opens a WebSocket connection without identifying the client."""
     return open_socket(port, sender, connects=False)
 
 
 def silent(port, sender):
-    """A connection whose client keeps little of what it does not read."""
+    """Opens a connection with a small receive buffer, for clients that don't read."""
     return connect(port, sender, 4096)
 
 
 def through(name, data, count):
-    """An attack through a proxy, which makes all senders one."""
+    """Returns an attack through a proxy, where all senders share one address."""
     def send(_, port, senders):
         with proxy(name, port) as own:
             return {f"no {name}": 1} if own is None else Flood(own, count, senders, data, open=upgraded).run()
@@ -105,13 +105,13 @@ def through(name, data, count):
 
 
 def message(_, port, senders):
-    """Messages of 0.9 MB that never end, of clients that are known."""
+    """Sends incomplete messages of 0.9 MB on connections that have identified their clients."""
     header = b"\x81\xff" + (900_001).to_bytes(8, "big") + bytes(4)
     return Flood(port, 600, senders, header + b"x" * 900_000, endless=False, open=open_socket).run()
 
 
 def slow_then(rest):
-    """A call that takes long, and requests behind it."""
+    """Returns the bytes of a slow call and of pipelined requests after it."""
     return request("POST", "/functions/slow", {}) + rest
 
 
@@ -128,15 +128,15 @@ EMPTY_OBJECTS = request("POST", "/functions/hello", {"a": [{}] * 34_000})
 HUGE = request("POST", "/functions/hello", {"a": "x" * (19 * 1024 * 1024)})
 BODY = request("POST", "/classes/Item", b"{" + b" " * (64 * 1024))[:-1]
 ENDLESS_HEAD = request("GET", "/health", headers={f"x-{number}": "y" * 230 for number in range(240)})[:-2]
-# An answer of 110 KB.
+# A request with a response of 110 KB.
 ANSWER = request("GET", "/classes/Wide", query={"limit": "33"})
-# What a connection takes in the server besides, and a call of cloud code that is not answered, in kilobytes.
+# The kilobytes that a connection and a pending cloud-code call occupy in the server.
 CONNECTION = 40
 CALL = 50
 
 
 def attacks(attack, save, save_little):
-    """The attacks by name, made by `attack`; the others are clients beside them."""
+    """Returns the attacks by name. `attack` is the class `Attack`. `save` and `save_little` are measured clients."""
     def many(data, count, each=CONNECTION, longer=0.05, **settings):
         send = flood(data, count, endless=False, **settings)
         return attack(send, longer=longer, allowed=count * each // 1024)
@@ -151,12 +151,12 @@ def attacks(attack, save, save_little):
     for name, data in SHORT.items():
         found[f"pipelined {name}"] = attack(flood(data * 1_000, some))
     found["small bodies"] = many(BODY, 3_000)
-    # To begin 3,000 calls of cloud code, or to parse 4,000 large heads a second, keeps two processors busy, as the
-    # attackers do: gets wait for 250 ms at times.
+    # Starting 3,000 cloud-code calls, or parsing 4,000 large heads per second, keeps two processors busy, and so do the
+    # attackers. A get then waits up to 250 ms.
     found["requests behind slow ones"] = many(
         slow_then(MISSING * (120 * 1024 // len(MISSING))), 3_000, each=CONNECTION + CALL, longer=0.1)
     found["endless heads"] = many(ENDLESS_HEAD, 3_000, longer=0.1)
-    # To make 2,000 answers of 110 KB keeps two processors busy: gets wait for 300 ms at times.
+    # Creating 2,000 responses of 110 KB keeps two processors busy. A get then waits up to 300 ms.
     found["small answers, unread"] = many(ANSWER, 2_000, longer=0.15, reads=False, open=silent)
     found["chunks of a byte"] = attack(flood(CHUNKS, 4))
     found["empty objects"] = attack(
