@@ -36,7 +36,7 @@ struct ConsoleInterface: Sendable {
     let planning = Gate(capacity: 1)
     let exports = ConsoleExports()
     let backups: ConsoleBackups
-    /// The two slots for request bodies of imports in memory, at most one per session.
+    /// The two slots for imports whose request bodies are in memory. A session gets at most one.
     let importing = Gate(capacity: 2, share: 1, waitingShare: 4)
     /// The single slot for file listings, because each reads the whole store.
     let searching = Gate(capacity: 1)

@@ -42,7 +42,8 @@ struct ConsoleFields {
         }
     }
 
-    /// Returns the values of all cookies with the given name. A page on another port can add its own.
+    /// Returns the values of all cookies with the given name. A server on another port can set cookies of the same
+    /// name.
     func cookies(named name: String) -> [String] { cookieFields.flatMap { Cookies.values(of: name, in: $0) } }
 
     /// Whether the client accepts HTML, as browsers do when they open a page.
