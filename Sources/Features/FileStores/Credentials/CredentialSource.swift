@@ -96,7 +96,7 @@ package final class CredentialSource<Credentials: StoreCredentials>: Sendable {
     /// - Returns: Whether other credentials are available.
     package func renew(those moment: ContinuousClock.Instant) async -> Bool {
         let (before, task) = state.withLock { state in
-            // Newer credentials arrived while the request was in progress.
+            // If newer credentials have arrived since then, no renewal is needed.
             (state.latest, state.fetchedAt.map { $0 > moment } ?? false ? nil : renewal(&state))
         }
         guard let task else { return true }

@@ -43,7 +43,7 @@ public struct S3Storage: FileStorage {
     /// Logs an error if the bucket can't be used, then aborts abandoned uploads once a day.
     public func tend() async {
         do {
-            // Google requires a separate permission for this HEAD request. The permission to list is needed anyway.
+            // For HEAD, Google requires a separate permission. Listing requires one that the server needs anyway.
             _ = try await client.exchange(
                 client.isForGoogle
                     ? S3Request("GET", nil, query: ["list-type=2", "max-keys=1"]) : S3Request("HEAD", nil))
@@ -110,7 +110,7 @@ public struct S3Storage: FileStorage {
                 }
                 return S3Object(client, key: key, answer: answer, size: 0, range: nil)
             }
-            // Without a length, any response could be an empty file. Without its range, a part could be the whole file.
+            // A response without a length could pass for an empty file, and a part without a range for the whole file.
             guard let length = answer.header("Content-Length").flatMap({ Int($0) }), length >= 0,
                 let given = Self.range(answer, length), given.range.count == length,
                 answer.status != 206 || answer.header("Content-Range") != nil
