@@ -13,8 +13,8 @@ import Templates
 /// afterwards.
 ///
 /// A mail may be sent twice, but isn't lost with its process: a process leases a mail for a minute, and if the process
-/// dies, another one takes the mail afterwards. A process that stops finishes running transfers or returns unsent
-/// mails.
+/// dies, another one takes the mail afterwards. When a process stops, it finishes running transfers, and releases the
+/// leases of mails that it hasn't sent.
 public final class MailQueue: Mailer {
     private let transport: any MailTransport
     private let writer: MailWriter

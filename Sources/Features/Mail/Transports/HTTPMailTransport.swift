@@ -33,7 +33,7 @@ struct HTTPMailTransport: MailTransport {
         self.bodies = bodies
     }
 
-    /// Sends one request per recipient, because the body template has only one.
+    /// Sends one request per recipient, because the body template has room for only one.
     func send(_ message: MailMessage) async throws -> MailReceipt {
         for recipient in message.recipients.dropLast() { _ = try await send(message, to: recipient) }
         guard let last = message.recipients.last else { throw MailFailure.addressIsNone }

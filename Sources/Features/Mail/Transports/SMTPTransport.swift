@@ -249,7 +249,7 @@ struct SMTPTransport: MailTransport {
             var command = Command.other
             var isWhole = false
             var isLeaving = false
-            /// The status before QUIT.
+            /// The status of the last response before QUIT.
             var status = 0
             fileprivate var latest = ContinuousClock.now
         }
