@@ -8,7 +8,7 @@ struct ClassPlanner {
     /// A collection with the class planned for it.
     struct Planned: Sendable {
         let name: Name
-        /// The class in the source, without parts that can't be stored.
+        /// The class in the source, without fields and indexes that can't be stored.
         var schema: ClassSchema
         /// Notes on skipped fields and indexes. The values of skipped fields are reported per object.
         var notes: [String] = []

@@ -81,7 +81,7 @@ enum RESTFields {
 /// Databases may contain invalid points, for example with NaN. PostgreSQL can't compute distances to them, so every
 /// query for nearby objects of the class would fail.
 enum PlaceFields {
-    /// Returns a point, or nil if it isn't on earth, in which case it is added to `losses`.
+    /// Returns a point, or nil if its coordinates are out of range, in which case it is added to `losses`.
     ///
     /// - Parameter value: The value for the rejects file.
     static func point(_ place: GeoPoint, _ field: String, _ losses: inout Losses, _ value: @autoclosure () -> JSONValue)
@@ -94,7 +94,7 @@ enum PlaceFields {
         return .point(x: place.longitude, y: place.latitude)
     }
 
-    /// Returns a polygon, or nil if a corner isn't on earth, in which case it is added to `losses`.
+    /// Returns a polygon, or nil if a corner's coordinates are out of range, in which case it is added to `losses`.
     ///
     /// - Parameter value: The value for the rejects file.
     static func polygon(
