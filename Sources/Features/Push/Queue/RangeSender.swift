@@ -86,7 +86,7 @@ struct RangeSender {
         activity.end()
     }
 
-    /// Records what devices would get in a dry run. Returns those without a problem that the service also checks.
+    /// Records what devices would get in a dry run. Returns those without a problem whose service also checks dry runs.
     private func render(_ message: PushMessage, _ attempts: [PushAttempt], _ locale: String?, _ tally: RangeTally)
         -> [PushAttempt]
     {
@@ -150,7 +150,8 @@ struct RangeSender {
         return .failed(PushMessage.overdue)
     }
 
-    /// Sends with one sender, first to a few devices if nothing is known about it. Returns the devices to try again.
+    /// Sends a part with one sender, first to a few devices if it isn't known whether the service accepts the part.
+    /// Returns the devices to try again.
     private func send(_ part: Part, _ key: PushVerdicts.Part, _ group: [PushAttempt], _ tally: RangeTally) async
         -> [PushAttempt]
     {
@@ -199,8 +200,8 @@ struct RangeSender {
             if let next = attempt.later(outcome, maxTries: outcome.maxTries, after: after) { return next }
         case .unreached: return attempt.notReached(outcome, until: part.end)
         case .unclear:
-            // A device that was reached already would show it twice. So it is retried only once, unless devices
-            // recognize or replace repeated notifications.
+            // A device that already has the notification would show it twice. So there is only one retry, unless
+            // devices recognize or replace repeated notifications.
             let maxTries = part.message.collapseId == nil && entry.repeatsShow ? 2 : outcome.maxTries
             if !isAtMostOnce, let next = attempt.later(outcome, maxTries: maxTries, after: nil) { return next }
         case .sent: guardian.record(entry.name, isRefusal: false)
