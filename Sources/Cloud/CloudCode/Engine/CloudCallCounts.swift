@@ -39,7 +39,7 @@ final class CloudCallCounts: Sendable {
     }
 
     /// Returns the statistics of a target: `calls`, `errors` and, after the first call, `p50` and `p99` in milliseconds
-    /// and `last`.
+    /// and `last`, the time of the latest call.
     func json(of target: CloudTarget) -> JSONObject {
         guard let count = counts.withLock({ $0[target] }) else { return ["calls": 0, "errors": 0] }
         let times = count.times.sorted()

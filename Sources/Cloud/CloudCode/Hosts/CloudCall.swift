@@ -22,7 +22,7 @@ public struct CloudCall: Sendable {
     public var objects: [JSONObject] = []
     /// The query (`where`, `include`, `keys`, `limit`, `skip`, `order`…) of a find or subscription.
     public var query: JSONObject?
-    /// Whether a find gets a single object by its id.
+    /// Whether a find requests a single object by its id.
     public var isGet = false
     /// Whether a find requests the number of matching objects.
     public var isCount = false

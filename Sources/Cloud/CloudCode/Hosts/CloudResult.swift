@@ -39,7 +39,7 @@ public struct CloudResult: Sendable {
         public var isSent: Bool
         /// The object to send, or nil if unchanged.
         public var object: JSONObject?
-        /// The object before the change to send, or nil if unchanged.
+        /// The previous state of the object to send, or nil if unchanged.
         public var original: JSONObject?
 
         public init(isSent: Bool, object: JSONObject? = nil, original: JSONObject? = nil) {
@@ -51,7 +51,8 @@ public struct CloudResult: Sendable {
 
     /// The changed query or results of a find trigger.
     public enum Found: Sendable {
-        /// The parameters to replace in a find's query, null to remove one, or a subscription's complete query.
+        /// For a find, the parameters to replace, with null for those to remove. For a subscription, the complete
+        /// query.
         case query(JSONObject)
         /// The objects to return. They may contain `className`.
         case objects([JSONObject])

@@ -92,8 +92,8 @@ struct NodeAuthProvider: AuthProvider {
         return answer?["shown"]?.arrayValue ?? []
     }
 
-    /// Returns the stored data, or only its id if the adapter has an `afterFind` step, for callers for whom the step
-    /// isn't run.
+    /// Returns the login data for callers for whom the adapter's `afterFind` step isn't run. With that step, this is
+    /// only the id.
     func visibleData(_ stored: JSONObject, _ options: JSONObject) -> JSONObject {
         guard has("afterFind") else { return builtIn?.visibleData(stored, options) ?? stored }
         return stored.filter { $0.key == "id" }

@@ -32,7 +32,7 @@ enum NodeProcess {
     ///   - isOver: Once set, the process has two seconds to end before it is killed.
     ///   - started: Receives the process id.
     ///   - lines: Receives the lines of its output.
-    ///   - silent: Called when the process closes its output, which happens when it ends.
+    ///   - silent: Called when the output ends: when the process closes it or ends.
     /// - Returns: A description of how it ended.
     /// - Throws: An error if it can't be started.
     static func run(

@@ -32,7 +32,7 @@ public struct FindRequest: CloudRequest {
     public var query: ParseQuery
     /// Results to return without querying the database, or nil to run the query.
     public var results: [ParseObject]?
-    /// Whether the client gets a single object by its id.
+    /// Whether the client requests a single object by its id.
     public let isGet: Bool
     /// Whether the client requests the number of matching objects.
     public let isCount: Bool
@@ -45,7 +45,7 @@ public struct FoundRequest: CloudRequest {
     public let query: ParseQuery
     /// The objects found, which the trigger can change before the client gets them.
     public var objects: [ParseObject]
-    /// Whether the client gets a single object by its id.
+    /// Whether the client requests a single object by its id.
     public let isGet: Bool
 }
 
