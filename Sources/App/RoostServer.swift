@@ -92,7 +92,7 @@ public struct RoostServer: Service {
         let monitoringRoutes = monitoring.routes()
         let audit = try KeyAudit(routes)
         let fileRoutes = FileRoutes(beside: routes, audit: audit)
-        // During development, the console's charts show requests without configured metrics.
+        // During development, the console's charts show requests even if no metrics are configured.
         let countsRequests = configuration.metrics.isOn || configuration.console.signIn == .thisMachine
         let console = try ConsoleFeature(
             routes, files: fileRoutes, monitoring: monitoringRoutes, countsRequests: countsRequests,
