@@ -90,7 +90,8 @@ public struct SenderQueue<Element> {
     ///
     /// - Parameters:
     ///   - rank: Returns a sender's rank; the lowest goes first. Senders of equal rank are served round robin.
-    ///   - choose: Decides about each sender's first element in order, until it takes one or stops.
+    ///   - choose: Decides about the first element of a sender. The decision on the lowest-ranked sender that isn't
+    ///     skipped applies.
     /// - Returns: The element and its sender, or nil if none was taken.
     public mutating func popFirst(
         by rank: ((Sender) -> Duration)?, _ choose: (Element, Sender) -> Choice = { _, _ in .accept }
