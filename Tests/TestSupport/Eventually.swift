@@ -28,10 +28,10 @@ public func eventually(within limit: Duration = .seconds(30), _ condition: () as
     return false
 }
 
-/// Polls until the condition is true, for about a second.
+/// Tests a limit of one second: polls until the condition is true, at most 150 times with pauses of 20 ms.
 ///
-/// It counts pauses of 20 ms, three times as many as fit into a second, so that a stalled machine doesn't use up the
-/// time.
+/// Counts pauses instead of time, and three times as many as fit into a second, so that a stalled machine doesn't use
+/// up the limit.
 public func withinOneSecond(_ condition: () async throws -> Bool) async throws -> Bool {
     for _ in 0..<150 {
         if try await condition() { return true }

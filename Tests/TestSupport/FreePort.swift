@@ -11,7 +11,7 @@ public enum FreePort {
     /// It tries to connect instead of listening: processes started by other tests would inherit the listening socket
     /// and hold the port until they execute another program.
     ///
-    /// - Throws: An error if 100 ports are in use.
+    /// - Throws: An error if 100 randomly chosen ports are in use.
     public static func find() async throws -> Int {
         for _ in 0..<100 {
             let port = Int.random(in: 20_000..<32_000)

@@ -15,7 +15,7 @@ public struct TestServer: Sendable {
     public let url: String
     public let databaseURI: String
 
-    /// Describes a server that the test started elsewhere with the keys below.
+    /// Describes a server that the test started elsewhere with the keys of this type.
     public init(url: String, databaseURI: String) {
         self.url = url
         self.databaseURI = databaseURI

@@ -17,7 +17,7 @@ package struct EchoHandler: RequestHandler {
 
     /// The paths of requests, in order of arrival.
     package var arrivals = Lines()
-    /// Holds back requests for `gate` until opened.
+    /// Holds back requests for the path `/gate` until it is opened.
     package let gate = Latch()
 
     package init() {}
