@@ -144,8 +144,7 @@ struct ConsoleInterface: Sendable {
     /// The maximum number of cookies read per request. Browsers store fewer per host.
     private static let maxCookies = 256
 
-    /// Returns all possible session cookies of a request. Servers on other ports of the host can set cookies of the
-    /// same name.
+    /// Returns all possible session cookies of a request. Servers on other ports can set cookies of the same name.
     func cookies(of visit: ConsoleVisit) -> [String] {
         let cookies = visit.fields.cookies(named: visit.cookieName)
         return Array(cookies.lazy.filter { $0.utf8.count == ConsoleSecrets.length }.prefix(Self.maxCookies))
@@ -219,8 +218,7 @@ struct ConsoleInterface: Sendable {
         return reply
     }
 
-    /// Confirms that the operator of the session is present, by the password and the second factor or by the master
-    /// key.
+    /// Confirms that the session's operator is present, by the password and second factor or by the master key.
     func confirm(_ visit: ConsoleVisit, _ session: StoredOperatorSession, _ body: JSONObject) async throws -> Reply {
         let outcome = try await signIn.confirm(session, body, from: visit.client)
         switch outcome {

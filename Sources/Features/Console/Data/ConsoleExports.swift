@@ -45,8 +45,7 @@ package final class ConsoleExports: Sendable {
     private static let (patience, memory) = (Duration.seconds(120), Duration.seconds(3_600))
 
     private let items = Mutex<[Item]>([])
-    /// The slots for running exports, each of which occupies one of the few connections for administration. A session
-    /// gets only one.
+    /// The slots for running exports. Each occupies one of the few connections for administration. A session gets one.
     let gate = Gate(capacity: 2, share: 1, waitingShare: 4)
 
     package init() {}

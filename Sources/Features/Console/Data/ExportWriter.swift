@@ -112,8 +112,7 @@ struct ExportWriter: Sendable {
     /// Returns whether a spreadsheet could interpret the text as a formula. Leading apostrophes are skipped, so that an
     /// import that removes one restores every text.
     static func beginsFormula(_ text: String) -> Bool {
-        // Compares scalars, because a combining mark after a sign makes a different character but still begins a
-        // formula.
+        // Compares scalars: a combining mark after a sign makes another character, but still begins a formula.
         guard let first = text.unicodeScalars.first(where: { $0 != "'" }) else { return false }
         return "=+-@\t\r\n\u{FF1D}\u{FF0B}\u{FF0D}\u{FF20}".unicodeScalars.contains(first)
     }

@@ -26,8 +26,7 @@ enum ConsoleSecrets {
             HMAC<SHA256>.authenticationCode(for: Array(cookie.utf8), using: SymmetricKey(data: Array(keys.joined()))))
     }
 
-    /// Returns the cookie name, which includes the port so that servers on the same host don't overwrite each other's
-    /// cookies.
+    /// Returns the cookie name. It includes the port, so that servers on one host don't overwrite each other's cookies.
     static func cookieName(port: Int, isSecure: Bool) -> String {
         "\(isSecure ? "__Secure-" : "")roost_console_\(port)"
     }

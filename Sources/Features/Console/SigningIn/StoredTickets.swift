@@ -18,8 +18,7 @@ final class StoredTickets: Sendable {
 
     init(_ sessions: OperatorSessionRows) { self.sessions = sessions }
 
-    /// Consumes the ticket with the given hash. Returns nil if it doesn't exist. May wait up to a second for the next
-    /// list.
+    /// Consumes the ticket with the given hash, or returns nil if there is none. May wait a second for the next list.
     func consume(_ hash: [UInt8]) async throws -> StoredOperatorSession? {
         let name = hash.hexadecimal
         if !contains(name) {
@@ -31,8 +30,7 @@ final class StoredTickets: Sendable {
         return try await sessions.consume(ticket: hash)
     }
 
-    /// Lists the tickets, unless they were listed after the given time. Waits for the minimum interval between two
-    /// lists.
+    /// Lists the tickets, unless they were listed after the given time. Keeps the minimum interval between two lists.
     private func refresh(since moment: ContinuousClock.Instant) async throws {
         if let time = lastTime() {
             guard time < moment else { return }

@@ -42,8 +42,7 @@ struct ConsoleFields {
         }
     }
 
-    /// Returns the values of all cookies with the given name. A server on another port can set cookies of the same
-    /// name.
+    /// Returns the values of all cookies with the given name. Servers on other ports can set cookies of that name.
     func cookies(named name: String) -> [String] { cookieFields.flatMap { Cookies.values(of: name, in: $0) } }
 
     /// Whether the client accepts HTML, as browsers do when they open a page.

@@ -110,8 +110,7 @@ package final class ConsoleSite: SiteHandler {
         return reply
     }
 
-    /// Returns an explanation for a browser that may not reach the console, or nil to respond as if there were no
-    /// console.
+    /// Returns an explanation for a browser that may not reach the console, or nil to respond as without a console.
     private func refusal(
         _ request: IncomingRequest, _ target: Substring, _ fields: ConsoleFields, _ way: ConsoleReach.Way
     ) -> Reply? {
