@@ -76,8 +76,7 @@ package final class CredentialSource<Credentials: StoreCredentials>: Sendable {
         }
     }
 
-    /// The current credentials without waiting, or nil if there are none or they have expired. Starts a renewal if it
-    /// is due.
+    /// The current credentials, or nil without valid ones. Doesn't wait, but starts a renewal if it is due.
     var known: Credentials? { current().known }
 
     /// Returns the known credentials, and starts a renewal if it is due.
