@@ -136,8 +136,7 @@ public final class ChangeFeed: ChangeObserver {
     /// ``endUnobserved(_:of:)``.
     public func beginUnobserved() -> Int { pendingWrites.begin() }
 
-    /// Records the end of a write begun with ``beginUnobserved()``. Disconnects followers that may have missed its
-    /// changes.
+    /// Records the end of a write begun with ``beginUnobserved()``. Disconnects followers that may have missed it.
     public func endUnobserved(_ write: Int, of className: Name?) {
         if pendingWrites.end(write) {
             if let className { endFollowers(of: className) } else { missRelayed() }
