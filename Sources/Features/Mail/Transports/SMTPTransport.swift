@@ -133,8 +133,7 @@ struct SMTPTransport: MailTransport {
         case other
     }
 
-    // Unsafe: libcurl is C. Everything passed to it lives until the transfer has ended, and no pointer leaves this
-    // function.
+    // Unsafe: libcurl is C. Everything passed to it outlives the transfer, and no pointer leaves this function.
     private func transfer(
         _ message: [UInt8], from sender: String, to recipients: [String], _ credentials: Credentials?,
         _ exchange: Exchange
