@@ -28,8 +28,7 @@ struct LiveFiles {
 
     /// The maximum length of a file name in bytes, as limited by file systems.
     private static let longestName = 255
-    /// The maximum number of recorded addresses that are not the old server's. Bounded so that hostile objects can't fill
-    /// the memory.
+    /// The maximum number of recorded addresses that are not the old server's, so that objects can't fill the memory.
     private static let maxStrays = 10_000
     private static let maxBases = 100
     private static let longestAddress = 2048

@@ -169,8 +169,7 @@ package struct ImportOptions: Sendable {
 
     package init() {}
 
-    /// Parses the type of a field, such as `Game.score=Number` or `Game.owner=Pointer<_User>`. Returns nil if it is
-    /// invalid.
+    /// Parses a field's type, such as `Game.score=Number` or `Game.owner=Pointer<_User>`. Returns nil if it is invalid.
     package static func type(_ text: String) -> (className: Name, field: Name, type: FieldType)? {
         let sides = text.parts(between: "=")
         guard sides.count == 2 else { return nil }

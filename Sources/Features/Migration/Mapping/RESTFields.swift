@@ -9,8 +9,8 @@ enum RESTFields {
         value.stringValue ?? value.numberValue.flatMap { Int64(exactly: $0) }.map { "\($0)" }
     }
 
-    /// Returns the value for a column, or nil if it is null or can't be stored. A value that can't be stored is added
-    /// to `losses`.
+    /// Returns the value for a column, or nil for null. Values that can't be stored become nil and are added to
+    /// `losses`.
     static func parameter(_ value: JSONValue, _ type: FieldType, _ field: String, _ losses: inout Losses)
         -> PostgresParameter?
     {
