@@ -213,8 +213,7 @@ indirect enum PageText: Sendable {
     }
 }
 
-/// The files of a deployment's own pages. They are read when the server starts, so requests can't reach other files on
-/// disk.
+/// The files of a deployment's own pages, read when the server starts, so that requests can't reach other files.
 struct PageFiles: Sendable {
     /// The file contents by path below the folder, for example `de/password_reset.html`.
     private(set) var contents: [[UInt8]: [UInt8]] = [:]
