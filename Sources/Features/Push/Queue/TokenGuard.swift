@@ -28,8 +28,7 @@ final class TokenGuard: Sendable {
         }
     }
 
-    /// Returns whether less than half of the sender's last 1,000 tokens were rejected. Returns false before the first
-    /// response.
+    /// Returns whether less than half of the sender's last 1,000 tokens were rejected. False without responses.
     func trusts(_ entry: String) -> Bool {
         windows.withLock { windows in
             guard let window = windows[entry] else { return false }
@@ -37,8 +36,7 @@ final class TokenGuard: Sendable {
         }
     }
 
-    /// Returns true the first time it is called for a sender that has had responses, so that each sender is reported
-    /// once.
+    /// Returns true at the first call for a sender that has had responses, so that each sender is reported once.
     func warnsNow(_ entry: String) -> Bool {
         windows.withLock { windows in
             guard windows[entry]?.hasWarned == false else { return false }
