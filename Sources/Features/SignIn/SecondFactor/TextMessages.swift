@@ -118,8 +118,7 @@ struct TextMessages {
         Name(String(decoding: number.utf8.filter { (0x30...0x39).contains($0) }.drop { $0 == 0x30 }, as: UTF8.self))
     }
 
-    /// Implements parse-server's pattern for numbers, `^[+]*[(]{0,1}[0-9]{1,3}[)]{0,1}[-\s\./0-9]*$`, for up to 40
-    /// bytes.
+    /// Implements parse-server's pattern `^[+]*[(]{0,1}[0-9]{1,3}[)]{0,1}[-\s\./0-9]*$`, for up to 40 bytes.
     private static func isNumber(_ text: String) -> Bool {
         guard text.utf8.count <= 40, !text.utf8.contains(where: { $0 < 32 }) else { return false }
         var rest = Substring(text).drop { $0 == "+" }
