@@ -76,8 +76,7 @@ package final class NodeHost: CloudHost {
 
     /// Starts the processes and waits until each has loaded the file.
     ///
-    /// - Throws: An error if Node is too old or can't be started, or if the file can't be loaded, with the JavaScript
-    ///   stack.
+    /// - Throws: An error if Node is too old or can't start, or the file can't be loaded, with the JavaScript stack.
     package func start(_ services: CloudServices) async throws {
         let owner = WorkerOwner(
             offer: { [weak self] in self?.offer($0, services) }, perform: { await services.perform($0) },
@@ -174,8 +173,7 @@ package final class NodeHost: CloudHost {
         for worker in pool.workers { worker.serve(at: url) }
     }
 
-    /// Calls the app's `masterKey` function whenever the key has expired. While the function fails, the master key is
-    /// rejected.
+    /// Calls the app's `masterKey` function whenever the key expires. While it fails, the master key is rejected.
     private func renew(_ key: RenewedKey) async {
         let life = Duration.seconds(settings.masterKeyTtl)
         var pause = life
@@ -205,8 +203,7 @@ package final class NodeHost: CloudHost {
         _ = try ResultReader.result(try await send(.validate, call), of: call)
     }
 
-    /// Sends a call to a process and waits for its result. If the process ends before it receives the call, another one
-    /// gets it.
+    /// Sends a call and waits for its result. If a process ends before it receives the call, another one gets the call.
     func send(_ kind: CallWriter.Kind, _ call: CloudCall) async throws -> JSONObject {
         try await gate.run(call) {
             let deadline = ContinuousClock.now + settings.startWait

@@ -31,8 +31,7 @@ package struct NodeSettings: Sendable {
     package var timeLimit: Duration? = .seconds(60)
     /// The time limit for loading the file.
     package var startLimit = Duration.seconds(60)
-    /// The interval of pings that check whether the event loop responds. After two missed responses the process is
-    /// killed.
+    /// The interval of pings that check the event loop. After two missed responses the process is killed.
     package var pingInterval = Duration.seconds(5)
     /// The time limit for the remaining calls of a replaced process.
     package var drainLimit = Duration.seconds(30)

@@ -25,8 +25,7 @@ struct WebhookRequest: Sendable {
         return JSONValue.object(body).serialized()
     }
 
-    /// Returns the members of a live-query call, or nil for other calls. As in parse-server, they include no keys or
-    /// headers.
+    /// Returns the members of a live-query call, or nil for other calls. Omits keys and headers, as parse-server does.
     private func liveQueryMembers(of call: CloudCall) -> JSONObject? {
         guard case .trigger(let event, _) = call.target,
             [.beforeConnect, .beforeSubscribe, .afterEvent].contains(event)

@@ -51,8 +51,7 @@ public struct CloudResult: Sendable {
 
     /// The changed query or results of a find trigger.
     public enum Found: Sendable {
-        /// For a find, the parameters to replace, with null for those to remove. For a subscription, the complete
-        /// query.
+        /// For a find, the parameters to replace, with null to remove one. For a subscription, the complete query.
         case query(JSONObject)
         /// The objects to return. They may contain `className`.
         case objects([JSONObject])

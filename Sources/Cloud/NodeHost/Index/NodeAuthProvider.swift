@@ -92,8 +92,7 @@ struct NodeAuthProvider: AuthProvider {
         return answer?["shown"]?.arrayValue ?? []
     }
 
-    /// Returns the login data for callers for whom the adapter's `afterFind` step isn't run. With that step, this is
-    /// only the id.
+    /// Returns the login data without running the adapter's `afterFind` step: only the id, if there is such a step.
     func visibleData(_ stored: JSONObject, _ options: JSONObject) -> JSONObject {
         guard has("afterFind") else { return builtIn?.visibleData(stored, options) ?? stored }
         return stored.filter { $0.key == "id" }

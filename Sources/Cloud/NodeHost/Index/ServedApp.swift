@@ -7,8 +7,7 @@ import ServerConfiguration
     import Foundation
 #endif
 
-/// An app's own `index.js` as served by Roost: its options in configuration-file format, and notes about everything
-/// else.
+/// An app's own `index.js` as served by Roost: its options in configuration-file format, and notes on the rest.
 package struct ServedApp: Sendable {
     package let file: AppFile
     /// The options in configuration-file format.
@@ -20,8 +19,7 @@ package struct ServedApp: Sendable {
     let server: Int
     /// Whether the app listens, in which case it has its own routes.
     let listens: Bool
-    /// The port on which the app mounts this server, or nil if it is the port of the first HTTP server that the app
-    /// opens.
+    /// The port on which the app mounts this server, or nil for the port of the first HTTP server that the app opens.
     let listenedPort: Int?
     private var providers: [Name] = []
     /// The options that the app provides as functions.
@@ -50,8 +48,7 @@ package struct ServedApp: Sendable {
         return try ServedApp(file, try await AppRecording.run(file, node: node), identifier: identifier)
     }
 
-    /// Returns the value of a flag, or nil if the flag or its value is missing. Removes both from `arguments` if
-    /// `isRemoved`.
+    /// Returns the value of a flag, or nil without the flag or a value. Removes both from `arguments` if `isRemoved`.
     package static func value(of flag: String, in arguments: inout [String], isRemoved: Bool) -> String? {
         guard let index = arguments.firstIndex(where: { $0 == flag || $0.hasPrefix("\(flag)=") }) else { return nil }
         let isPair = arguments[index] == flag
@@ -125,8 +122,7 @@ package struct ServedApp: Sendable {
 
     /// Configures the host to run the file instead of `cloud/main.js`.
     package func configure(_ configuration: inout Configuration) {
-        // Flags and environment variables also override functions. A whole password policy overrides the function in
-        // it.
+        // Flags and environment variables also override functions, and a whole password policy overrides its function.
         let policies: Set = ["--passwordPolicy", "PARSE_SERVER_PASSWORD_POLICY"]
         let overridden = configuration.settings.filter { $0.source == .flag || $0.source == .environment }
         configuration.cloudMain.main = file.path

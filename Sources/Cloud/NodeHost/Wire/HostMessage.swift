@@ -18,8 +18,7 @@ package enum HostMessage {
     case progress(call: Int, text: String)
     case rest(id: Int, JSONObject)
     case mail(id: Int, JSONObject)
-    /// The response to a ping. `lag` is the maximum delay of the event loop since the previous response, in
-    /// milliseconds.
+    /// The response to a ping, with the event loop's maximum delay since the previous one, in milliseconds.
     case pong(lag: Double)
 
     /// Returns whether later messages may be handled before this one. Relies on processes writing the type first.

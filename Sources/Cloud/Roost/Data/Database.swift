@@ -103,8 +103,7 @@ public struct Database: Sendable {
         return saved
     }
 
-    /// Creates the object of a record, or saves all properties of a stored one. Properties that are nil are left
-    /// unchanged.
+    /// Creates the object of a record, or saves the properties of a stored one. Nil properties are left unchanged.
     ///
     /// - Returns: The record with its id and the server's values.
     @discardableResult

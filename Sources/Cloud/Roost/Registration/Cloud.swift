@@ -94,8 +94,7 @@ public final class Cloud: Sendable {
         }
     }
 
-    /// Registers a function with typed parameters and without a result. Rejects parameters that can't be decoded with
-    /// 142.
+    /// Registers a function with typed parameters and no result. Rejects parameters that can't be decoded with 142.
     public func define<Params: Decodable & Sendable>(
         _ name: String, requires requirements: Requirements = [],
         _ body: @escaping @Sendable (FunctionRequest<Params>) async throws -> Void

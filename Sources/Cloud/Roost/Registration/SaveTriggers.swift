@@ -148,8 +148,7 @@ extension Cloud {
 }
 
 extension ParseObject {
-    /// Creates the object of a call. Before a save its fields are the stored ones, and the client's changes are
-    /// operations.
+    /// Creates the object of a call. Before a save it has the stored fields, and the client's changes as operations.
     init(_ className: String, _ call: CloudCall) {
         self.init(className)
         let object = call.object ?? [:]
