@@ -25,8 +25,7 @@ package struct Restore: Sendable {
         self.file = file
     }
 
-    /// Restores the backup. The data folder appears only when it is complete and verified. On failure, leaves nothing
-    /// behind.
+    /// Restores the backup. The data folder appears only when it is complete and verified. On failure, nothing remains.
     ///
     /// - Returns: The time of the backup in ISO 8601.
     /// - Throws: `CommandFailure`, `LocalPostgres.Failure`, and file errors.

@@ -71,8 +71,7 @@ struct Database {
     private static func settings(_ configuration: Configuration, connectionString: String) -> PostgresConfiguration {
         var settings = PostgresConfiguration(connectionString: inSchema(connectionString, configuration))
         settings.statementTimeout = .milliseconds(configuration.statementTimeout)
-        // Two, because creating declared classes holds a session lock on one connection while another makes the
-        // changes.
+        // Two, because creating declared classes holds a lock on one connection while another makes the changes.
         settings.exclusiveConnections = max(2, configuration.databaseOptions.poolSize)
         settings.sharedConnections =
             configuration.databaseOptions.sharedConnections ?? min(16, max(4, System.coreCount))

@@ -2,8 +2,7 @@ import Mail
 import Operations
 internal import Push
 
-/// Sends queued mails and notifications. Both queues stop concurrently, so neither waits for the other's last
-/// transfers.
+/// Sends queued mails and notifications. Both queues stop concurrently, so neither delays the other.
 struct QueueFeature: Feature {
     let mails: MailQueue?
     let pushes: PushQueue?

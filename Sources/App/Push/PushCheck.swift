@@ -17,8 +17,7 @@ package struct PushCheck {
         try await trial().check()
     }
 
-    /// Returns a function that runs ``check()`` and returns the findings as JSON, or nil if the option `push` is not
-    /// set.
+    /// Returns a function that runs ``check()`` and returns the findings as JSON, or nil without the option `push`.
     static func function(_ configuration: Configuration, _ logger: Logger) -> (@Sendable () async throws -> JSONValue)?
     {
         guard let push = configuration.push else { return nil }
