@@ -45,8 +45,7 @@ enum CommandRun {
         try Deployment(arguments: arguments, environment: ProcessInfo.processInfo.environment, needsKeys: false)
     }
 
-    /// Returns the first argument, which names the command's target, such as a file or folder, and the remaining
-    /// arguments.
+    /// Returns the first argument, which names the command's target, such as a file, and the remaining arguments.
     ///
     /// - Parameter isURI: Whether the target may be a URI.
     /// - Throws: `ExitCode` if the first argument is missing or a flag.

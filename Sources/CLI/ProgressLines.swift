@@ -75,8 +75,7 @@ final class ProgressLines: Sendable {
 }
 
 enum TerminalText {
-    /// Replaces control characters, so that names chosen by clients can't move the cursor, hide lines or change the
-    /// clipboard.
+    /// Replaces control characters, so that clients' names can't move the cursor, hide lines or change the clipboard.
     static func plain(_ text: String) -> String {
         guard text.unicodeScalars.contains(where: isControl) else { return text }
         return String(String.UnicodeScalarView(text.unicodeScalars.map { isControl($0) ? "\u{FFFD}" : $0 }))
