@@ -11,8 +11,7 @@
 /// Shared slots and budgets are assigned round robin by sender, so a sender with many requests mostly waits for itself.
 /// A sender is an IPv4 address or the /56 network of an IPv6 address, the size that providers assign to a customer.
 public struct Sender: Hashable, Sendable {
-    /// A hash of the network with a random seed per process, so that clients can't choose a network that collides with
-    /// another.
+    /// A hash of the network. Its seed is random, so that clients can't choose a network that collides with another.
     let number: UInt64
 
     /// Work of the server itself, without a request.

@@ -14,8 +14,7 @@ import Encoding
     import Glibc
 #endif
 
-/// The user account that runs PostgreSQL: the server's own, or `postgres` if the server runs as root, which PostgreSQL
-/// rejects.
+/// The account that runs PostgreSQL: the server's own, or `postgres` instead of root, which PostgreSQL rejects.
 package struct Account: Sendable {
     /// The user and group of `postgres`, or nil to run PostgreSQL as the current user.
     let identity: (user: uid_t, group: gid_t)?

@@ -12,8 +12,7 @@
     import Glibc
 #endif
 
-/// Process metrics under Prometheus's standard names. Computed when they are read, and only available on systems with
-/// `/proc`.
+/// Process metrics under Prometheus's standard names. Computed when they are read, only on systems with `/proc`.
 public enum ProcessFigures {
     /// Writes the metric families.
     public static func write(to text: inout Exposition) {

@@ -147,8 +147,7 @@ public struct Prober: Sendable {
             let check = await result(probe)
             if Task.isCancelled { return }
             readiness.record(check, of: probe.probeName, isNeeded: probe.isNeeded)
-            // Probes a failed dependency again soon, so that a recovery or an outage is detected within twice the
-            // timeout.
+            // Probes a failed dependency again soon, so that a change is detected within twice the timeout.
             let next = check.isUp ? pause : min(pause, limit / 2)
             try? await Task.sleep(until: start + max(next, .now - start), clock: .continuous)
         }

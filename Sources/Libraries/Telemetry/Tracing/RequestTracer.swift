@@ -16,8 +16,7 @@ public struct RequestTracer: Tracer {
         /// Whether the caller's sampling decision applies to its requests.
         package var followsParent = true
         package var trust = Trust.proxy
-        /// The duration from which unsampled requests are exported, or nil to export none. If set, failed ones are also
-        /// exported.
+        /// The duration from which unsampled requests are exported. If set, failed ones are exported too.
         package var slow: Duration?
 
         package init() {}
