@@ -163,7 +163,7 @@ import Testing
         (["$unwind": ["path": 1]], "path"), (["$unwind": ["includeArrayIndex": "i"]], "path"),
         (["$unwind": ["path": "$tags", "includeArrayIndex": "$i"]], "includeArrayIndex"),
         (["$unwind": ["path": "$tags", "includeArrayIndex": 1]], "includeArrayIndex"),
-        (["$unwind": ["path": "$tags", "includeArrayIndex": ""]], "Invalid field name"),
+        (["$unwind": ["path": "$tags", "includeArrayIndex": ""]], "expected a non-empty string"),
         (["$unwind": ["path": "$tags", "preserveNullAndEmptyArrays": 1]], "preserveNullAndEmptyArrays"),
         (["$unwind": "$$ROOT"], "Invalid field name"), (near(["invented": 1]), "invented"),
         (near(["limit": 1]), "limit"),

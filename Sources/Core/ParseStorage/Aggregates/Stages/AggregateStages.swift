@@ -214,10 +214,12 @@ extension AggregateCompiler {
             "CASE WHEN item IS NOT NULL THEN roost_set(doc, \(steps), item) "
             + "WHEN \(value) = 'null' THEN doc ELSE doc #- \(steps) END"
         if let index = try AggregateOperand.text("includeArrayIndex", of: members, name) {
-            guard !index.hasPrefix("$") else {
+            guard !index.isEmpty, !index.hasPrefix("$") else {
                 throw ParseError(
                     ParseError.invalidQuery,
-                    "includeArrayIndex option to $unwind stage should not be prefixed with a '$': \(index)")
+                    index.isEmpty
+                        ? "expected a non-empty string for the includeArrayIndex option to $unwind stage"
+                        : "includeArrayIndex option to $unwind stage should not be prefixed with a '$': \(index)")
             }
             // Only lists have an index.
             document =
