@@ -21,6 +21,9 @@ public final class CloudEngine: Sendable {
     /// Maximum nesting depth of calls. Prevents endless recursion of triggers whose saves call themselves.
     static let deepest = 16
 
+    /// The nesting depth of calls to adapters, whose slots functions and triggers seldom use.
+    package static let adapterDepth = deepest / 2
+
     private let state = Mutex(State())
     private let callsTriggers = Atomic(false)
     private let callsFindTriggers = Atomic(false)

@@ -39,7 +39,7 @@ extension NodeHost {
         }
         call.size = call.measured()
         // Cloud code may be waiting for this call, so it uses the slots of a nesting depth that functions seldom reach.
-        (call.isNested, call.depth, call.isOfAdapter) = (true, 8, true)
+        (call.isNested, call.depth, call.isOfAdapter) = (true, CloudEngine.adapterDepth, true)
         do {
             return try await TimeLimit.run(limit) { [call] in try await self.adapt(call) }
         } catch let error as CloudFailure {
