@@ -252,6 +252,38 @@ struct AdapterScenarioTests {
         }
     }
 
+    @Test("Login data sent back as it is shown is no change, whatever the order of its members")
+    func echoes() async throws {
+        try await Self.serve { server in
+            let user = try await Self.signUp(server, ["shown": ["id": "1", "token": "t"], "first": ["id": "1"]])
+            let path = "/users/\(try user.string("objectId"))"
+            let session = TestServer.Identity.session(try user.string("sessionToken"))
+            func save(_ data: JSONValue, as identity: TestServer.Identity) async throws -> String {
+                let saved = try await server.send(
+                    "PUT", path, ["bio": "b", "authData": ["shown": data, "first": ["id": "1"]]], as: identity)
+                #expect(saved.status == 200, "\(saved.text)")
+                return try await server.texts("SELECT \"authData\" #>> '{shown,token}' FROM \"_User\"").joined()
+            }
+            _ = try await Self.calls(server)
+            for identity in [session, .master] {
+                #expect(try await save(["name": "n1", "id": "1"], as: identity) == "t")
+            }
+            let calls = try await Self.calls(server)?.arrayValue?.compactMap(\.stringValue) ?? []
+            #expect(!calls.isEmpty && calls.allSatisfy { $0.hasPrefix("afterFind 1 ") }, "\(calls)")
+            #expect(try await save(["name": "n2", "id": "1"], as: session) == "")
+        }
+    }
+
+    @Test("The log names the user of login data whose afterFind fails")
+    func failureLog() async throws {
+        try await Self.serve { server in
+            let user = try await Self.signUp(server, ["shown": ["id": "1", "how": "fail"]])
+            let id = try user.string("objectId")
+            #expect(try await server.send("GET", "/users/\(id)", as: .master).status == 200)
+            #expect(try await server.logs("Failed running auth step afterFind for shown for user \(id): Error: no"))
+        }
+    }
+
     @Test("An adapter that doesn't answer is a refusal after ten seconds, without a session, and keeps nobody waiting")
     func slow() async throws {
         try await Self.serve { server in

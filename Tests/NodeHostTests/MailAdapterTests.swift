@@ -1,5 +1,6 @@
 import Foundation
 import JSON
+import NodeHost
 import ServerConfiguration
 import TestSupport
 import Testing
@@ -95,6 +96,35 @@ struct NodeMailAdapterTests {
             #expect(refused.code == 141 && refused.error == "no thing", "\(refused.text)")
             #expect(try await server.texts("SELECT id::text FROM _roost_mail").isEmpty)
         }
+    }
+
+    @Test(
+        "An adapter that ends the process or never ends while it is loaded keeps the server from starting, and is named",
+        arguments: [("process.exit(0);", "ended the process: "), ("for (;;);", "was not loaded within ")])
+    func neverLoaded(module: String, expected: String) async throws {
+        try await CloudApp.with(["postman.js": module]) { app in
+            let settings = try TunedServer.settings(app) { settings in
+                settings.hasMain = false
+                settings.folder = app.folder + "/cloud"
+                settings.mail = ["module": "./postman.js"]
+                settings.startLimit = .seconds(8)
+            }
+            let host = NodeHost(settings, sendMail: nil, logger: TestServer.quietLogger)
+            let error = await #expect(throws: (any Error).self) { try await TunedServer.start(host) }
+            #expect(
+                error.map { "\($0)".contains("emailAdapter ./postman.js \(expected)") } == true,
+                "\(String(describing: error))")
+        }
+    }
+
+    @Test("The module name that stands for an adapter of an index.js is refused without one")
+    func appModule() async throws {
+        let error = await #expect(throws: (any Error).self) {
+            try await TestServer.run(Self.options.merging(["emailAdapter": ["module": "roost:app"]]) { $1 }) { _ in }
+        }
+        #expect(
+            error.map { "\($0)".contains("option emailAdapter.module must be a file or package") } == true,
+            "\(String(describing: error))")
     }
 
     @Test("An adapter without sendMail keeps the server from starting")

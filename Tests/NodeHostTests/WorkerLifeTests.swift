@@ -374,6 +374,14 @@ struct WorkerLifeTests {
         }
     }
 
+    @Test("With several processes, a warning says that timers run in each of them")
+    func timers() async throws {
+        try await CloudApp.serve(["main.js": "setInterval(() => {}, 60_000);"], ["cloudWorkers": 2]) { server, _ in
+            let isLogged = try await server.logs("timers, which run in each of the processes of cloudWorkers")
+            #expect(isLogged)
+        }
+    }
+
     @Test("Several processes share the calls")
     func workers() async throws {
         try await CloudApp.serve(["main.js": Self.code], ["cloudWorkers": 2]) { server, _ in

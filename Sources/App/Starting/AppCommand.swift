@@ -108,6 +108,7 @@ private struct AppReport {
                 if setting.isSecret, let option = OptionTable.find(setting.name) { secrets.append(option.environment) }
                 continue
             }
+            if value["module"]?.stringValue == Configuration.MailDelivery.ofApp { continue }
             options[Name(setting.name)] = Self.withoutMasked(value)
         }
         options["cloud"] = app.cloudFile.map { .string($0) }

@@ -76,6 +76,11 @@ package struct NodeSettings: Sendable {
         guard configuration.cloudMain.main != nil || !providers.isEmpty || mail != nil || !routes.isEmpty else {
             return nil
         }
+        guard mail != true || configuration.cloudMain.app != nil else {
+            throw ConfigurationError(
+                "option emailAdapter.module must be a file or package. \(Configuration.MailDelivery.ofApp) only stands "
+                    + "for an adapter in an index.js")
+        }
         if let option = routes.keys.first, configuration.mount.isEmpty {
             throw ConfigurationError(
                 "option \(option) has no effect with mountPath /. Set mountPath, such as /parse")

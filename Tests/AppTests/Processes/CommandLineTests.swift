@@ -64,7 +64,8 @@ struct CommandLineTests {
     func written() async throws {
         let target = FileManager.default.temporaryDirectory.path + "/roost-written-\(UUID().uuidString).json"
         defer { try? FileManager.default.removeItem(atPath: target) }
-        let index = Self.index.replacing("MORE", with: "appName: process.env.NO_SUCH_NAME || 'Music by default'")
+        let more = "appName: process.env.NO_SUCH_NAME || 'Music by default', emailAdapter: { sendMail() {} }"
+        let index = Self.index.replacing("MORE", with: more)
         let run = try await CommandLineRun.roost(["serve", "index.js", "--write", target]) {
             try Self.write(index: index, $0)
         }
@@ -73,7 +74,8 @@ struct CommandLineTests {
         let options = try JSONValue(parsing: Array(file.utf8))
         #expect(options["appId"] == "music" && options["appName"] == "Music by default", "\(file)")
         #expect(options["port"] == 1555 && options["cloud"] == "./cloud/main.js", "\(file)")
-        #expect(options["masterKey"] == nil && options["databaseURI"] == nil && !file.contains("Swordfish"), "\(file)")
+        #expect(options["masterKey"] == nil && options["emailAdapter"] == nil, "\(file)")
+        #expect(options["databaseURI"] == nil && !file.contains("Swordfish"), "\(file)")
         let again = try await CommandLineRun.roost(["serve", "index.js", "--write", target]) {
             try Self.write(index: index, $0)
         }

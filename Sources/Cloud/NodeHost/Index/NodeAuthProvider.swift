@@ -83,10 +83,11 @@ struct NodeAuthProvider: AuthProvider {
 
     var choosesShownData: Bool { has("afterFind") }
 
-    func shownData(_ stored: [JSONObject], _ attempt: AuthAttempt) async -> [JSONValue] {
+    func shownData(_ stored: [JSONObject], of users: [String], _ attempt: AuthAttempt) async -> [JSONValue] {
         var parameters = Self.parameters(attempt)
         parameters["changes"] = nil
         parameters["authData"] = .array(stored.map(JSONValue.object))
+        parameters["users"] = .array(users.map(JSONValue.string))
         parameters["isRequestFirst"] = .bool(host.settings.preset < 8)
         let answer = try? await run("afterFind", parameters, of: attempt.request, within: .seconds(2))
         return answer?["shown"]?.arrayValue ?? []

@@ -24,6 +24,8 @@ final class NodeWorker: Sendable {
         var processIdentifier: Int32 = 0
         var missedPongs = 0
         var lastLines: [String] = []
+        /// The adapter that is being loaded, or nil if there is none.
+        var loading: String?
         var reason: String?
         var serverURL = ""
         /// Whether the process was added to the pool.
@@ -100,7 +102,8 @@ final class NodeWorker: Sendable {
             throw StartFailure(description: reason)
         case nil:
             worker.end(nil)
-            throw StartFailure(description: "\(settings.main) was not loaded within \(settings.startLimit)")
+            let loading = worker.state.withLock { $0.loading } ?? settings.main
+            throw StartFailure(description: "\(loading) was not loaded within \(settings.startLimit)")
         }
     }
 
@@ -150,9 +153,10 @@ final class NodeWorker: Sendable {
         } catch {
             way = "it can't be started: \(error)"
         }
-        let (reason, lines) = state.withLock { ($0.reason, $0.lastLines) }
+        let (reason, lines, loading) = state.withLock { ($0.reason, $0.lastLines, $0.loading) }
         end(nil)
-        started.set(.failed(([reason ?? way] + lines).joined(separator: "\n")))
+        let cause = loading.map { "\($0) ended the process: " } ?? ""
+        started.set(.failed((["\(cause)\(reason ?? way)"] + lines).joined(separator: "\n")))
         finish(reason.map { "\($0), \(way)" } ?? way)
     }
 
@@ -253,6 +257,7 @@ final class NodeWorker: Sendable {
             "limit": .number(Double(settings.messageLimit)), "validatorTimeout": 10_000,
             "legacyCallbacks": .bool(settings.legacyCallbacks), "httpRequest": .bool(settings.httpRequest),
             "decodesPointers": .bool(settings.decodesPointers), "hasMain": .bool(settings.hasMain),
+            "workers": .number(Double(settings.workers)),
             "providers": .object(settings.providers), "folder": .string(settings.folder),
         ]
         if let socket = state.withLock({ $0.appFolder })?.socket {

@@ -76,6 +76,7 @@ extension NodeWorker {
             }
         case .app: state.withLock { $0.appListens = true }
         case .drained: state.withLock { $0.appListens = false }
+        case .loading(let adapter): state.withLock { $0.loading = adapter.isEmpty ? nil : adapter }
         case .failed(let stack): started.set(.failed(stack))
         case .result(let id, let result):
             // A process that returns results is alive, even if it is too busy for pings.

@@ -23,11 +23,13 @@ export class Adapters {
   #mail;
   #options = new Map();
   #log;
+  #connection;
   /** The number of adapters that are being loaded. */
   loading = 0;
 
-  constructor(log) {
+  constructor(log, connection) {
     this.#log = log;
+    this.#connection = connection;
   }
 
   /**
@@ -36,11 +38,10 @@ export class Adapters {
    * @param entry The provider's value in the option `auth`.
    * @param folders The folders in which its module is looked up.
    */
-  async add(provider, entry, folders) {
-    try {
+  add(provider, entry, folders) {
+    return this.#load(`auth.${provider}`, entry, folders, async adapter => {
       // The reserved names `@mail` and `@option` begin with @.
       if (provider.startsWith('@')) throw new Error('The name of a provider cannot begin with @.');
-      const adapter = await this.#make(entry, folders);
       const found = methods.filter(name => typeof adapter[name] === 'function');
       const isWhole = found.includes('validateAuthData')
         || ['validateSetUp', 'validateLogin', 'validateUpdate'].every(name => found.includes(name));
@@ -48,29 +49,32 @@ export class Adapters {
       if (!policies.includes(adapter.policy) && !found.includes('policy')) throw new Error(badPolicy);
       await adapter.validateOptions?.(entry);
       this.#providers.set(provider, { adapter, entry, methods: found });
-    } catch (error) {
-      throw named(`auth.${provider}`, error);
-    }
+    });
   }
 
   /** Creates the mail adapter. Throws if it can't be used. */
-  async addMail(entry, folders) {
-    try {
-      this.#mail = await this.#make(entry, folders);
-      if (typeof this.#mail.sendMail !== 'function') {
+  addMail(entry, folders) {
+    return this.#load('emailAdapter', entry, folders, adapter => {
+      if (typeof adapter.sendMail !== 'function') {
         throw new Error("Adapter prototype don't match expected prototype: it has no sendMail");
       }
-    } catch (error) {
-      throw named('emailAdapter', error);
-    }
+      this.#mail = adapter;
+    });
   }
 
-  async #make(entry, folders) {
+  async #load(option, entry, folders, use) {
+    const module = [entry, entry?.module, entry?.class, entry?.adapter].find(part => typeof part === 'string');
     this.loading += 1;
+    // The server names the module if it ends or blocks this process.
+    this.#connection.send('loading', { text: module === undefined ? option : `${option} ${module}` });
     try {
-      return await make(entry, folders);
+      await use(await make(entry, folders));
+    } catch (error) {
+      if (entry?.enabled !== false) throw named(option, error);
+      this.#log.write('warn', named(option, error).message);
     } finally {
       this.loading -= 1;
+      this.#connection.send('loading', { text: '' });
     }
   }
 
@@ -120,7 +124,7 @@ export class Adapters {
       return {};
     }
     if (call.name === '@option') return this.#ask(call.request.params);
-    const { step, authData, challengeData, isRequestFirst } = call.request.params;
+    const { step, authData, challengeData, isRequestFirst, users } = call.request.params;
     const { adapter, entry, methods: found } = this.#providers.get(call.name) ?? {};
     if (adapter === undefined) throw new Error(`Cloud code has no adapter for ${call.name}.`);
     const request = requestOf(call, this.#log.forCall(call));
@@ -133,16 +137,14 @@ export class Adapters {
       // One user without an answer doesn't hide the data of the others.
       const late = () => new Promise((_, reject) => setTimeout(reject, 1000, new Error('no answer within a second')).unref());
       const shown = await Promise.allSettled(authData.map(data => Promise.race([show(data), late()])));
-      const failed = shown.find(({ status }) => status === 'rejected');
-      if (failed) this.#log.write('error', `Failed running auth step afterFind for ${call.name}: ${failed.reason?.stack ?? failed.reason}`, call);
+      const failed = shown.findIndex(({ status }) => status === 'rejected');
+      const { reason } = shown[failed] ?? {};
+      if (failed >= 0) this.#log.write('error', `Failed running auth step afterFind for ${call.name} for user ${users[failed]}: ${reason?.stack ?? reason}`, call);
       // The server hides data for which it gets null.
       return { value: { shown: shown.map(({ value }) => value ?? null) } };
     }
     if (step === 'policy') return { value: { policy: await adapter.policy(request, authData) } };
-    if (step === 'challenge') {
-      const value = await adapter.challenge(challengeData, authData, entry, request);
-      return { value: { challenge: plain(value) || true } };
-    }
+    if (step === 'challenge') return { value: { challenge: plain(await adapter.challenge(challengeData, authData, entry, request)) || true } };
     if (entry.appIds && found.includes('validateAppId')) await adapter.validateAppId(entry.appIds, authData, entry, request);
     const method = found.includes('validateAuthData') ? 'validateAuthData' : step;
     request.triggerName = method;
@@ -170,14 +172,9 @@ function requestOf({ request: { ip, headers, installationId, user: record, param
 
 /** Reads a user without sign-in data. Returns an empty one for new or deleted users and for mails without a user id. */
 async function storedUser(objectId) {
-  if (!objectId) return {};
-  try {
-    const { authData, ...stored } = (await new Parse.Query('_User').get(objectId, { useMasterKey: true })).toJSON();
-    return stored;
-  } catch (error) {
-    if (error?.code !== 101) throw error;
-    return {};
-  }
+  const user = objectId && await new Parse.Query('_User').equalTo('objectId', objectId).first({ useMasterKey: true });
+  const { authData, ...stored } = user ? user.toJSON() : {};
+  return stored;
 }
 
 const userFrom = json => Parse.Object.fromJSON({ ...json, className: '_User' });
@@ -192,10 +189,8 @@ function named(option, cause) {
 }
 
 async function make(entry, folders) {
-  let base = entry?.module ?? entry?.class ?? entry?.adapter;
-  const isNamed = base !== undefined && base !== null;
-  if (!isNamed) base = entry;
-  const options = isNamed ? entry.options : entry;
+  let base = entry?.module ?? entry?.class ?? entry?.adapter ?? entry;
+  const options = base === entry ? entry : entry.options;
   if (typeof base === 'string') {
     const file = createRequire(path.join(folders[0], 'index.js')).resolve(base, { paths: folders });
     const loaded = await loadModule(file);

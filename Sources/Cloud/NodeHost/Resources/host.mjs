@@ -37,7 +37,7 @@ try {
   const Parse = loadSDK(main, settings);
   routeRequests(Parse, connection, currentCall);
   const registry = new Registry(log);
-  const adapters = new Adapters(log);
+  const adapters = new Adapters(log, connection);
   if (!settings.app) installAdapterStandIns(() => adapters.loading > 0);
   installCloud(Parse, registry, connection, log, settings, adapters);
   const calls = new Calls(connection, registry, log, settings);
@@ -74,6 +74,9 @@ try {
     if (settings.hasMain) await loadMain(main);
     await routes?.load();
     routes?.listen(opened);
+  }
+  if (settings.workers > 1 && process.getActiveResourcesInfo().includes('Timeout')) {
+    log.write('warn', 'The app has timers, which run in each of the processes of cloudWorkers. To run code once, schedule a job in _JobSchedule.');
   }
   connection.send('hello', {
     protocol: 1, pid: process.pid, node: process.versions.node, sdk: Parse.CoreManager.get('VERSION'),

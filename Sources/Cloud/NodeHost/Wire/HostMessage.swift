@@ -11,6 +11,8 @@ package enum HostMessage {
     case app
     /// The app's routes have finished their open requests.
     case drained
+    /// An adapter is being loaded, or none if empty.
+    case loading(String)
     /// The file could not be loaded.
     case failed(stack: String)
     case result(id: Int, JSONObject)
@@ -44,6 +46,7 @@ package enum HostMessage {
         case "register": self = .register(HostOffer(object))
         case "app": self = .app
         case "drained": self = .drained
+        case "loading": self = .loading(text("text"))
         case "failed": self = .failed(stack: text("stack"))
         case "result": self = .result(id: try id(), object)
         case "log":

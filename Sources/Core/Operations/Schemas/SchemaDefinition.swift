@@ -126,7 +126,7 @@ struct SchemaDefinition {
 
 extension JSONValue {
     /// Whether two values are equal regardless of the order of members.
-    fileprivate func isSame(as other: JSONValue) -> Bool {
+    func isSame(as other: JSONValue) -> Bool {
         switch (self, other) {
         case (.object(let left), .object(let right)):
             left.count == right.count

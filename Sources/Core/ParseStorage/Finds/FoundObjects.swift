@@ -2,7 +2,6 @@ public import JSON
 public import Limits
 import ParseModel
 import Postgres
-import Synchronization
 
 extension ObjectStore {
     /// The result of a find: rows that are not yet converted to JSON.
@@ -70,8 +69,11 @@ extension ObjectStore {
             into writer: inout JSONWriter
         ) {
             rows.write(
-                result, row, plan, node: include,
-                omitting: access.ownerRules.isEmpty ? [] : hidden(row).union(unwritten), extra: extra, into: &writer)
+                result, row, plan, node: include, omitting: omitted(row), extra: extra, into: &writer)
+        }
+
+        private func omitted(_ row: Int) -> Set<Name> {
+            access.ownerRules.isEmpty ? [] : hidden(row).union(unwritten)
         }
 
         /// Returns one object.
@@ -104,18 +106,12 @@ extension ObjectStore {
             set { access.loginData = newValue }
         }
 
-        /// The stored login data that the response contains, of found and of included users.
-        public var loginData: [JSONObject] {
-            guard plan?.hasLoginData == true || included.hasLoginData else { return [] }
-            let written = Mutex<[JSONObject]>([])
-            var copy = self
-            copy.loginDataView = { stored in
-                written.withLock { $0.append(stored) }
-                return stored
-            }
-            var writer = JSONWriter(capacity: writtenSize)
-            try? copy.writeAll(into: &writer)
-            return written.withLock { $0 }
+        /// The stored login data of all users, including included ones, that the caller may see.
+        public var loginData: [(id: String, data: JSONObject)] {
+            guard let result, let plan else { return [] }
+            let rows = plan.hasLoginData ? 0..<result.rowCount : 0..<0
+            let own = rows.compactMap { row in plan.loginData(result, row, omitting: omitted(row)) }
+            return own + included.loginData
         }
 
         public func objectId(_ row: Int) -> String? {

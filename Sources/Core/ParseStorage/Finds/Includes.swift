@@ -98,7 +98,9 @@ struct IncludedObjects: Sendable {
 
     func find(_ pointer: Pointer) -> Found? { objects[pointer] ?? nil }
 
-    var hasLoginData: Bool { objects.values.contains { $0?.plan.hasLoginData == true } }
+    var loginData: [(id: String, data: JSONObject)] {
+        objects.values.compactMap { $0.flatMap { $0.plan.loginData($0.result, $0.row, omitting: $0.hidden) } }
+    }
 
     mutating func reserve(_ count: Int) { objects.reserveCapacity(objects.count + count) }
 

@@ -191,6 +191,15 @@ public final class ReadPlan: Sendable {
 
     var hasLoginData: Bool { columns.contains { $0.encoding == .authData } }
 
+    /// Returns a user's id and login data, or nil if they aren't selected, hidden or empty.
+    func loginData(_ result: PostgresResult, _ row: Int, omitting hidden: Set<Name>) -> (id: String, data: JSONObject)?
+    {
+        guard !hidden.contains("authData"), let column = columns.firstIndex(where: { $0.encoding == .authData }),
+            let data = result.jsonb(row, column).flatMap({ try? JSONValue(parsing: $0) })?.objectValue
+        else { return nil }
+        return (index(of: "objectId").flatMap { result.string(row, $0) } ?? "", data)
+    }
+
     /// Returns the index of a column in the SELECT list, or nil if the plan doesn't select it.
     func index(of column: String) -> Int? { columns.firstIndex { $0.name.hasSameBytes(as: column) } }
 

@@ -56,7 +56,9 @@ public protocol AuthProvider: Sendable {
     var choosesShownData: Bool { get }
 
     /// Returns the data to show to the caller instead of each user's stored data, or null to hide it.
-    func shownData(_ stored: [JSONObject], _ attempt: AuthAttempt) async -> [JSONValue]
+    ///
+    /// - Parameter users: The ids of the users.
+    func shownData(_ stored: [JSONObject], of users: [String], _ attempt: AuthAttempt) async -> [JSONValue]
 
     /// Creates a challenge for a log-in through `/challenge`.
     ///
@@ -115,7 +117,9 @@ extension AuthProvider {
     public func loginPolicy(_ attempt: AuthAttempt) async throws -> AuthPolicy { policy(attempt.stored ?? [:]) }
     public func visibleData(_ stored: JSONObject, _ options: JSONObject) -> JSONObject { stored }
     public var choosesShownData: Bool { false }
-    public func shownData(_ stored: [JSONObject], _ attempt: AuthAttempt) async -> [JSONValue] { [] }
+    public func shownData(_ stored: [JSONObject], of users: [String], _ attempt: AuthAttempt) async -> [JSONValue] {
+        []
+    }
     public func challenge(_ data: JSONObject, _ attempt: AuthAttempt) async throws -> JSONValue? { nil }
     public var unstored: Set<Name> { [] }
     public var optionForms: [Name: AuthOptionForm]? { nil }

@@ -22,8 +22,8 @@ extension Providers {
         guard let given = value.objectValue else { throw Self.unsupported }
         if given.isEmpty { return nil }
         let stored = try await store.accounts.authData(of: objectId)
-        // Unchanged data needs no check. The iOS SDK sends the whole map with every save.
-        let changed = given.filter { !$0.value.isNull && !isEcho($0.value, of: stored[$0.key], $0.key) }
+        // Unchanged data needs no check.
+        let changed = await withoutEchoes(given, of: stored, objectId, context)
         try checkSupported(changed)
         let claims = try await claims(try named(.object(changed)))
         for owner in try await owners(of: claims.identities, isForAll: true) where !owner.hasSameBytes(as: objectId) {
@@ -107,13 +107,5 @@ extension Providers {
         guard hadWayIn, !isWayIn, try await store.accounts.passwordRecord(of: objectId)?.hash == nil else { return }
         throw ParseError(
             ParseError.validationError, "The last login method can't be removed. Set a password first.")
-    }
-
-    /// Whether the data only repeats the stored data, or the part of it that users see.
-    func isEcho(_ sent: JSONValue, of stored: JSONValue?, _ name: Name) -> Bool {
-        guard let sent = sent.objectValue, let stored = stored?.objectValue, !sent.isEmpty else { return false }
-        if sent.allSatisfy({ stored[$0.key] == $0.value }) { return true }
-        guard let (provider, options) = try? provider(name) else { return false }
-        return sent == provider.visibleData(stored, options)
     }
 }

@@ -41,7 +41,9 @@ public struct Providers: Sendable, BackendPart {
         let stored = try await store.accounts.authData(of: id)
         if let user = context.caller.user {
             // The caller is already logged in, so no session is created.
-            let changed = claims.claims.filter { !isEcho(.object($0.data), of: stored[$0.name], $0.name) }
+            let sent = JSONObject(uniqueKeysWithValues: claims.claims.map { ($0.name, .object($0.data)) })
+            let unknown = await withoutEchoes(sent, of: stored, id, context)
+            let changed = claims.claims.filter { unknown[$0.name] != nil }
             let change = try await checkUpdate(changed, of: id, with: [:], stored: stored, context)
             try await apply(change, to: id)
             let record = try await backend.ownRecords.record(id, user, context)

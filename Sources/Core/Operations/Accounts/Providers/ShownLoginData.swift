@@ -16,24 +16,16 @@ extension Providers {
         let stored = await HeavyWork.run(found.cost) { found.loginData }
         guard !stored.isEmpty else { return found }
         var shown: [Name: [[UInt8]: JSONValue]] = [:]
-        let request = try? await moduleRequest(of: AuthSubject(), context)
-        for name in services.authProviders.keys {
-            guard let (provider, options) = try? provider(name), provider.choosesShownData else { continue }
+        for (name, provider) in services.authProviders where provider.choosesShownData {
             shown[name] = [:]
             // A find may include the same user many times.
             var known: Set<[UInt8]> = []
-            let data = stored.compactMap { $0[name]?.objectValue }.filter {
-                known.insert(JSONValue.object($0).serialized()).inserted
+            let own = stored.filter { _, data in
+                data[name]?.objectValue != nil && known.insert(data[name]?.serialized() ?? []).inserted
             }
-            guard !data.isEmpty, let request else { continue }
-            var attempt = AuthAttempt(
-                purpose: .logIn, data: [:], options: options, isMaster: context.caller.readsEverything, now: context.now
-            )
-            attempt.request = request
-            let values = await provider.shownData(data, attempt)
-            if values.count < data.count { logger.error("afterFind failed", metadata: ["provider": "\(name)"]) }
-            for (data, value) in zip(data, values) where !value.isNull {
-                shown[name]?[JSONValue.object(data).serialized()] = value
+            let values = await shownData(of: own, name, provider, context)
+            for ((_, data), value) in zip(own, values) where !value.isNull {
+                shown[name]?[data[name]?.serialized() ?? []] = value
             }
         }
         var found = found
@@ -45,5 +37,48 @@ extension Providers {
             return visible
         }
         return found
+    }
+
+    /// Returns what an adapter shows to the caller of each user's login data, or an empty list if it fails.
+    private func shownData(
+        of users: [(id: String, data: JSONObject)], _ name: Name, _ provider: any AuthProvider,
+        _ context: RequestContext
+    ) async -> [JSONValue] {
+        guard !users.isEmpty, let request = try? await moduleRequest(of: AuthSubject(), context) else { return [] }
+        var attempt = AuthAttempt(
+            purpose: .logIn, data: [:], options: configuration.auth[name]?.objectValue ?? [:],
+            isMaster: context.caller.readsEverything, now: context.now)
+        attempt.request = request
+        let data = users.map { $0.data[name]?.objectValue ?? [:] }
+        let values = await provider.shownData(data, of: users.map(\.id), attempt)
+        if values.count < data.count { logger.error("afterFind failed", metadata: ["provider": "\(name)"]) }
+        return values
+    }
+
+    /// Returns the members of `given` that change the user's login data. Clients may send back what they see: the iOS SDK
+    /// sends the whole map with every save.
+    func withoutEchoes(
+        _ given: JSONObject, of stored: JSONObject, _ userId: String, _ context: RequestContext
+    ) async -> JSONObject {
+        var changed: JSONObject = [:]
+        for (name, sent) in given where !sent.isNull {
+            if await !isEcho(sent, name, of: stored, userId, context) { changed[name] = sent }
+        }
+        return changed
+    }
+
+    /// Whether the data only repeats the stored data, or what users see of it.
+    private func isEcho(
+        _ sent: JSONValue, _ name: Name, of stored: JSONObject, _ userId: String, _ context: RequestContext
+    ) async -> Bool {
+        guard let fields = sent.objectValue, let known = stored[name]?.objectValue, !fields.isEmpty else {
+            return false
+        }
+        if fields.allSatisfy({ known[$0.key]?.isSame(as: $0.value) == true }) { return true }
+        guard let provider = services.authProviders[name] else { return false }
+        let visible = provider.visibleData(known, configuration.auth[name]?.objectValue ?? [:])
+        if sent.isSame(as: .object(visible)) { return true }
+        guard provider.choosesShownData, context.facts?.isOfAdapter != true else { return false }
+        return await shownData(of: [(userId, stored)], name, provider, context).first?.isSame(as: sent) == true
     }
 }
