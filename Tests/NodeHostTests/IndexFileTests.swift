@@ -142,6 +142,92 @@ struct IndexFileTests {
         }
     }
 
+    @Test("An application on an HTTP and an HTTPS server is served with the port and certificate of the latter")
+    func bothProtocols() async throws {
+        let code = """
+            const fs = require('fs');
+            const { ParseServer } = require('parse-server');
+            const app = require('express')();
+            app.use('/parse', new ParseServer({ appId: 'a', masterKey: 'm' }).app);
+            app.listen(8080);
+            const [key, cert] = [fs.readFileSync('key.pem'), fs.readFileSync('certificate.pem')];
+            require('https').createServer({ key, cert }, app).listen(8443);
+            """
+        try await IndexApp.with(["index.js": code]) { app in
+            try TestAuthority().write(for: "localhost", to: app.folder)
+            let served = try await app.read()
+            #expect(served.options["port"] == 8443 && served.options["https"] != nil, "\(served.options)")
+            #expect(served.warnings.contains { $0.hasPrefix("listen(8080): ") }, "\(served.warnings)")
+        }
+    }
+
+    @Test("The HTTP server that leads to ParseServer through functions and routers is served, even if ports are equal")
+    func equalPorts() async throws {
+        let code = """
+            const express = require('express');
+            const http = require('http');
+            const { ParseServer } = require('parse-server');
+            const [app, api] = [express(), express.Router()];
+            app.set('trust proxy', 2);
+            const options = { appId: 'testApp', masterKey: 'testMaster', serverURL: 'http://localhost/api/parse' };
+            api.use('/parse', new ParseServer(options).app);
+            app.use('/api', api);
+            app.get('/hello', (request, response) => response.send('hello'));
+            http.createServer((request, response) => response.end('metrics')).listen(0);
+            http.createServer(async (request, response) => {
+              await new Promise(resolve => setTimeout(resolve, 20));
+              app(request, response);
+            }).listen(0);
+            """
+        try await IndexApp.serve(["index.js": code]) { _, client, app in
+            let served = try await app.read()
+            #expect(served.undecided.isEmpty, "\(served.undecided)")
+            #expect(served.options["mountPath"] == "/api/parse" && served.options["trustProxy"] == 2)
+            let answer = try await client.request("GET", "/hello")
+            #expect(answer.status == 200 && answer.text == "hello", "\(answer.status) \(answer.text)")
+        }
+    }
+
+    @Test("If several HTTP servers may lead to ParseServer, the owner has to decide, with file and line")
+    func unknownServer() async throws {
+        let code = """
+            const { createServer } = require('http');
+            const { ParseServer } = require('parse-server');
+            new ParseServer({ appId: 'a', masterKey: 'm' });
+            createServer(() => {}).listen(8080);
+            createServer(() => {}).listen(8081);
+            """
+        try await IndexApp.with(["index.js": code]) { app in
+            let undecided = try await app.read().undecided.map(\.text)
+            #expect(
+                undecided.count == 1 && undecided[0].hasPrefix("listen: none of the app's HTTP servers"), "\(undecided)"
+            )
+            #expect(undecided.first?.hasSuffix("(index.js:4, index.js:5)") == true, "\(undecided)")
+        }
+    }
+
+    @Test("A nested application has the trusted proxies of the one around it, and a function has to be decided")
+    func trustedProxies() async throws {
+        func read(_ value: String) async throws -> ServedApp {
+            let code = """
+                const express = require('express');
+                const { ParseServer } = require('parse-server');
+                const [outer, app] = [express(), express()];
+                outer.set('trust proxy', \(value));
+                outer.use('/v1', app);
+                app.use('/parse', new ParseServer({ appId: 'a', masterKey: 'm' }).app);
+                outer.listen(1337);
+                """
+            return try await IndexApp.with(["index.js": code]) { try await $0.read() }
+        }
+        let taken = try await read("'loopback'")
+        #expect(taken.options["trustProxy"] == "loopback" && taken.undecided.isEmpty, "\(taken.notes)")
+        let function = try await read("() => true")
+        #expect(function.options["trustProxy"] == nil)
+        let undecided = function.undecided.map(\.text)
+        #expect(undecided.count == 1 && undecided[0].hasPrefix("trustProxy: the setting trust proxy"), "\(undecided)")
+    }
+
     @Test("ParseGraphQLServer is refused by name")
     func graphQL() async throws {
         let code = """
@@ -220,6 +306,25 @@ struct IndexFileTests {
             #expect(served.warnings.contains { $0.contains("starts programs") }, "\(served.warnings)")
             #expect(served.warnings.contains { $0.contains("connects to other servers") })
             #expect(!FileManager.default.fileExists(atPath: app.folder + "/spawned"))
+        }
+    }
+
+    @Test("An app that is read runs no threads once its server is made, and its memory is limited")
+    func threads() async throws {
+        let code = """
+            const { Worker } = require('worker_threads');
+            const { ParseServer } = require('parse-server');
+            const write = name => `require('fs').writeFileSync('${__dirname}/${name}', '')`;
+            new Worker(`setTimeout(() => ${write('early')}, 200)`, { eval: true }).on('exit', () => process.exit(1));
+            const { heap_size_limit } = require('v8').getHeapStatistics();
+            new ParseServer({ appId: 'a', masterKey: 'm', appName: heap_size_limit < 600 * 1024 * 1024 ? 'small' : 'large' });
+            new Worker(write('late'), { eval: true });
+            """
+        try await IndexApp.with(["index.js": code]) { app in
+            let served = try await app.read()
+            #expect(served.options["appName"] == "small")
+            #expect(served.warnings.contains { $0.contains("it starts threads when it runs") }, "\(served.warnings)")
+            for name in ["early", "late"] { #expect(!FileManager.default.fileExists(atPath: "\(app.folder)/\(name)")) }
         }
     }
 

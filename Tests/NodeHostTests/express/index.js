@@ -37,7 +37,8 @@ function createRouter() {
     use(...args) {
       const at = typeof args[0] === 'function' ? '/' : args.shift();
       for (const handler of args.flat()) {
-        if (!handler.handle || !handler.set) {
+        // A router, unlike an application, mounts an application like any other handler.
+        if (!handler.handle || !handler.set || !router.set) {
           layers.push({ at, handler });
           continue;
         }
@@ -76,8 +77,9 @@ function express() {
       engines[name] = render;
       return app;
     },
-    emit() {},
+    emit: (name, parent) => Object.setPrototypeOf(app.settings, parent.settings),
     handle(request, response, done) {
+      request.app = app;
       request.ip = request.socket.remoteAddress;
       request.protocol = request.socket.encrypted ? 'https' : 'http';
       response.send = text => response.end(String(text));

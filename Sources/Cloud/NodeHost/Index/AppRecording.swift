@@ -14,6 +14,8 @@ import Synchronization
 /// server is created, only functions that are options can open connections.
 package enum AppRecording {
     private static let limit = Duration.seconds(30)
+    /// The maximum size in megabytes of the heap of the process and of each of its threads.
+    private static let memory = 512
 
     /// Runs the file.
     ///
@@ -33,7 +35,7 @@ package enum AppRecording {
         }
         defer { timer.cancel() }
         let command = NodeProcess.Command(
-            node: node, arguments: [folder.reader, file.path], folder: file.folder,
+            node: node, arguments: ["--max-old-space-size=\(memory)", folder.reader, file.path], folder: file.folder,
             environment: ["ROOST_RECORD": folder.record])
         _ = try await NodeProcess.run(
             command, until: isOver, on: .singleton, started: { _ in },
@@ -66,5 +68,40 @@ package enum AppRecording {
         guard let version else { return nil }
         let digits = version.drop { !("0"..."9").contains($0) }.prefix { ("0"..."9").contains($0) }
         return Int(digits).map { min(max($0, 4), 9) }
+    }
+}
+
+extension ServedApp {
+    /// Reads the app that the first argument of `roost serve` names, by running it.
+    ///
+    /// - Parameters:
+    ///   - arguments: The arguments of the command. The file and `--app ID` are removed.
+    ///   - environment: The environment variables.
+    /// - Returns: The app, or nil if the argument names no JavaScript file.
+    /// - Throws: `ConfigurationError` if Node isn't found or the app can't be read, or another error if Node can't run
+    ///   it.
+    package static func extract(
+        from arguments: inout [String], environment: [String: String]
+    ) async throws -> ServedApp? {
+        let current = FileManager.default.currentDirectoryPath
+        guard let first = arguments.first, !first.hasPrefix("--"),
+            let file = try AppFile(argument: first, currentFolder: current)
+        else { return nil }
+        arguments.removeFirst()
+        let identifier = value(of: "--app", in: &arguments, isRemoved: true)
+        let wanted = value(of: "--cloudNode", in: &arguments, isRemoved: false) ?? environment["ROOST_CLOUD_NODE"]
+        let node = try NodeProgram.find(wanted, environment: environment)
+        return try ServedApp(file, try await AppRecording.run(file, node: node), identifier: identifier)
+    }
+
+    /// Returns the value of a flag, or nil if the flag or its value is missing. Removes both from `arguments` if
+    /// `isRemoved`.
+    package static func value(of flag: String, in arguments: inout [String], isRemoved: Bool) -> String? {
+        guard let index = arguments.firstIndex(where: { $0 == flag || $0.hasPrefix("\(flag)=") }) else { return nil }
+        let isPair = arguments[index] == flag
+        guard !isPair || index + 1 < arguments.count else { return nil }
+        let text = isPair ? arguments[index + 1] : String(arguments[index].dropFirst(flag.count + 1))
+        if isRemoved { arguments.removeSubrange(index...(isPair ? index + 1 : index)) }
+        return text
     }
 }

@@ -19,44 +19,12 @@ package struct ServedApp: Sendable {
     let server: Int
     /// Whether the app listens, in which case it has its own routes.
     let listens: Bool
-    /// The port on which the app mounts this server, or nil for the port of the first HTTP server that the app opens.
-    let listenedPort: Int?
+    /// The name of the call of `listen` for the HTTP server of this server, or nil if there is only one.
+    let listen: String?
     private var providers: [Name] = []
     /// The options that the app provides as functions.
     package private(set) var functions: Set<Configuration.OptionFunction> = []
     private let place: String
-
-    /// Reads the app that the first argument of `roost serve` names, by running it.
-    ///
-    /// - Parameters:
-    ///   - arguments: The arguments of the command. The file and `--app ID` are removed.
-    ///   - environment: The environment variables.
-    /// - Returns: The app, or nil if the argument names no JavaScript file.
-    /// - Throws: `ConfigurationError` if Node isn't found or the app can't be read, or another error if Node can't run
-    ///   it.
-    package static func extract(
-        from arguments: inout [String], environment: [String: String]
-    ) async throws -> ServedApp? {
-        let current = FileManager.default.currentDirectoryPath
-        guard let first = arguments.first, !first.hasPrefix("--"),
-            let file = try AppFile(argument: first, currentFolder: current)
-        else { return nil }
-        arguments.removeFirst()
-        let identifier = value(of: "--app", in: &arguments, isRemoved: true)
-        let wanted = value(of: "--cloudNode", in: &arguments, isRemoved: false) ?? environment["ROOST_CLOUD_NODE"]
-        let node = try NodeProgram.find(wanted, environment: environment)
-        return try ServedApp(file, try await AppRecording.run(file, node: node), identifier: identifier)
-    }
-
-    /// Returns the value of a flag, or nil without the flag or a value. Removes both from `arguments` if `isRemoved`.
-    package static func value(of flag: String, in arguments: inout [String], isRemoved: Bool) -> String? {
-        guard let index = arguments.firstIndex(where: { $0 == flag || $0.hasPrefix("\(flag)=") }) else { return nil }
-        let isPair = arguments[index] == flag
-        guard !isPair || index + 1 < arguments.count else { return nil }
-        let text = isPair ? arguments[index + 1] : String(arguments[index].dropFirst(flag.count + 1))
-        if isRemoved { arguments.removeSubrange(index...(isPair ? index + 1 : index)) }
-        return text
-    }
 
     /// Reads the options from a recording.
     ///
@@ -80,9 +48,9 @@ package struct ServedApp: Sendable {
         options = made["options"]?.objectValue ?? [:]
         var listens = record["listens"]?.arrayValue ?? []
         self.listens = !listens.isEmpty
-        let listen = made["listen"]?.numberValue.flatMap { Int(exactly: $0) } ?? 0
-        if listens.indices.contains(listen), listen > 0 { listens.insert(listens.remove(at: listen), at: 0) }
-        listenedPort = listen > 0 ? listens.first?["port"]?.numberValue.flatMap { Int(exactly: $0) } : nil
+        let chosen = made["listen"]?.numberValue.flatMap { Int(exactly: $0) } ?? 0
+        if listens.indices.contains(chosen) { listens.insert(listens.remove(at: chosen), at: 0) }
+        listen = listens.count > 1 ? listens[0]["name"]?.stringValue : nil
         cloudFile = options.removeValue(forKey: "cloud")?.stringValue
         if let cloudFile { add("cloud", .applied, cloudFile) }
         for (option, failure) in made["asked"]?.objectValue ?? [:] {
@@ -127,7 +95,7 @@ package struct ServedApp: Sendable {
         let overridden = configuration.settings.filter { $0.source == .flag || $0.source == .environment }
         configuration.cloudMain.main = file.path
         configuration.cloudMain.app = Configuration.CloudMain.App(
-            folder: file.folder, server: server, listens: listens, port: listenedPort, providers: providers,
+            folder: file.folder, server: server, listens: listens, listen: listen, providers: providers,
             functions: functions.filter { function in
                 if function == .masterKey, configuration.masterKeyTtl == 0 { return false }
                 return !overridden.contains {
@@ -234,10 +202,22 @@ package struct ServedApp: Sendable {
         }
         if let host = listen?["host"]?.stringValue { options["host"] = .string(host) }
         if options["trustProxy"] == nil, let proxies = made["trustProxy"]?.orNil {
-            options["trustProxy"] = proxies
-            add("trustProxy", .applied, "the setting trust proxy of the app")
+            let isFunction = proxies == "function"
+            options["trustProxy"] = isFunction ? nil : proxies
+            add(
+                "trustProxy", isFunction ? .decide : .applied,
+                isFunction
+                    ? "the setting trust proxy of the app is a function. Set the option trustProxy of ParseServer to addresses"
+                    : "the setting trust proxy of the app")
         }
-        for other in listens.dropFirst() {
+        if made["listen"] == nil {
+            let places = listens.compactMap { $0["at"]?.stringValue }.joined(separator: ", ")
+            add(
+                "listen", .decide,
+                "none of the app's HTTP servers is known to lead to ParseServer. Set mountPath, or call listen once",
+                at: places)
+        }
+        for other in listens.dropFirst() where made["listen"] != nil {
             let port = Int(other["port"]?.numberValue ?? 0)
             add("listen(\(port))", .left, "Roost serves only one HTTP server of the app", at: other["at"]?.stringValue)
         }

@@ -266,7 +266,7 @@ final class NodeWorker: Sendable {
                     "server": .number(Double(app.server)), "socket": .string(socket), "listens": .bool(app.listens),
                     "functions": .array(app.functions.map { .string($0.rawValue) }),
                 ]
-                served["port"] = app.port.map { .number(Double($0)) }
+                served["listen"] = app.listen.map(JSONValue.string)
                 welcome["app"] = .object(served)
             }
             if !settings.routes.isEmpty {

@@ -16,13 +16,13 @@ const longestWait = 10_000;
  * Loads the app, including its cloud code.
  *
  * @param settings `server`: the index of this server among those that the app creates; `socket`: the path of the
- *   socket; `listens`: whether the app listens; `port`: the port whose server is served, by default the first one.
+ *   socket; `listens`: whether the app listens; `listen`: the name of the call that is served, by default the first one.
  * @param made Called with the options of the server, and awaited.
  * @param opened Called when the app listens.
  * @param routes The routes that precede the app's own, or undefined.
  */
-export async function runApp(main, { server, socket, listens, port }, log, made, opened, routes) {
-  const listening = new Promise(resolve => takeListen(socket, port, log, () => resolve(opened()), routes));
+export async function runApp(main, { server, socket, listens, listen }, log, made, opened, routes) {
+  const listening = new Promise(resolve => takeListen(socket, listen, log, () => resolve(opened()), routes));
   routes?.offerApp();
   const loaded = new Promise((resolve, reject) => {
     observe({
@@ -37,12 +37,7 @@ export async function runApp(main, { server, socket, listens, port }, log, made,
   installStandIns();
   await Promise.all([loadMain(main, true), loaded]);
   if (!listens) return routes?.listen(opened);
-  let timer;
-  const late = new Promise(resolve => {
-    timer = setTimeout(resolve, longestWait);
-  });
-  await Promise.race([listening, late]);
-  clearTimeout(timer);
+  await Promise.race([listening, new Promise(resolve => setTimeout(resolve, longestWait).unref())]);
 }
 
 async function loadCloud(cloud) {
@@ -53,18 +48,29 @@ async function loadCloud(cloud) {
   return loadMain(file);
 }
 
+/** Returns the port of a call of `listen`, or undefined if it is for a socket. */
+export function portOf([first]) {
+  if ((typeof first === 'string' && !/^\d+$/.test(first)) || first?.path !== undefined) return undefined;
+  return Number(first?.port ?? (typeof first === 'object' ? 0 : first)) || 0;
+}
+
+const counts = {};
+
+/** Names a call of `listen`: by its port, and its number among the calls with that port. */
+export const nameListen = port => `${port}/${counts[port] = (counts[port] ?? 0) + 1}`;
+
 /** Makes the app's HTTP server listen on the socket instead of the port, which belongs to Roost. */
 function takeListen(socket, wanted, log, opened, routes) {
   let isTaken = false;
   const { listen } = net.Server.prototype;
   http.Server.prototype.listen = function (...args) {
-    const [first] = args;
-    if ((typeof first === 'string' && !/^\d+$/.test(first)) || first?.path !== undefined) return listen.apply(this, args);
-    const port = Number(first?.port ?? (typeof first === 'object' ? 0 : first)) || 0;
+    const port = portOf(args);
+    if (port === undefined) return listen.apply(this, args);
+    const name = nameListen(port);
     this.address = () => ({ address: '::', family: 'IPv6', port });
     const callback = args.find(argument => typeof argument === 'function');
     if (callback) this.once('listening', callback);
-    if (isTaken || (wanted !== undefined && port !== wanted)) {
+    if (isTaken || (wanted !== undefined && name !== wanted)) {
       log.write('warn', `${callSite()}: listen(${port}) opens no port: only one HTTP server of the app is served.`);
       setImmediate(() => this.emit('listening'));
       return this;
@@ -75,8 +81,7 @@ function takeListen(socket, wanted, log, opened, routes) {
   };
   https.Server.prototype.listen = function (...args) {
     // Roost terminates TLS, so the app's handlers respond over plain HTTP.
-    const plain = http.createServer();
-    for (const listener of this.listeners('request')) plain.on('request', listener);
+    const plain = http.createServer((...request) => this.emit('request', ...request));
     plain.once('listening', () => this.emit('listening'));
     plain.listen(...args);
     this.address = () => plain.address();

@@ -9,7 +9,7 @@ export const servers = [];
 
 const observers = {};
 
-/** Sets callbacks: `server` for each new server, `noted` for other uses of the package. */
+/** Sets callbacks: `server` for each new server, `reached` for its requests, `noted` for other uses of the package. */
 export function observe(functions) {
   Object.assign(observers, functions);
 }
@@ -43,10 +43,12 @@ function optionsOf(module, args) {
 
 /** Creates a server, with or without `new`. It is a middleware that Express mounts like an application. */
 export function ParseServer(options) {
-  const server = Object.setPrototypeOf((request, response, next) => next(), ParseServer.prototype);
+  const pass = (request, response, next) => (observers.reached ? observers.reached(entry, request) : next());
+  const server = Object.setPrototypeOf(pass, ParseServer.prototype);
   const entry = { options: options ?? {}, server, at: callSite(), port: undefined, path: undefined, ready: undefined };
   Object.defineProperties(server, {
-    entry: { value: entry }, app: { value: server }, expressApp: { get: () => ownRoutes(entry), configurable: true },
+    // Express calls `handle` of an application that is mounted in another one.
+    entry: { value: entry }, app: { value: server }, handle: { value: pass }, expressApp: { get: () => ownRoutes(entry), configurable: true },
     config: { value: entry.options }, options: { value: entry.options },
   });
   servers.push(entry);
@@ -69,8 +71,7 @@ Object.assign(ParseServer.prototype, {
     return this.start();
   },
   async handleShutdown() {},
-  // Express calls these methods on an application that is mounted in another one.
-  handle: (request, response, next) => next(),
+  // Express calls `set` and `emit` of an application that it mounts.
   set() {
     return this;
   },

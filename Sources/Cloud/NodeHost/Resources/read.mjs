@@ -11,6 +11,8 @@ import https from 'node:https';
 import { syncBuiltinESMExports } from 'node:module';
 import net from 'node:net';
 import path from 'node:path';
+import threads from 'node:worker_threads';
+import { nameListen, portOf } from './app.mjs';
 import { callSite } from './callSites.mjs';
 import { loadMain } from './modules.mjs';
 import { mountPath, observe, servers } from './parseServer.mjs';
@@ -27,14 +29,16 @@ process.argv.splice(1, 1);
 
 const notes = [];
 const listens = [];
-const once = new Set();
 // Options whose functions are called once at start. They may send requests to other servers.
 const askedOnce = ['publicServerURL', 'masterKey'];
 const asking = new AsyncLocalStorage();
+const probing = new AsyncLocalStorage();
 let unanswered = 0;
 let quietSince = performance.now();
+let isProbing = false;
 
 function noted(note) {
+  if (isProbing) return;
   notes.push(note);
   quietSince = performance.now();
 }
@@ -44,9 +48,7 @@ function ask(entry) {
   Object.assign(entry, { values: {}, asked: {} });
   for (const name of askedOnce.filter(option => typeof entry.options[option] === 'function')) {
     unanswered += 1;
-    const late = new Promise((resolve, reject) => {
-      setTimeout(() => reject(new Error('it took longer than 10 s')), 10_000).unref();
-    });
+    const late = new Promise((_, reject) => setTimeout(reject, 10_000, new Error('it took longer than 10 s')).unref());
     Promise.race([asking.run(true, async () => entry.options[name]()), late]).then(value => {
       if (typeof value !== 'string' || value === '') throw new Error('it returned no string');
       entry.values[name] = value;
@@ -60,13 +62,16 @@ function ask(entry) {
   }
 }
 
+const isRefused = () => servers.length > 0 && !asking.getStore();
+
+const noteOnce = what => notes.some(note => note.what === what) || noted({ what, at: callSite() });
+
 /** Makes a function fail once the server is created. */
 function refuseLater(owner, name, what) {
   const original = owner[name];
   owner[name] = function (...args) {
-    if (servers.length === 0 || asking.getStore()) return original.apply(this, args);
-    if (!once.has(what)) noted({ what, at: callSite() });
-    once.add(what);
+    if (!isRefused()) return original.apply(this, args);
+    noteOnce(what);
     throw Object.assign(new Error(`Roost is reading the app's configuration. The app ${what} only when it runs.`), { code: 'ECONNREFUSED' });
   };
 }
@@ -80,25 +85,19 @@ fs.readFileSync = function (file, ...rest) {
   if (isSmall && typeof file === 'string') filesByContent.set(String(content), path.resolve(file));
   return content;
 };
-syncBuiltinESMExports();
-
-/** Returns the files of the certificate and key of an HTTPS server, as far as they are known. */
-function certificate({ cert, key }) {
-  return { certificate: filesByContent.get(String(cert)), key: filesByContent.get(String(key)) };
-}
 
 net.Server.prototype.listen = function (...args) {
   const [first, second] = args;
-  const options = first !== null && typeof first === 'object' ? first : { port: first, host: typeof second === 'string' ? second : undefined };
-  const port = Number(options.port ?? 0);
+  const host = typeof second === 'string' ? second : first?.host;
+  const port = portOf(args);
+  const isSecure = this instanceof https.Server;
   // Roost replaces only the port of an HTTP server, not those of other protocols.
-  const isHTTP = this instanceof http.Server || this instanceof https.Server;
-  if (isHTTP && Number.isInteger(port) && port >= 0 && port < 65536) {
-    const secure = this instanceof https.Server ? certificate(this) : undefined;
-    listens.push({ port, host: options.host, https: secure, at: callSite(), server: this });
+  if (port !== undefined && (isSecure || this instanceof http.Server)) {
+    const [certificate, key] = [this.cert, this.key].map(content => filesByContent.get(String(content)));
+    listens.push({ port, name: nameListen(port), host, https: isSecure ? { certificate, key } : undefined, at: callSite(), server: this, leads: new Set() });
   }
   const callback = args.find(argument => typeof argument === 'function');
-  this.address = () => ({ port, address: options.host ?? '::', family: 'IPv6' });
+  this.address = () => ({ port, address: host ?? '::', family: 'IPv6' });
   if (callback) this.once('listening', callback);
   setImmediate(() => this.emit('listening'));
   return this;
@@ -110,20 +109,39 @@ net.Server.prototype.close = function (callback) {
 refuseLater(net.Socket.prototype, 'connect', 'connects to other servers');
 refuseLater(childProcess.ChildProcess.prototype, 'spawn', 'starts programs');
 
+const { Worker } = threads;
+const running = new Set();
+/** Threads have the memory limit of the process. Once the server is created, they stop, and new ones run no code. */
+threads.Worker = class extends Worker {
+  constructor(file, options) {
+    super(...isRefused() ? ['setInterval(() => {}, 1e9)', { eval: true }] : [file, { ...options, resourceLimits: undefined }]);
+    if (isRefused()) noteOnce('starts threads');
+    else running.add(this);
+  }
+};
+syncBuiltinESMExports();
+
 observe({
   server: entry => {
     quietSince = performance.now();
+    for (const thread of running) thread.removeAllListeners('exit').terminate();
     ask(entry);
     return Promise.resolve();
+  },
+  reached: (entry, { app }) => {
+    probing.getStore()?.leads.add(entry);
+    entry.app ??= app;
   },
   noted,
 });
 process.on('unhandledRejection', error => noted({ what: 'rejection', text: String(error?.stack ?? error) }));
-process.on('uncaughtException', error => finish(error));
+process.on('uncaughtException', error => isProbing || finish(error));
 process.on('exit', () => finish());
 
 try {
-  installParse(loadSDK(main, { applicationId: 'unused', serverURL: 'http://127.0.0.1/parse' }));
+  const Parse = loadSDK(main, { applicationId: 'unused', serverURL: 'http://127.0.0.1/parse' });
+  // Functions that only the server's SDK has are ignored here. They work in the app's real run.
+  Parse.Cloud = new Proxy(Parse.Cloud, { get: (cloud, name) => (name in cloud ? cloud[name] : () => {}) });
 } catch {
   // The app gets the error when it uses the SDK.
 }
@@ -141,33 +159,51 @@ setInterval(() => {
   const quiet = performance.now() - quietSince;
   if (unanswered > 0) return;
   const hasServer = isLoaded && servers.length > 0;
-  if (quiet > (hasServer && listens.length > 0 ? 150 : hasServer ? 1000 : 20_000)) finish();
+  if (quiet <= (hasServer && listens.length > 0 ? 150 : hasServer ? 1000 : 20_000)) return;
+  if (isProbing || !probe()) finish();
 }, 25);
 
-/** Returns the settings of the application that mounts a ParseServer, and the index of its HTTP server or of the first one. */
-function outside({ server }) {
-  let app = server.parent;
-  while (app?.parent) app = app.parent;
-  // An application inherits the setting of the one that mounts it.
-  const trust = server.parent?.get?.('trust proxy');
-  return {
-    listen: Math.max(listens.findIndex(({ server }) => app && server.listeners('request').includes(app)), 0),
-    trustProxy: trust && typeof trust !== 'function' ? trust : undefined,
-  };
+/** Sends the app's HTTP servers a request for each ParseServer, unless it is known which one leads to it. */
+function probe() {
+  if (listens.length < (servers.every(({ server }) => server.parent) ? 2 : 1)) return false;
+  isProbing = true;
+  quietSince = performance.now();
+  for (const [listen, entry] of listens.flatMap(listen => servers.map(entry => [listen, entry]))) {
+    const { mountPath: own, serverURL = '' } = entry.options;
+    const url = mountPath(entry) ?? own ?? (String(serverURL).replace(/^\w+:\/\/[^/]*/, '') || '/parse');
+    const request = new http.IncomingMessage(Object.assign(new net.Socket(), { encrypted: listen.https !== undefined }));
+    Object.assign(request, { method: 'GET', url, headers: { host: 'localhost' } }).push(null);
+    try {
+      probing.run(listen, () => listen.server.emit('request', request, new http.ServerResponse(request)));
+    } catch {
+      // The app's middleware can't handle the request.
+    }
+  }
+  return true;
 }
 
-function installParse(Parse) {
-  // Functions that only the server's SDK has are ignored here. They work in the app's real run.
-  Parse.Cloud = new Proxy(Parse.Cloud, { get: (cloud, name) => (name in cloud ? cloud[name] : () => {}) });
+/** Returns the settings of the application that mounts a ParseServer, and the index of its HTTP server, preferably HTTPS. */
+function outside(entry) {
+  let app = entry.server.parent;
+  while (app?.parent) app = app.parent;
+  const leading = listens.filter(({ leads, server }) => leads.has(entry) || (app && server.listeners('request').includes(app)));
+  const index = listens.indexOf(leading.find(({ https }) => https) ?? leading[0]);
+  // An application inherits the setting of the one that mounts it.
+  const trust = (entry.server.parent ?? entry.app)?.get?.('trust proxy') || undefined;
+  return {
+    listen: index < 0 && listens.length > 1 && entry.port === undefined ? undefined : Math.max(index, 0),
+    trustProxy: typeof trust === 'function' ? 'function' : trust,
+  };
 }
 
 function finish(error) {
   if (finish.isOver) return;
   finish.isOver = true;
+  if (!isProbing) probe();
   const record = {
     servers: servers.map(entry => ({ at: entry.at, mountPath: mountPath(entry), port: entry.port, ...outside(entry), asked: entry.asked,
       ...plain({ ...entry.options, ...entry.values }) })),
-    listens: listens.map(({ server, ...listen }) => listen), notes, version: version(), error: error === undefined ? undefined : String(error?.stack ?? error),
+    listens: listens.map(({ server, leads, ...listen }) => listen), notes, version: version(), error: error && String(error.stack ?? error),
   };
   fs.writeFileSync(target, JSON.stringify(record));
   process.kill(process.pid, 'SIGKILL');
@@ -175,7 +211,8 @@ function finish(error) {
 
 /** Returns the app's version of parse-server: the installed one, or the one required in package.json. */
 function version() {
-  for (let folder = path.dirname(main); ; folder = path.dirname(folder)) {
+  for (let folder = main; folder !== path.dirname(folder);) {
+    folder = path.dirname(folder);
     for (const [file, find] of [
       ['node_modules/parse-server/package.json', ({ version }) => version],
       ['package.json', ({ dependencies, devDependencies }) => ({ ...devDependencies, ...dependencies })['parse-server']],
@@ -187,6 +224,5 @@ function version() {
         // Continues in the next folder.
       }
     }
-    if (folder === path.dirname(folder)) return undefined;
   }
 }

@@ -100,8 +100,8 @@ extension Configuration {
             package var server: Int
             /// Whether the app listens on a port, and therefore has its own routes.
             package var listens: Bool
-            /// The port whose HTTP server has the app's routes, or nil for the first HTTP server that the app starts.
-            package var port: Int?
+            /// The name of the call of `listen` for the HTTP server with the app's routes, or nil for the first call.
+            package var listen: String?
             /// The providers in `auth` whose adapters are objects or classes in the app's code.
             package var providers: [Name]
 
@@ -109,11 +109,11 @@ extension Configuration {
             package var functions: Set<OptionFunction>
 
             package init(
-                folder: String, server: Int, listens: Bool, port: Int? = nil, providers: [Name],
+                folder: String, server: Int, listens: Bool, listen: String? = nil, providers: [Name],
                 functions: Set<OptionFunction> = []
             ) {
                 (self.folder, self.server, self.listens, self.providers) = (folder, server, listens, providers)
-                (self.port, self.functions) = (port, functions)
+                (self.listen, self.functions) = (listen, functions)
             }
         }
     }
