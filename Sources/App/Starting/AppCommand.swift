@@ -41,7 +41,7 @@ extension Server {
         try OpenFile.standardOutput.write((report.lines.joined(separator: "\n") + "\n").utf8)
         if let target, mistakes.isEmpty { try report.write(to: target) }
         guard app.undecided.isEmpty, mistakes.isEmpty else {
-            throw ConfigurationError("\(app.file.name): change the items marked \"decide\" before Roost can serve it")
+            throw ConfigurationError("\(app.file.name): change the items marked \"decide\" so that Roost can serve it")
         }
         return nil
     }

@@ -114,7 +114,7 @@ extension LiveQueryConnection {
         return client
     }
 
-    /// Returns the token, or nil if it is empty, as clients without a logged-in user send it.
+    /// Returns the token, or nil if it is empty. Clients without a logged-in user send an empty one.
     private static func token(_ text: String?) -> String? { text.flatMap { $0.isEmpty ? nil : $0 } }
 
     private func subscribe(_ id: RequestID, _ query: JSONObject, _ sentToken: String?, size: Int) async throws {

@@ -53,9 +53,8 @@ package final class MessageAssembler: ChannelDuplexHandler {
     private var hidesInputEnd = false
 
     /// - Parameters:
-    ///   - client: The client of the connection.
     ///   - input: Counts received bytes until they are read here.
-    ///   - transferTimeout: Counts incomplete messages.
+    ///   - transferTimeout: Counts the memory of incomplete messages, and limits their time.
     ///   - later: Runs work after other connections have had a turn.
     package init(
         _ client: WebSocketClient, _ input: HeldInput, _ transferTimeout: TransferTimeout,

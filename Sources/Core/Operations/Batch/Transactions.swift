@@ -55,7 +55,7 @@ public struct Transactions: Sendable, BackendPart {
             case .update(let objectId):
                 var save = Save(write.className, objectId, write.body, context)
                 save.isPartOfTransaction = true
-                // An existing object can't be created, so the update follows the rules for existing objects.
+                // If the object exists, the earlier creation fails, so the rules for existing objects apply.
                 if earlier.contains(where: { $0?.makes(write.className, objectId) ?? false }) {
                     save.isMadeInTransaction = try await store.imports.existing([objectId], of: write.className).isEmpty
                 }

@@ -96,7 +96,7 @@ public final class PostgresSession: Sendable {
         }
     }
 
-    /// Returns a clean connection to its pool without waiting.
+    /// Gives a clean connection back to its pool without waiting.
     func releaseSoon() { _ = commandQueue.send(.release(lease: lease, nil)) }
 
     private func perform(_ content: Request.Content, sizeLimit: Int = .max) async throws -> [PostgresResult] {

@@ -208,7 +208,7 @@ extension RouteTable {
         },
     ]
 
-    /// Responds before the job ends. The job's row in `_JobStatus` shows its progress.
+    /// Starts a job, and responds before it ends. The job's row in `_JobStatus` shows its progress.
     private static func started(_ name: Name, _ parameters: JSONObject, _ routes: ParseRoutes, _ call: RouteCall)
         async throws -> Reply
     {

@@ -115,9 +115,9 @@ public final class FileRoutes: Sendable {
         return try await routes.counted(known, nil, declared) { try await routes.context(of: known) }
     }
 
-    /// Requests with `If-Range` or `If-Modified-Since` need the file's properties before its bytes.
     private func wish(_ request: IncomingRequest) -> FileWish {
         let headers = request.headers
+        // These conditions are checked against the file's properties, which are fetched first, without its contents.
         let isConditional = headers[.ifRange] != nil || headers[.ifModifiedSince] != nil && headers[.ifNoneMatch] == nil
         return FileWish(
             range: headers[.range], knownVersions: headers[.ifNoneMatch],

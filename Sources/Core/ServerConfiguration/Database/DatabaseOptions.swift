@@ -135,7 +135,7 @@ extension Configuration {
             throw .invalid(name, "a schema name of at most 63 bytes that PostgreSQL doesn't reserve")
         }
         guard databaseSchema.map(schema.hasSameBytes) ?? true else {
-            throw ConfigurationError("\(name) names a different schema than databaseSchema or another option")
+            throw ConfigurationError("\(name) names a different schema than another option. Set databaseSchema alone")
         }
         databaseSchema = schema
     }

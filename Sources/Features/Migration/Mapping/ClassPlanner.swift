@@ -22,7 +22,7 @@ struct ClassPlanner {
         types[relation.owner, default: [:]][relation.field] = type
     }
 
-    /// Returns whether a class's field types must be inferred from its objects, because the source has no schema of it.
+    /// Returns whether a class's field types must be inferred from its objects, because the source has no schema for it.
     func needsInference(_ name: Name, _ source: SourceSchema) -> Bool {
         guard source.classes[name] == nil else { return false }
         return !SystemClass.volatileNames.contains(name)
