@@ -471,7 +471,10 @@ for target in package.targets where target.type != .system {
     target.swiftSettings = (target.swiftSettings ?? []) + [.treatAllWarnings(as: .error)]
 }
 
-// Tests are not optimized, even where what they test is: to optimize them takes longer than they run.
-for target in package.targets where target.type == .test {
+// Tests are not optimized, even where what they test is: to optimize them takes longer than they run. In the local build
+// neither are modules that no request of an app waits for.
+let unhurried = ["Console", "Mail", "Pages", "RoostCommand", "ServerConfiguration", "SignIn"]
+let isLocal = Context.environment["ROOST_LOCAL_BUILD"] != nil
+for target in package.targets where target.type == .test || isLocal && unhurried.contains(target.name) {
     target.swiftSettings = (target.swiftSettings ?? []) + [.unsafeFlags(["-Onone"])]
 }

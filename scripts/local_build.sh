@@ -13,6 +13,8 @@ release)
     # Not with -no-emit-module-separately-wmo: modules with an unchanged interface would keep their date, and the
     # compiler would not recompile code that uses types of the modules below them.
     local_build=(--configuration release -debug-info-format none)
+    # Package.swift leaves some modules unoptimized then.
+    export ROOST_LOCAL_BUILD=1
     # `swift test` would otherwise plan a build with -enable-testing.
     local_test=("${local_build[@]}" --disable-testable-imports)
     local_binaries=.build/release

@@ -5,6 +5,8 @@
 # On Linux, links Swift's library statically, as in the Dockerfile's image: calls into it need no indirection, and the
 # binary runs without a toolchain. Links it dynamically if the toolchain has no static library, and on macOS, which
 # includes the library.
+# What ships is optimized whole, also if the script that sources this built locally before.
+unset ROOST_LOCAL_BUILD
 release_build=(--configuration release -debug-info-format none)
 release_folder=.build/product
 if [ "$(uname -s)" = Linux ]; then
