@@ -6,7 +6,7 @@ import { addKeys } from "../../core/keys.js";
 import { address, go } from "../../core/router.js";
 import { mayChangeClasses, mayWrite } from "../../core/session.js";
 import { effect } from "../../core/signal.js";
-import { addWords, number, t } from "../../core/words.js";
+import { addWords, number, plain, t } from "../../core/words.js";
 import { build, mayBuild, missingIndex } from "../../data/indexing.js";
 import { counts, typeOf } from "../../data/schema.js";
 import { complain, toast } from "../../parts/states.js";
@@ -19,7 +19,7 @@ addWords({
   "grid.slowFilter": "Filtering by {field} read all {count} rows ({time} s).", "grid.range": "{n} {n|cell|cells}",
   "grid.partly": "Of {n} loaded {n|cell|cells}:", "grid.sum": "Sum {sum} · mean {mean} · min {min} · max {max}", "grid.newRows": "{n} new",
   "grid.changedRows": "{n} changed", "grid.newRowsHint": "Show the rows as they are now", "foot.set": "Set a field", "foot.add": "Add to …",
-  "foot.call": "Call a function",
+  "foot.call": "Call a function", "import.left": "The import of {name} ended with its tab: {n} {n|row was|rows were} stored.",
 });
 
 /** Adds the shortcuts of the page and the grid's actions beyond single cells. */
@@ -71,11 +71,6 @@ export function gridKeys(page) {
     i: { words: t("word.inspector"), do: () => page.toggleInspector() },
     "Alt+i": { words: t("word.inspector"), do: () => page.toggleInspector() },
   }, scope);
-}
-
-/** Reports what an import stored whose tab was closed. */
-export async function tellImport({ className, scope }) {
-  if (localStorage.getItem("roost.import")) (await import("./import-note.js")).tellLeft(className, scope);
 }
 
 const SLOW = 300;
@@ -195,4 +190,55 @@ function offer(page, added, changed) {
       page.reload();
     },
   }, icon(added > 0 ? "up" : "refresh"), words));
+}
+
+const KEY = "roost.import";
+/** The milliseconds without progress after which an import counts as ended. */
+const SILENCE = 5000;
+
+/** Records that an import is running. It ends when its tab is closed: the browser asks before, and the page reports afterwards. */
+export function startNote(className, name) {
+  let stored = 0;
+  let isLeft = false;
+  const write = () => localStorage.setItem(KEY, JSON.stringify({ className, name, stored, at: Date.now() }));
+  const ask = (event) => event.preventDefault();
+  const leave = ({ type }) => { isLeft = type === "pagehide"; };
+  write();
+  addEventListener("beforeunload", ask);
+  addEventListener("pagehide", leave);
+  addEventListener("pageshow", leave);
+  const timer = setInterval(write, 1000);
+  return {
+    update(n) {
+      stored = n;
+      write();
+    },
+    /** If the page is being closed, its requests fail too. That must not look like the end of the import. */
+    end() {
+      if (isLeft) return;
+      clearInterval(timer);
+      removeEventListener("beforeunload", ask);
+      removeEventListener("pagehide", leave);
+      removeEventListener("pageshow", leave);
+      localStorage.removeItem(KEY);
+    },
+  };
+}
+
+/** Reports how far an import of a class came whose tab was closed. */
+export function tellImport({ className, scope }) {
+  let left;
+  try {
+    left = JSON.parse(localStorage.getItem(KEY));
+  } catch {
+    localStorage.removeItem(KEY);
+  }
+  if (left?.className !== className || scope.aborted) return;
+  const rest = Math.min(SILENCE, left.at + SILENCE - Date.now());
+  if (rest > 0) {
+    setTimeout(() => tellImport({ className, scope }), rest);
+    return;
+  }
+  localStorage.removeItem(KEY);
+  toast(t("import.left", { name: plain(left.name, 60), n: Number(left.stored) || 0 }), { seconds: 60 });
 }

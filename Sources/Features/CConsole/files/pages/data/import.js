@@ -10,7 +10,7 @@ import { columnsOf, doubts, objectOf, problemOf, targets } from "../../data/impo
 import { loadCounts, replaceClass } from "../../data/schema.js";
 import { inWords, setOwn, unguarded } from "../../data/values.js";
 import { openDialog } from "../../parts/dialog.js";
-import { startNote } from "./import-note.js";
+import { startNote } from "./class-actions.js";
 
 addWords({
   "import.title": "Import into {class}", "import.drop": "or drop one here: CSV, JSON, or JSON with one object per line",
