@@ -93,10 +93,12 @@ package struct Deployment: Sendable {
     }
 
     /// Returns the function that sends mails of cloud code, or nil if the server itself sends no mails.
-    static func codeMail(_ configuration: Configuration, _ caller: HTTPCaller?) throws -> NodeHost.SendMail? {
+    static func codeMail(
+        _ configuration: Configuration, _ writer: MailWriter?, _ caller: HTTPCaller?
+    ) throws -> NodeHost.SendMail? {
         // If the app has its own mail adapter, Node.js calls it directly.
-        guard let delivery = configuration.accountMail.delivery, configuration.nodeMail == nil else { return nil }
-        let mail = try CloudMail(delivery, configuration, caller: caller)
+        guard let writer, configuration.nodeMail == nil else { return nil }
+        let mail = try CloudMail(configuration, writer, caller: caller)
         return { try await mail.send($0) }
     }
 

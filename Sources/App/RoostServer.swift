@@ -55,14 +55,15 @@ public struct RoostServer: Service {
         let log = LogRing(meters: meters.logLines)
         let logger = log.recording(logger)
         self.logger = logger
+        let writer = try configuration.accountMail.delivery.map { try MailWriter($0, configuration) }
         let cloud = try CloudFeature(
-            configuration, hosts: extensions.cloudHosts, caller: caller, meters: meters.cloud, &additions,
-            logger: logger)
+            configuration, hosts: extensions.cloudHosts, mails: writer, caller: caller, meters: meters.cloud,
+            &additions, logger: logger)
         for warning in try additions.checkProviders(configuration) { logger.warning("\(warning)") }
         let database = Database(configuration, connectionString: connectionString, logger: logger)
-        let mails = try configuration.accountMail.delivery.map {
+        let mails = try writer.map {
             try MailQueue(
-                $0, configuration, caller: caller, adapter: cloud.mailAdapter, meters: meters.mails, logger: logger)
+                configuration, $0, caller: caller, adapter: cloud.mailAdapter, meters: meters.mails, logger: logger)
         }
         if additions.mailer == nil { additions.mailer = mails }
         let pushes = try configuration.push.map {

@@ -159,8 +159,8 @@ struct ConsoleHealthTests {
                 answer["settings"]?.arrayValue?.first { $0["name"] == name }
             }
             #expect(setting("masterKey")?["isSecret"] == true && setting("masterKey")?["value"] == nil)
-            let mails = setting("emailAdapter")?["example"]?["options"]?["templates"]
-            #expect(mails?["passwordResetEmail"]?["subject"] == "Reset")
+            let mail = setting("passwordResetEmail")
+            #expect(mail?["source"] == "file" && mail?["value"]?["subject"]?["default"] == "Reset")
             #expect(setting("rateLimit")?["example"]?.arrayValue?.count == 1)
             #expect(setting("metrics")?["value"] == ["port": 0, "key": "•••"])
             #expect(

@@ -18,15 +18,15 @@ struct CloudFeature: Feature {
 
     /// Creates the engine and the hosts that need no backend, and adds their triggers, jobs and sign-in providers.
     init(
-        _ configuration: Configuration, hosts: [any CloudHost], caller: HTTPCaller?, meters: CloudMeters,
-        _ additions: inout BackendExtensions, logger: Logger
+        _ configuration: Configuration, hosts: [any CloudHost], mails: MailWriter?, caller: HTTPCaller?,
+        meters: CloudMeters, _ additions: inout BackendExtensions, logger: Logger
     ) throws {
         self.configuration = configuration
         self.logger = logger
         engine = CloudEngine(meters: meters, levels: configuration.eventLevels, logger: logger)
         for host in hosts { engine.attach(host) }
         nodeHost = try NodeHost(
-            configuration, sendMail: Deployment.codeMail(configuration, caller),
+            configuration, sendMail: Deployment.codeMail(configuration, mails, caller),
             onRestart: { meters.nodeRestarts.add() }, logger: logger)
         if let nodeHost {
             engine.attach(nodeHost)

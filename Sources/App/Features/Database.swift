@@ -117,6 +117,7 @@ struct DatabaseFeature: Feature {
     func prepare() async throws {
         try await database.client.start(within: .milliseconds(configuration.connectionTimeout), logger)
         if configuration.readOnly { try await load() } else { try await install() }
+        try await backend.options.load()
         await database.replicas?.start()
     }
 

@@ -29,15 +29,15 @@ package struct MailFolder {
 
     package func write(into folder: String) throws -> Int {
         var entries: [(title: String, paths: [String])] = []
-        for sample in try writer.samples() {
-            let path = "mails/\(sample.locale)/\(sample.name)"
+        for (locale, mail) in writer.samples() {
+            let path = "mails/\(locale)/\(mail.name)"
             var paths = ["\(path).txt"]
-            try write("Subject: \(sample.subject)\n\n\(sample.text)", to: "\(folder)/\(path).txt")
-            if let html = sample.html {
+            try write("Subject: \(mail.subject)\n\n\(mail.text)", to: "\(folder)/\(path).txt")
+            if let html = mail.html {
                 paths.append("\(path).html")
                 try write(html, to: "\(folder)/\(path).html")
             }
-            entries.append(("\(sample.name), \(sample.locale): \(sample.subject)", paths))
+            entries.append(("\(mail.name), \(locale): \(mail.subject)", paths))
         }
         for locale in site.locales {
             for page in BuiltInPage.allCases {

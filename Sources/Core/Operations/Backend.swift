@@ -100,6 +100,8 @@ public struct Backend: Sendable {
     public var globalConfig: GlobalConfig { GlobalConfig(backend: self) }
     /// The settings of `/graphql-config`.
     public var graphQLConfig: GraphQLConfig { GraphQLConfig(backend: self) }
+    /// Options that operators change while the server runs.
+    public var options: RuntimeOptions { RuntimeOptions(backend: self) }
     /// The log lines for `GET /scriptlog`.
     public var scriptLog: ScriptLog { ScriptLog(backend: self) }
     /// Slow database operations of this process.

@@ -11,17 +11,20 @@ public struct CacheInvalidation: Sendable, BackendPart {
 
     /// Listens for changes made by other processes and parse-server. Returns when the client is shut down.
     public func follow() async {
-        let watch = SchemaWatch(
-            catalog: catalog, sessions: services.sessionCache, period: configuration.databaseOptions.schemaCacheTtl,
-            logger: logger)
         // Any number of notifications causes one schema reload, and user invalidations don't wait for it.
         let (changes, change) = AsyncStream.makeStream(of: Void.self, bufferingPolicy: .bufferingNewest(1))
-        let (hooks, hook) = AsyncStream.makeStream(of: Void.self, bufferingPolicy: .bufferingNewest(1))
+        let (settings, setting) = AsyncStream.makeStream(of: Void.self, bufferingPolicy: .bufferingNewest(1))
+        let watch = SchemaWatch(
+            catalog: catalog, period: configuration.databaseOptions.schemaCacheTtl, logger: logger
+        ) {
+            services.sessionCache.invalidateAll()
+            setting.yield()
+        }
         await withTaskGroup(of: Void.self) { group in
             group.addTask {
-                await self.listen(watch, hooksChanged: { hook.yield() }, classesChanged: { change.yield() })
+                await self.listen(watch, settingsChanged: { setting.yield() }, classesChanged: { change.yield() })
             }
-            group.addTask { for await _ in hooks { await self.services.hookChanges.notify() } }
+            group.addTask { for await _ in settings { await self.reloadSettings() } }
             group.addTask { await watch.run() }
             group.addTask { for await _ in changes { await self.reloadSchema(watch) } }
             // Listening ends only when the database client is shut down.
@@ -31,7 +34,7 @@ public struct CacheInvalidation: Sendable, BackendPart {
     }
 
     private func listen(
-        _ watch: SchemaWatch, hooksChanged: @Sendable () -> Void, classesChanged: @Sendable () -> Void
+        _ watch: SchemaWatch, settingsChanged: @Sendable () -> Void, classesChanged: @Sendable () -> Void
     ) async {
         for await event in store.client.listen(channels: [Self.cacheChannel, "schema.change"]) {
             switch event {
@@ -40,12 +43,12 @@ public struct CacheInvalidation: Sendable, BackendPart {
                 // Notifications sent while this process wasn't listening are lost, so everything is invalidated.
                 services.sessionCache.invalidateAll()
                 classesChanged()
-                hooksChanged()
+                settingsChanged()
                 // In a separate task, so that incoming notifications don't wait.
                 if let question = services.peerFolders.question { Task { await announce(question) } }
             case .notification("schema.change", let payload):
                 if catalog.concerns(announcement: payload) { classesChanged() }
-            case .notification(_, Self.hooksPayload): hooksChanged()
+            case .notification(_, Self.settingsPayload): settingsChanged()
             case .notification(_, let payload):
                 if PeerFolders.isAnnouncement(payload) {
                     checkFolder(in: payload)
@@ -104,14 +107,24 @@ public struct CacheInvalidation: Sendable, BackendPart {
         await announce("roles")
     }
 
-    /// Reloads the declared webhooks in all processes.
-    func hooksChanged() async {
-        await services.hookChanges.notify()
-        await announce(Self.hooksPayload)
+    /// Reloads the declared webhooks and the stored options in all processes.
+    func settingsChanged() async {
+        await reloadSettings()
+        await announce(Self.settingsPayload)
     }
 
-    /// The notification payload for changed webhooks.
-    static let hooksPayload = "hooks"
+    private func reloadSettings() async {
+        await services.hookChanges.notify()
+        do {
+            try await backend.options.load()
+        } catch {
+            guard !Task.isCancelled else { return }
+            logger.warning("can't read the stored options", metadata: ["error": "\(error)"])
+        }
+    }
+
+    /// The notification payload for changed webhooks and options.
+    static let settingsPayload = "hooks"
 
     private func announce(_ payload: String) async {
         do {

@@ -29,6 +29,7 @@ final class Services: Sendable {
     let peerFolders = PeerFolders()
     let userChanges = UserChanges()
     let growingClasses = GrowingClasses()
+    let options: OptionsInForce
     /// The app's triggers, or nil in a deployment without cloud code.
     let triggerSet: (any TriggerSet)?
     let changes: ChangeReporter
@@ -77,6 +78,7 @@ final class Services: Sendable {
         askOption = extensions.askOption
         self.log = log
         self.configuration = configuration
+        options = OptionsInForce(configuration)
         self.passwords = passwords
         self.logger = logger
         unknownAccounts = UnknownAccounts()

@@ -16,8 +16,8 @@ public struct ParseRoutes: RequestHandler {
     let configuration: Configuration
     let logger: Logger
     package let errors: ErrorReply
-    let limits: RateLimiter?
-    let declaredLimits: DeclaredLimits?
+    let limits: CurrentLimits
+    let declaredLimits: CurrentLimits?
     /// The cloud functions and jobs, or nil without cloud code.
     let cloud: CloudEngine?
     /// Limits the extra concurrent calls of all batches together. At the limit, batches run their calls one at a time, so
@@ -30,11 +30,17 @@ public struct ParseRoutes: RequestHandler {
         self.cloud = cloud
         configuration = backend.configuration
         errors = ErrorReply(sanitizes: configuration.enableSanitizedErrorResponse, logger: logger)
-        limits = RateLimiter(
-            configuration.rateLimits, configuration, backend.store, meters: backend.meters.rateLimited, areOptions: true
-        )
-        declaredLimits = cloud.map {
-            DeclaredLimits(of: $0, backend.configuration, backend.store, meters: backend.meters.rateLimited)
+        limits = CurrentLimits(backend, areOptions: true) {
+            backend.options.changes
+        } limits: {
+            backend.options.rateLimits
+        }
+        declaredLimits = cloud.map { cloud in
+            CurrentLimits(backend, areOptions: false) {
+                cloud.rateLimitChanges
+            } limits: {
+                cloud.rateLimits
+            }
         }
         self.logger = logger
     }
@@ -51,7 +57,7 @@ public struct ParseRoutes: RequestHandler {
             try checkAllowed(envelope.method.rawValue, envelope.path, envelope.power)
         }
         let route = RouteTable.match(envelope.method, envelope.path)
-        let context = try await counted(envelope, limits, declaredLimits?.limiter) {
+        let context = try await counted(envelope, limits.limiter, declaredLimits?.limiter) {
             if let route { envelope.origin.record?.set(row: route.row) }
             // The caller is resolved first: an invalid token is rejected even if the route doesn't exist.
             let context = try await self.context(of: envelope, route?.traits ?? [])

@@ -6,19 +6,19 @@ public import ServerConfiguration
 /// Sends mails for cloud code (`Parse.Cloud.sendEmail`) immediately, without a queue, so that the code gets an error if
 /// a mail is rejected.
 public struct CloudMail: Sendable {
-    private let delivery: Configuration.MailDelivery
     private let transport: any MailTransport
     private let writer: MailWriter
     /// The maximum size in bytes of a text.
     private static let longest = 1024 * 1024
     private static let maxRecipients = 100
 
-    /// - Parameter caller: The HTTP client, or nil to create one if the transport needs it.
-    /// - Throws: `ConfigurationError` for invalid request bodies or templates, or for the app's own mail adapter.
-    public init(_ delivery: Configuration.MailDelivery, _ configuration: Configuration, caller: HTTPCaller?) throws {
-        self.delivery = delivery
-        transport = try MailTransports.transport(delivery, configuration.outgoing, caller)
-        writer = try MailWriter(delivery, configuration)
+    /// - Parameters:
+    ///   - writer: Writes the mails of templates.
+    ///   - caller: The HTTP client, or nil to create one if the transport needs it.
+    /// - Throws: `ConfigurationError` for invalid request bodies, or for the app's own mail adapter.
+    public init(_ configuration: Configuration, _ writer: MailWriter, caller: HTTPCaller?) throws {
+        transport = try MailTransports.transport(writer.delivery, configuration.outgoing, caller)
+        self.writer = writer
     }
 
     /// Slots for half of the concurrent transfers. The others remain for account mails, which must not wait long.
@@ -64,7 +64,7 @@ public struct CloudMail: Sendable {
         guard !recipients.isEmpty, recipients.count <= Self.maxRecipients,
             recipients.allSatisfy({ MailAddress($0) != nil })
         else { throw Refused(description: "A mail needs recipients, \(Self.maxRecipients) at most.") }
-        let sender = try text("from") ?? templateName.flatMap { _ in try text("sender") } ?? delivery.sender
+        let sender = try text("from") ?? templateName.flatMap { _ in try text("sender") } ?? writer.delivery.sender
         guard MailAddress(sender) != nil else { throw Refused(description: "The sender of a mail must be an address.") }
         let written = templateName.flatMap { writer.parts(Name($0), mail) }
         if let templateName, written == nil {
@@ -77,7 +77,7 @@ public struct CloudMail: Sendable {
             throw Refused(description: "A mail needs text or html.")
         }
         return MailMessage(
-            sender: sender, replyTo: delivery.replyTo, recipients: recipients,
+            sender: sender, replyTo: writer.delivery.replyTo, recipients: recipients,
             subject: String(MIMEMessage.line(try text("subject") ?? written?.subject ?? "").prefix(500)), text: body,
             html: html)
     }

@@ -36,17 +36,18 @@ public final class MailQueue: Mailer {
     static let pauses: [Double] = [2, 10, 30, 120, 600, 3600, 4 * 3600, 12 * 3600, 24 * 3600]
 
     /// - Parameters:
+    ///   - writer: Writes the mails.
     ///   - caller: The HTTP client, or nil to create one if the transport needs it.
     ///   - adapter: Calls the app's own mail adapter. Required if the configuration selects that adapter.
     ///   - meters: Counts the mails.
-    /// - Throws: `ConfigurationError` for invalid templates or request bodies, or a missing adapter.
+    /// - Throws: `ConfigurationError` for invalid request bodies, or a missing adapter.
     public init(
-        _ delivery: Configuration.MailDelivery, _ configuration: Configuration, caller: HTTPCaller?,
-        adapter: MailAdapterCall? = nil, meters: MailMeters = MailMeters(), logger: Logger
+        _ configuration: Configuration, _ writer: MailWriter, caller: HTTPCaller?, adapter: MailAdapterCall? = nil,
+        meters: MailMeters = MailMeters(), logger: Logger
     ) throws {
         self.meters = meters
-        transport = try MailTransports.transport(delivery, configuration.outgoing, caller, adapter: adapter)
-        writer = try MailWriter(delivery, configuration)
+        transport = try MailTransports.transport(writer.delivery, configuration.outgoing, caller, adapter: adapter)
+        self.writer = writer
         self.logger = logger
     }
 
@@ -85,6 +86,14 @@ public final class MailQueue: Mailer {
             let answer = failure.answer.isEmpty ? "" : " The mail server replied: \(failure.answer.prefix(300))"
             throw ParseError(ParseError.otherCause, "The mail was not sent: \(failure.reason).\(answer)")
         }
+    }
+
+    public func use(_ templates: [RuntimeOption: Configuration.MailTemplate]) { writer.use(templates) }
+
+    public func draft(_ kind: AccountMail.Kind, _ template: Configuration.MailTemplate?, language: String)
+        throws(ConfigurationError) -> JSONObject
+    {
+        try writer.draft(kind, template, language: language)
     }
 
     /// Checks the queue immediately instead of within a second.

@@ -40,29 +40,3 @@ public struct MailTrial: Sendable {
         public var description: String
     }
 }
-
-extension MailWriter {
-    /// A preview of a mail with sample values.
-    public struct Sample: Sendable {
-        /// The name of the mail, such as `passwordReset`.
-        public var name: String
-        public var locale: String
-        public var subject: String
-        public var text: String
-        /// The HTML body, or nil if the mail is plain text only.
-        public var html: String?
-    }
-
-    /// Returns previews of all mails in all available languages.
-    ///
-    /// - Throws: `MailFailure` if a mail can't be written.
-    public func samples() throws -> [Sample] {
-        try locales.flatMap { locale in
-            try names.map { name in
-                let message = try sample(name, locale)
-                return Sample(
-                    name: name, locale: locale, subject: message.subject, text: message.text, html: message.html)
-            }
-        }
-    }
-}

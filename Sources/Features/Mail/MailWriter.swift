@@ -2,17 +2,20 @@ import Encoding
 import JSON
 import Operations
 public import ServerConfiguration
+import Synchronization
 import Templates
 
-/// Writes account mails from the deployment's templates or the built-in texts.
-public struct MailWriter: Sendable {
-    private let delivery: Configuration.MailDelivery
+/// Writes account mails from the deployment's templates or the built-in texts. Operators may replace templates while the
+/// server runs.
+public final class MailWriter: Sendable {
+    let delivery: Configuration.MailDelivery
     private let appName: String
     private let publicServerURL: String
     private let linksHaveLocale: Bool
-    private let templates: [Name: Template]
+    private let configured: [Name: Template]
+    private let replaced = Mutex<[Name: Template]>([:])
 
-    private struct Template: Sendable {
+    struct Template: Sendable {
         var subject: MailPart?
         var text: MailPart?
         var html: MailPart?
@@ -31,20 +34,63 @@ public struct MailWriter: Sendable {
         appName = configuration.accountMail.appName ?? ""
         publicServerURL = configuration.linkURL ?? ""
         linksHaveLocale = configuration.pages.enableLocalization && configuration.customPages.parseFrameURL == nil
-        let settings = delivery.templates
+        var templates: [Name: Template] = [:]
+        for (name, mail) in delivery.templates.mails {
+            templates[name] = try Self.template(name, mail, delivery.templates.syntax)
+        }
+        configured = templates
+    }
+
+    private static func template(
+        _ name: Name, _ mail: Configuration.MailTemplate, _ syntax: Configuration.MailTemplates.Syntax
+    ) throws(ConfigurationError) -> Template {
         func part(_ text: Configuration.MailText?, _ name: String, isHTML: Bool = false) throws(ConfigurationError)
             -> MailPart?
         {
             guard let text else { return nil }
-            return try MailPart(text, name, settings.syntax, isHTML: isHTML)
+            return try MailPart(text, name, syntax, isHTML: isHTML)
         }
-        var templates: [Name: Template] = [:]
-        for (name, mail) in settings.mails {
-            templates[name] = Template(
-                subject: try part(mail.subject, "\(name).subject"), text: try part(mail.text, "\(name).text"),
-                html: try part(mail.html, "\(name).html", isHTML: true), source: mail)
+        return Template(
+            subject: try part(mail.subject, "\(name).subject"), text: try part(mail.text, "\(name).text"),
+            html: try part(mail.html, "\(name).html", isHTML: true), source: mail)
+    }
+
+    /// The templates in force.
+    private var templates: [Name: Template] { configured.merging(replaced.withLock { $0 }) { $1 } }
+
+    /// Replaces templates of the configuration. Invalid ones are ignored.
+    func use(_ mails: [RuntimeOption: Configuration.MailTemplate]) {
+        let templates = mails.compactMap { option, mail in
+            let name = Name(option.rawValue)
+            return (try? Self.template(name, mail, delivery.templates.syntax)).map { (name, $0) }
         }
-        self.templates = templates
+        replaced.withLock { $0 = Dictionary(uniqueKeysWithValues: templates) }
+    }
+
+    func draft(_ kind: AccountMail.Kind, _ mail: Configuration.MailTemplate?, language: String)
+        throws(ConfigurationError) -> JSONObject
+    {
+        let name = Name(kind.rawValue)
+        var template = configured[name]
+        if let mail { template = try Self.template(name, mail, delivery.templates.syntax) }
+        var (subjects, texts): (JSONObject, JSONObject) = ([:], [:])
+        func place(_ name: String) -> String { PlaceholderText.placeholder(name, delivery.templates.syntax) }
+        for (key, language) in [("default", .english), ("de", .german)] as [(Name, MailTexts.Language)] {
+            let (subject, text) = MailTexts(language: language).text(
+                kind, appName: place("appName"), link: place("link"), username: place("username"),
+                email: place("email"))
+            (subjects[key], texts[key]) = (.string(subject), .string(text))
+        }
+        var parts: JSONObject = ["subject": .object(subjects)]
+        if template?.html == nil { parts["text"] = .object(texts) }
+        for (part, text) in [("subject", template?.subject), ("text", template?.text), ("html", template?.html)] {
+            if let text { parts[Name(part)] = .object(text.source) }
+        }
+        let sample = sample(kind, language, template)
+        return [
+            "value": .object(parts), "languages": .array(locales.map { .string($0) }),
+            "subject": .string(sample.subject), "text": .string(sample.text),
+        ]
     }
 
     package var columns: [Name] {
@@ -73,8 +119,13 @@ public struct MailWriter: Sendable {
         guard let recipient = content["to"]?.stringValue else {
             throw MailFailure(reason: "no recipient", isFinal: true)
         }
+        return message(kind, to: recipient, content, templates[Name(kind.rawValue)])
+    }
+
+    private func message(
+        _ kind: AccountMail.Kind, to recipient: String, _ content: JSONObject, _ template: Template?
+    ) -> MailMessage {
         let locales = locales(of: content)
-        let template = templates[Name(kind.rawValue)]
         let values = values(content, recipient, locales, template?.source)
         let plain = TemplateValues.make(values) { $0 }
         let builtIn = MailTexts(language: Self.builtInLanguage(locales)).text(
@@ -110,28 +161,32 @@ public struct MailWriter: Sendable {
         return (template.subject?.text(in: locales)?.render(plain), text, html)
     }
 
-    var names: [String] { AccountMail.Kind.allCases.map(\.rawValue) }
-
     /// Writes a mail with sample values.
-    func sample(_ name: String, _ locale: String) throws(MailFailure) -> MailMessage {
+    ///
+    /// - Parameter template: The template, or nil for the built-in texts.
+    private func sample(_ kind: AccountMail.Kind, _ locale: String, _ template: Template?) -> MailMessage {
         let token = "ThisIsATokenOfAPreview000"
         var content: JSONObject = [
-            "kind": .string(name), "to": "kim@example.com", "username": "kim", "email": "kim@example.com",
-            "locales": [.string(locale)],
+            "username": "kim", "email": "kim@example.com", "locales": [.string(locale)],
         ]
         var user: JSONObject = [:]
         for column in delivery.templates.userFields { user[column] = .string(column.text) }
         if let field = delivery.templates.localeField { user[field] = .string(locale) }
         content["user"] = .object(user)
-        if name == AccountMail.Kind.verification.rawValue || name == AccountMail.Kind.passwordReset.rawValue {
-            let page = name == AccountMail.Kind.verification.rawValue ? "verify_email" : "request_password_reset"
+        if kind == .verification || kind == .passwordReset {
+            let page = kind == .verification ? "verify_email" : "request_password_reset"
             content["token"] = .string(token)
             content["link"] = .string("\(publicServerURL)/apps/app/\(page)?token=\(token)")
         }
-        if name == AccountMail.Kind.operatorInvitation.rawValue {
-            content["link"] = "https://example.com/console/start"
+        if kind == .operatorInvitation { content["link"] = "https://example.com/console/start" }
+        return message(kind, to: "kim@example.com", content, template)
+    }
+
+    /// Returns all mails with sample values in all available languages.
+    package func samples() -> [(locale: String, mail: MailMessage)] {
+        locales.flatMap { locale in
+            AccountMail.Kind.allCases.map { (locale, sample($0, locale, configured[Name($0.rawValue)])) }
         }
-        return try message(content)
     }
 
     /// Returns the preferred languages: the user's, or else the request's.

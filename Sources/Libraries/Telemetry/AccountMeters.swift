@@ -33,17 +33,22 @@ public final class LoginMeters: Sendable {
 public final class LimitMeters: Sendable {
     private let counters: [Counter]
 
-    init(limits: Int) { counters = (0...limits).map { _ in Counter() } }
+    init(limits: Int) { counters = (0..<limits + 2).map { _ in Counter() } }
 
     /// Counts a rejected request.
     ///
-    /// - Parameter limit: The index of the limit, or nil for a limit declared by cloud code.
-    public func add(limit: Int?) { counters[min(limit ?? .max, counters.count - 1)].add() }
+    /// - Parameter limit: The index of the limit, or nil for a limit declared by cloud code. Limits beyond the configured
+    ///   ones, which operators added, count as `other`.
+    public func add(limit: Int?) {
+        let other = counters.count - 2
+        counters[limit.map { min($0, other) } ?? other + 1].add()
+    }
 
     func write(to text: inout Exposition) {
         text.begin("roost_rate_limited_total", .counter, "Requests rejected by rate limits.")
         for (index, counter) in counters.enumerated() {
-            text.add(["limit": index == counters.count - 1 ? "cloud" : "\(index)"], counter.value)
+            let names = [counters.count - 2: "other", counters.count - 1: "cloud"]
+            text.add(["limit": names[index] ?? "\(index)"], counter.value)
         }
     }
 }

@@ -92,7 +92,7 @@ public struct Hooks: Sendable, BackendPart {
         guard try await find(name) != nil else { throw name.missing }
         if body["__op"]?.stringValue == "Delete" {
             try await store.deleteAll("_Hooks", where: name.filter)
-            await backend.caches.hooksChanged()
+            await backend.caches.settingsChanged()
             return [:]
         }
         guard let url = body["url"]?.stringValue else { throw Self.invalidHook }
@@ -137,7 +137,7 @@ public struct Hooks: Sendable, BackendPart {
         var hook = name.json
         hook["url"] = .string(url)
         try await store.settings.replaceHook(name.filter, with: hook)
-        await backend.caches.hooksChanged()
+        await backend.caches.settingsChanged()
         return hook
     }
 }

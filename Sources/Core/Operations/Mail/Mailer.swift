@@ -1,5 +1,6 @@
 import JSON
 import ParseStorage
+public import ServerConfiguration
 
 /// Sends account emails.
 public protocol Mailer: Sendable {
@@ -16,6 +17,23 @@ public protocol Mailer: Sendable {
     ///
     /// - Throws: `ParseError` with the reason if the email was not sent.
     func send(_ mail: AccountMail) async throws
+
+    /// Replaces configured templates.
+    func use(_ templates: [RuntimeOption: Configuration.MailTemplate])
+
+    /// Returns a template by part and language (`value`), the available `languages`, and the `subject` and `text` of a
+    /// mail with sample values.
+    ///
+    /// - Parameter template: The template, or nil for the configured one.
+    /// - Throws: `ConfigurationError` for an invalid template.
+    func draft(_ kind: AccountMail.Kind, _ template: Configuration.MailTemplate?, language: String)
+        throws(ConfigurationError) -> JSONObject
+}
+
+extension Mailer {
+    public func use(_ templates: [RuntimeOption: Configuration.MailTemplate]) {}
+    public func draft(_ kind: AccountMail.Kind, _ template: Configuration.MailTemplate?, language: String) -> JSONObject
+    { [:] }
 }
 
 /// An account email before its text is composed.

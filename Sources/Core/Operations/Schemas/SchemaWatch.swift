@@ -6,12 +6,12 @@ import Synchronization
 /// pass notifications.
 ///
 /// Compares a fingerprint of all classes periodically, more often while notifications can't arrive. During that time it
-/// also keeps invalidating the session cache. Requests never wait for it.
+/// also keeps invalidating other caches. Requests never wait for it.
 final class SchemaWatch: Sendable {
     private let catalog: SchemaCatalog
-    private let sessions: SessionCache
     private let logger: Logger
     private let period: Duration
+    private let invalidate: @Sendable () -> Void
     private let state = Mutex(State())
 
     private struct State {
@@ -23,10 +23,12 @@ final class SchemaWatch: Sendable {
     /// Polling interval while announcements can't arrive. Changes must be known within a second.
     private static let urgentPeriod = Duration.milliseconds(500)
 
-    /// - Parameter period: The milliseconds between comparisons while announcements arrive.
-    init(catalog: SchemaCatalog, sessions: SessionCache, period: Int, logger: Logger) {
+    /// - Parameters:
+    ///   - period: The milliseconds between comparisons while announcements arrive.
+    ///   - invalidate: Invalidates other caches. Called repeatedly while announcements can't arrive.
+    init(catalog: SchemaCatalog, period: Int, logger: Logger, invalidate: @escaping @Sendable () -> Void) {
         self.catalog = catalog
-        self.sessions = sessions
+        self.invalidate = invalidate
         self.period = .milliseconds(period)
         self.logger = logger
     }
@@ -46,7 +48,7 @@ final class SchemaWatch: Sendable {
                 return (state.isListening, state.isBehind)
             }
             let now = ContinuousClock.now
-            if !isListening { sessions.invalidateAll() }
+            if !isListening { invalidate() }
             if !isListening || isBehind || compared.map({ now - $0 >= period }) ?? true {
                 compared = now
                 do {

@@ -2,7 +2,16 @@ public import JSON
 public import ParseModel
 import Postgres
 
-/// Settings and webhooks: tables that are not classes.
+/// The value of an option that an operator changed while the server ran.
+public struct StoredOption: Sendable, Equatable {
+    public let name: String
+    public let value: JSONValue
+    /// The name of the operator.
+    public let who: String
+    public let at: ParseDate
+}
+
+/// Settings, webhooks and changed options: tables that are not classes.
 public struct SettingsRows: Sendable {
     let store: ObjectStore
 
@@ -35,5 +44,33 @@ public struct SettingsRows: Sendable {
             _ = try await store.query(
                 "INSERT INTO \"_Hooks\" (\(names)) VALUES (\(values))", texts.map { .text($0) })
         }
+    }
+
+    /// Returns all changed options. Always reads from the primary.
+    public func options() async throws -> [StoredOption] {
+        guard try await store.client.hasTable("_roost_option") else { return [] }
+        let rows = try await store.client.query(
+            "SELECT \"name\", \"value\", \"who\", \"at\" FROM \"_roost_option\" ORDER BY \"name\"", readOnly: true)
+        return (0..<rows.rowCount).map { row in
+            StoredOption(
+                name: rows.string(row, 0) ?? "",
+                value: rows.jsonb(row, 1).flatMap { try? JSONValue(parsing: $0) } ?? .null,
+                who: rows.string(row, 2) ?? "", at: ParseDate(milliseconds: rows.timestamp(row, 3) ?? 0))
+        }
+    }
+
+    /// Stores the value of an option, or removes it if it is nil. Creates the table if necessary.
+    public func setOption(_ name: String, _ value: JSONValue?, by who: String) async throws {
+        try await ProcessLock.schemaChange.make(
+            """
+            CREATE TABLE IF NOT EXISTS "_roost_option" ("name" text PRIMARY KEY, "value" jsonb NOT NULL, \
+            "who" text NOT NULL, "at" timestamptz NOT NULL DEFAULT now());
+            """, store.client)
+        let put =
+            "INSERT INTO \"_roost_option\" (\"name\", \"value\", \"who\") VALUES ($1, $2, $3) ON CONFLICT "
+            + "(\"name\") DO UPDATE SET \"value\" = excluded.\"value\", \"who\" = excluded.\"who\", \"at\" = now()"
+        _ = try await store.query(
+            value.map { Statement(put, [.text(name), .jsonb($0.serialized()), .text(who)]) }
+                ?? Statement("DELETE FROM \"_roost_option\" WHERE \"name\" = $1", [.text(name)]))
     }
 }

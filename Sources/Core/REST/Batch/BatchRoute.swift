@@ -38,8 +38,9 @@ extension ParseRoutes {
                 "Batch request contains \(passwords) log-in and password requests, which exceeds the limit of "
                     + "\(Self.maxPasswords).")
         }
-        if let limits { try await limits.count(elements, context.caller.user) }
-        if let declared = declaredLimits?.limiter { try await declared.count(elements, context.caller.user) }
+        for limiter in [limits.limiter, declaredLimits?.limiter] {
+            try await limiter?.count(elements, context.caller.user)
+        }
         let isTransaction = envelope.body["transaction"] == true
         let memory = HeldMemory(in: .answers, depth: envelope.origin.memoryDepth)
         defer { memory.leave() }

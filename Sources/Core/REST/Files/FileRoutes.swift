@@ -67,7 +67,7 @@ public final class FileRoutes: Sendable {
     }
 
     private func caller(_ envelope: Envelope) async throws -> RequestContext {
-        try await routes.counted(envelope, routes.limits, routes.declaredLimits?.limiter) {
+        try await routes.counted(envelope, routes.limits.limiter, routes.declaredLimits?.limiter) {
             try await routes.context(of: envelope)
         }
     }

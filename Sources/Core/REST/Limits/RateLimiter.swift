@@ -1,7 +1,7 @@
-import CloudCode
 import Encoding
 import HTTP
 import JSON
+import Operations
 import ParseStorage
 import Rules
 import ServerConfiguration
@@ -191,35 +191,45 @@ final class RateLimiter: Sendable {
     }
 }
 
-/// The rate limits declared by cloud code, which may change while the server runs.
-final class DeclaredLimits: Sendable {
+/// The limiter of limits that may change while the server runs: those of the options, or those declared by cloud code.
+final class CurrentLimits: Sendable {
     private struct State {
         var changes = 0
+        var limits: [RateLimit] = []
         var limiter: RateLimiter?
     }
 
-    private let cloud: CloudEngine
-    private let configuration: Configuration
-    private let store: ObjectStore
-    private let meters: LimitMeters
+    private let backend: Backend
+    private let areOptions: Bool
+    private let changes: @Sendable () -> Int
+    private let limits: @Sendable () -> [RateLimit]
     private let state = Mutex(State())
 
-    init(of cloud: CloudEngine, _ configuration: Configuration, _ store: ObjectStore, meters: LimitMeters) {
-        self.meters = meters
-        self.cloud = cloud
-        self.configuration = configuration
-        self.store = store
+    /// - Parameter changes: Returns a counter of changes, 0 until there are limits.
+    init(
+        _ backend: Backend, areOptions: Bool, changes: @escaping @Sendable () -> Int,
+        limits: @escaping @Sendable () -> [RateLimit]
+    ) {
+        self.backend = backend
+        self.areOptions = areOptions
+        self.changes = changes
+        self.limits = limits
     }
 
-    /// The limiter of the current limits, or nil if none are declared.
+    /// The limiter of the current limits, or nil if there are none.
     var limiter: RateLimiter? {
-        let changes = cloud.rateLimitChanges
+        let changes = changes()
         guard changes != 0 else { return nil }
         return state.withLock { state in
-            if state.changes != changes {
-                state.limiter = RateLimiter(cloud.rateLimits, configuration, store, meters: meters)
-                state.changes = changes
-            }
+            guard state.changes != changes else { return state.limiter }
+            state.changes = changes
+            let limits = limits()
+            // A new limiter starts to count from zero.
+            guard limits != state.limits else { return state.limiter }
+            state.limits = limits
+            state.limiter = RateLimiter(
+                limits, backend.configuration, backend.store, meters: backend.meters.rateLimited, areOptions: areOptions
+            )
             return state.limiter
         }
     }

@@ -13,7 +13,7 @@ public import ServerConfiguration
 /// With `pages.enableRouter` (default from preset 9), usually responds with the page, otherwise with a redirect to it.
 public final class PageRoutes: Sendable {
     let backend: Backend
-    private let limits: RateLimiter?
+    private let limits: CurrentLimits
     let configuration: Configuration
     let site: PageSite
     private let endpoint: [String]
@@ -67,7 +67,8 @@ public final class PageRoutes: Sendable {
     private static let counted: Set<Name> = ["verify_email", "resend_verification_email", "request_password_reset"]
 
     private func count(_ page: PageRequest, _ client: ClientAddress) async throws {
-        guard let limits, page.path.count == 2, Self.counted.contains(Name(page.path[1])) else { return }
+        guard page.path.count == 2, Self.counted.contains(Name(page.path[1])), let limits = limits.limiter
+        else { return }
         let path = endpoint + page.path
         let envelope = Envelope(
             from: RequestOrigin(address: client), method: page.method == "POST" ? .post : .get, path: path,

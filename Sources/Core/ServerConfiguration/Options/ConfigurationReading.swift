@@ -41,7 +41,7 @@ extension Configuration {
             try pages.enableRouter ? Pages.folder(pages.pagesEndpoint) : Pages().pagesEndpoint
         }
         pages.pagesEndpoint = endpoint ?? Pages().pagesEndpoint
-        if accountRateLimit { rateLimits += RateLimitOptions.accounts(pages: pages.pagesEndpoint) }
+        rateLimits += accountRateLimits
         mistakes.check("liveQuery") { () throws(ConfigurationError) in try liveQuery.readClasses(values) }
         mistakes.check("liveQueryServerOptions", beside: ["port", "appId"]) { () throws(ConfigurationError) in
             try liveQuery.readServer(values, appId: appId, port: port)

@@ -13,7 +13,7 @@ public struct Setting: Sendable {
     public let value: JSONValue?
     /// The default in words, or nil if it isn't shown.
     public let defaultWords: String?
-    /// A value to start editing from: a mail adapter's texts or an example, or nil for most options.
+    /// An example to start editing from, or nil for most options.
     public let example: JSONValue?
     /// Whether the option is set but its value is secret.
     public let isSecret: Bool
@@ -39,35 +39,13 @@ public struct Setting: Sendable {
                     name: option.name, group: section.title,
                     value: isDisplayed
                         ? given.map { named.contains(option.name) ? $0.value : withoutSecrets($0.value) } : nil,
-                    defaultWords: words, example: example(option, given),
+                    defaultWords: words,
+                    example: OptionDefinition.examples[option.name].flatMap { try? JSONValue(parsing: Array($0.utf8)) },
                     isSecret: given != nil && !isDisplayed,
                     source: given?.source ?? (words == defaults.last ?? nil ? .default : .preset),
                     from: given?.from ?? [], meaning: option.summary, isBuilt: option.support == .built)
             }
         }
-    }
-
-    private static func example(_ option: OptionDefinition, _ given: Given?) -> JSONValue? {
-        if let given, option.name == "emailAdapter" { return mailTexts(given.value) }
-        return OptionDefinition.examples[option.name].flatMap { try? JSONValue(parsing: Array($0.utf8)) }
-    }
-
-    /// Members of a mail adapter's options that contain no credentials.
-    private static let mailMembers: Set<Name> = [
-        "from", "replyTo", "templates", "placeholders", "userFields", "localeField", "localeFromRequest",
-    ]
-
-    /// Masks all options of a mail adapter except its texts, since any other option may be a secret.
-    private static func mailTexts(_ value: JSONValue) -> JSONValue {
-        guard var adapter = value.objectValue else { return .string(mask) }
-        if let options = adapter["options"]?.objectValue {
-            adapter["options"] = .object(
-                JSONObject(
-                    uniqueKeysWithValues: options.map { name, value in
-                        (name, mailMembers.contains(name) ? value : .string(mask))
-                    }))
-        }
-        return .object(adapter.filter { ["module", "options"].contains($0.key) })
     }
 
     struct Given: Sendable {
@@ -89,7 +67,7 @@ public struct Setting: Sendable {
 
     /// Options that contain field names or paths, which are not secret even if they look like it.
     private static let named: Set<String> = [
-        "protectedFields", "requestKeywordDenylist", "userSensitiveFields", "https",
+        "protectedFields", "requestKeywordDenylist", "userSensitiveFields", "https", "rateLimit",
     ]
 
     /// Options whose values are shown, in addition to numbers and Booleans. Secret members are masked.

@@ -169,7 +169,7 @@ struct ConsoleAudit: Sendable {
     }
 
     /// Removes secrets from a value. Replaces a value that is too large by an object with its size.
-    private func bounded(_ value: JSONValue) -> JSONValue {
+    func bounded(_ value: JSONValue) -> JSONValue {
         let value = SecretValues.removed(from: value)
         let size = value.serialized().count
         return size <= Self.maxBytes ? value : ["__type": "Shortened", "bytes": .number(Double(size))]

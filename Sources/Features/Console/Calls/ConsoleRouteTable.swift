@@ -10,7 +10,7 @@ import Rules
 package enum ConsoleRouteTable {
     package static let all =
         own + start + operators + rows + exports + imports + uploads + tasks + account + goingOn + performance + health
-        + backups
+        + settings + backups
 
     private static let own: [ConsoleRoute] = [
         ConsoleRoute(.get, "audit", .viewer) { try await $0.audited() }
@@ -102,15 +102,18 @@ struct ConsoleCall {
     ///   - ids: The affected objects.
     ///   - count: The number of affected objects if `ids` doesn't list them.
     ///   - fields: The fields that are set.
+    ///   - before: The value before the change.
+    ///   - after: The value after the change.
     func audited(
         _ path: String, className: String? = nil, ids: [String] = [], count: Int = 1, fields: [String] = [],
-        _ body: () async throws -> Reply
+        before: JSONValue? = nil, after: JSONValue? = nil, _ body: () async throws -> Reply
     ) async throws -> Reply {
         var entry = interface.entry(visit, session, path)
         entry.className = className
         entry.ids = ids
         entry.count = count
         entry.fields = fields
+        entry.before = before.map(interface.audit.bounded)
         let rows = interface.backend.store.audit
         let id = try await rows.begin(entry)
         let reply: Reply
@@ -119,7 +122,8 @@ struct ConsoleCall {
         } catch {
             reply = interface.dispatcher.reply(to: error, visit.request)
         }
-        await rows.complete(id, status: reply.status, ids: nil, after: nil)
+        await rows.complete(
+            id, status: reply.status, ids: nil, after: reply.status < 400 ? after.map(interface.audit.bounded) : nil)
         return reply
     }
 

@@ -7,13 +7,12 @@ internal import ParseStorage
 internal import ServerConfiguration
 import Synchronization
 
-/// The health page: the doctor's findings and fixes, queues, and the settings with their sources.
+/// The health page: the doctor's findings and fixes, queues, and the check of push keys.
 extension ConsoleRouteTable {
     static let health: [ConsoleRoute] = [
         ConsoleRoute(.get, "health", .developer) { await HealthCalls(call: $0).health() },
         ConsoleRoute(.post, "doctor", .developer, .nothing) { try HealthCalls(call: $0).examine() },
         ConsoleRoute(.post, "doctor/fix", .owner, isConfirmed: true) { try await HealthCalls(call: $0).putRight() },
-        ConsoleRoute(.get, "settings", .developer) { HealthCalls(call: $0).settings() },
         ConsoleRoute(.post, "push/check", .developer, .nothing) { try await HealthCalls(call: $0).checkPush() },
     ]
 }
@@ -127,25 +126,6 @@ private struct HealthCalls: ConsoleCalls {
             throw HTTPError(status: 409, message: "The option push is not set.")
         }
         return .object(["findings": try await interface.checking.run { try await check() }])
-    }
-
-    func settings() -> Reply {
-        .object([
-            "settings": .array(
-                backend.configuration.settings.map { setting in
-                    var object: JSONObject = [
-                        "name": .string(setting.name), "group": .string(setting.group),
-                        "source": .string(setting.source.rawValue), "meaning": .string(setting.meaning),
-                        "isBuilt": .bool(setting.isBuilt),
-                    ]
-                    object["value"] = setting.value
-                    object["default"] = setting.defaultWords.map { .string($0) }
-                    object["example"] = setting.example
-                    if setting.isSecret { object["isSecret"] = true }
-                    if !setting.from.isEmpty { object["from"] = .array(setting.from.map { .string($0) }) }
-                    return .object(object)
-                })
-        ])
     }
 }
 

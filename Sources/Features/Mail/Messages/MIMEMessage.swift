@@ -111,7 +111,7 @@ package struct MailMessage: Sendable {
     package var text: String
     package var html: String?
     /// The kind of an account mail, or empty for other mails.
-    var name: Name = ""
+    package var name: Name = ""
     /// The values from which the text was made, for services with their own templates.
     var values: JSONObject = [:]
 

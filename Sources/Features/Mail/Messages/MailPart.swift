@@ -12,6 +12,8 @@ import Templates
 struct MailPart: Sendable {
     private var base: PlaceholderText?
     private var byLocale: [Name: PlaceholderText] = [:]
+    /// The templates as written, by language or `default`.
+    private(set) var source: JSONObject = [:]
 
     /// Reads a part. For a file, also reads the files of the same name in subfolders that are named after languages.
     ///
@@ -21,16 +23,16 @@ struct MailPart: Sendable {
         throws(ConfigurationError)
     {
         for (locale, source) in text.byLocale {
-            byLocale[locale] = try Self.template(
-                Self.content(source), Self.name(of: source, "\(name).\(locale)"), syntax, isHTML)
+            byLocale[locale] = try template(
+                Self.content(source), Self.name(of: source, "\(name).\(locale)"), syntax, isHTML, locale)
         }
         guard let source = text.base else { return }
-        base = try Self.template(Self.content(source), Self.name(of: source, name), syntax, isHTML)
+        base = try template(Self.content(source), Self.name(of: source, name), syntax, isHTML, "default")
         switch source {
         case .inline: return
         case .file(let path), .optionalFile(let path):
             for (locale, file) in Self.variants(of: path) where byLocale[locale] == nil {
-                byLocale[locale] = try Self.template(Self.read(file), file, syntax, isHTML)
+                byLocale[locale] = try template(Self.read(file), file, syntax, isHTML, locale)
             }
         }
     }
@@ -54,10 +56,11 @@ struct MailPart: Sendable {
         }
     }
 
-    private static func template(
-        _ text: String?, _ name: String, _ syntax: Configuration.MailTemplates.Syntax, _ isHTML: Bool
+    private mutating func template(
+        _ text: String?, _ name: String, _ syntax: Configuration.MailTemplates.Syntax, _ isHTML: Bool, _ locale: Name
     ) throws(ConfigurationError) -> PlaceholderText? {
         guard let text else { return nil }
+        source[locale] = .string(text)
         // Mustache would send these Nunjucks tags unchanged.
         if case .mustache = syntax, text.utf8.firstRange(of: "{%".utf8) != nil {
             throw ConfigurationError(

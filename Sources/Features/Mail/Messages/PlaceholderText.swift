@@ -25,6 +25,16 @@ enum PlaceholderText: Sendable {
         }
     }
 
+    /// Returns a placeholder in a syntax.
+    static func placeholder(_ name: String, _ syntax: Configuration.MailTemplates.Syntax) -> String {
+        switch syntax {
+        case .mustache: "{{\(name)}}"
+        case .percent: "%\(name)%"
+        case .star: "*|\(name)|*"
+        case .dollar: "${\(name)}"
+        }
+    }
+
     /// Returns the text with its placeholders filled in. For HTML, the values must already be escaped.
     func render(_ values: [String: any Sendable]) -> String {
         switch self {

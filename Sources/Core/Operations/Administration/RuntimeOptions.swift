@@ -1,0 +1,104 @@
+public import JSON
+import Logging
+public import ParseStorage
+import Postgres
+public import ServerConfiguration
+import Synchronization
+
+/// Options that operators change while the server runs. Stored values override the configured ones on all servers of the
+/// database.
+public struct RuntimeOptions: Sendable, BackendPart {
+    let backend: Backend
+
+    /// A counter of changes of ``rateLimits``. 0 until there are limits.
+    public var changes: Int { services.options.changes.load(ordering: .acquiring) }
+
+    /// The rate limits in force.
+    public var rateLimits: [RateLimit] { services.options.state.withLock { $0.rateLimits } }
+
+    /// Returns the stored value in force, or nil if the configured one is.
+    public func stored(_ option: RuntimeOption) -> StoredOption? {
+        services.options.state.withLock { $0.stored[option] }
+    }
+
+    /// Puts the stored values into force.
+    ///
+    /// - Throws: `PostgresError`.
+    public func load() async throws {
+        // Of concurrent reads, the last one to begin wins.
+        let read = services.options.reads.add(1, ordering: .acquiringAndReleasing).newValue
+        apply(try await store.settings.options(), read)
+    }
+
+    /// Stores a value that passes ``check(_:_:language:)``, or restores the configured one if it is nil, on all servers.
+    ///
+    /// - Throws: `PostgresError`.
+    public func set(_ option: RuntimeOption, _ value: JSONValue?, by operatorName: String) async throws {
+        try await store.settings.setOption(option.rawValue, value, by: operatorName)
+        try await load()
+        await backend.caches.settingsChanged()
+    }
+
+    /// Checks a value as in the configuration file.
+    ///
+    /// - Parameter value: The value, or nil for the configured one.
+    /// - Returns: For a mail, the members of ``Mailer/draft(_:_:language:)``.
+    /// - Throws: `ConfigurationError`.
+    public func check(_ option: RuntimeOption, _ value: JSONValue?, language: String = "en")
+        throws(ConfigurationError) -> JSONObject
+    {
+        var changed = configuration
+        if let value { try changed.set(option, value) }
+        guard let mailer = services.mailer, let kind = AccountMail.Kind(rawValue: option.rawValue) else { return [:] }
+        return try mailer.draft(kind, value == nil ? nil : changed.mailTemplate(option), language: language)
+    }
+
+    private func apply(_ rows: [StoredOption], _ read: Int) {
+        let names: [String]? = services.options.state.withLock { state in
+            guard read > state.read else { return nil }
+            state.read = read
+            guard rows != state.rows else { return nil }
+            var changed = configuration
+            (state.rows, state.stored) = (rows, [:])
+            for row in rows {
+                guard let option = RuntimeOption(rawValue: row.name) else { continue }
+                do throws(ConfigurationError) {
+                    _ = try check(option, row.value)
+                    try changed.set(option, row.value)
+                    state.stored[option] = row
+                } catch {
+                    logger.warning(
+                        "stored option ignored", metadata: ["option": "\(row.name)", "error": "\(error.message)"])
+                }
+            }
+            state.rateLimits = changed.rateLimits
+            services.mailer?.use(state.stored.keys.reduce(into: [:]) { $0[$1] = changed.mailTemplate($1) })
+            return state.stored.keys.map(\.rawValue).sorted()
+        }
+        guard let names else { return }
+        services.options.changes.add(1, ordering: .acquiringAndReleasing)
+        logger.notice(
+            names.isEmpty ? "the configured options are in force" : "stored options override the configured ones",
+            metadata: names.isEmpty ? [:] : ["options": "\(names.joined(separator: ", "))"])
+    }
+}
+
+/// The values of ``RuntimeOptions``.
+final class OptionsInForce: Sendable {
+    struct State {
+        /// The read of the stored values that was applied last.
+        var read = 0
+        var rows: [StoredOption] = []
+        var stored: [RuntimeOption: StoredOption] = [:]
+        var rateLimits: [RateLimit]
+    }
+
+    let state: Mutex<State>
+    let reads = Atomic(0)
+    let changes: Atomic<Int>
+
+    init(_ configuration: Configuration) {
+        state = Mutex(State(rateLimits: configuration.rateLimits))
+        changes = Atomic(configuration.rateLimits.isEmpty ? 0 : 1)
+    }
+}
