@@ -154,10 +154,9 @@ def scenario_79_settings_say_by_what_they_are_set(console, rest):
     console.wait_text('"statementTimeout": 30000', "dialog pre")
     console.wait_text("--statementTimeout 30000", "dialog")
     console.press("Escape")
-    for name, words in (("rateLimit", '"requestPath": "/functions/*path"'), ("emailAdapter", '"module": "smtp"')):
-        console.click(f"[aria-label='How to change {name}']")
-        console.wait_text(words, "dialog pre")
-        console.press("Escape")
+    console.click("[aria-label='How to change emailAdapter']")
+    console.wait_text('"module": "smtp"', "dialog pre")
+    console.press("Escape")
     console.click("[aria-label='How to change masterKey']")
     console.wait_text('"masterKey": "\u2026"', "dialog pre")
     assert rest.headers["X-Parse-Master-Key"] not in console.text("dialog")
@@ -174,3 +173,36 @@ def scenario_79_settings_say_by_what_they_are_set(console, rest):
     open_page(console, "settings", "main table")
     assert console.value(PHONE), "the page is wider than a phone"
     console.size(1440, 900)
+
+
+def scenario_79_a_rate_limit_is_changed_and_taken_back(console, rest):
+    limit = {"requestPath": "/classes/Limited", "requestTimeWindow": 60000, "requestCount": 1, "includeInternalRequests": True, "includeMasterKey": True}
+    codes = lambda: [rest.call("GET", "/classes/Limited").get("status") for _ in range(2)]
+    open_page(console, "settings", "main table")
+    console.click("[aria-label='Change rateLimit']")
+    console.wait("document.activeElement.placeholder.includes('requestPath')")
+    console.value("document.activeElement.select()")
+    console.type('[{"requestPath": 1}]')
+    console.click_text("Save", "dialog")
+    console.wait_text("rateLimit.requestPath must be a string", "dialog .problem")
+    assert console.value("document.activeElement.tagName") == "TEXTAREA"
+    console.value("document.activeElement.select()")
+    console.type(json.dumps([limit]))
+    console.click_text("Save", "dialog")
+    console.wait_text("rateLimit changed", ".toasts")
+    console.wait_text("changed here by", "main")
+    assert codes() == [None, 429]
+    for dark in (False, True):
+        console.size(375, 700, dark)
+        open_page(console, "settings", "main table")
+        assert console.value(PHONE), "the page is wider than a phone"
+        console.click("[aria-label='Change rateLimit']")
+        console.wait_text("on all servers", "dialog")
+        assert console.value("document.querySelector('dialog').scrollWidth <= innerWidth"), "the form is wider than a phone"
+        console.press("Escape")
+    console.size(1440, 900)
+    open_page(console, "settings", "main table")
+    console.click("[aria-label='Change rateLimit']")
+    console.click_text("Back to the configuration file", "dialog")
+    console.wait("!document.querySelector('dialog') && !document.querySelector('main').innerText.includes('changed here by')")
+    assert codes() == [None, None]

@@ -1,4 +1,4 @@
-"""Scenarios of invitations to operators, which a server with an email adapter sends."""
+"""Scenarios of mails, on a server with an email adapter: invitations to operators, and changed texts."""
 
 import json
 import time
@@ -26,3 +26,24 @@ def scenario_80_an_invitation_is_mailed_and_a_failure_is_shown(console, rest):
     console.wait_text("Mail sent to invited@m.example", ".toasts")
     console.wait("document.querySelectorAll('dialog').length === 1")
     console.press("Escape")
+
+
+def scenario_79_a_mail_text_is_previewed_changed_and_taken_back(console, rest):
+    console.open("settings")
+    console.wait("document.querySelector('main table')")
+    if not console.value("document.querySelector('[aria-label=\"Change passwordResetEmail\"]') !== null"):
+        return
+    console.click("[aria-label='Change passwordResetEmail']")
+    console.wait("document.querySelector('dialog input').value === 'Password Reset for {{appName}}'")
+    console.value("document.querySelector('dialog input').select()")
+    console.type("A new password, {{username}}")
+    console.click_text("Preview", "dialog")
+    console.wait_text("A new password, kim", "dialog [role=status]")
+    console.value("(() => { const list = document.querySelector('dialog select'); list.value = 'de'; list.dispatchEvent(new Event('change')); })()")
+    console.wait("document.querySelector('dialog input').value.includes('Neues Passwort')")
+    console.click_text("Save", "dialog")
+    console.wait_text("passwordResetEmail changed", ".toasts")
+    console.wait_text("A new password, kim", "main")
+    console.click("[aria-label='Change passwordResetEmail']")
+    console.click_text("Back to the configuration file", "dialog")
+    console.wait("!document.querySelector('dialog') && !document.querySelector('main').innerText.includes('A new password')")

@@ -1,20 +1,23 @@
-/** The server's settings by topic, with their sources. Read-only. */
+/** The server's settings by topic, with their sources. */
 
 import { send } from "../../core/api.js";
-import { button, debounce, h, icon, linked, put, textField } from "../../core/dom.js";
+import { button, debounce, h, icon, labelled, linked, option, put, textField } from "../../core/dom.js";
 import { session, setTitle } from "../../core/session.js";
-import { addWords, drawnApart, plain, shown, t } from "../../core/words.js";
-import { openDialog } from "../../parts/dialog.js";
-import { copyButton, failed, loading, toast } from "../../parts/states.js";
+import { addWords, ago, drawnApart, plain, shown, t } from "../../core/words.js";
+import { openDialog, openForm } from "../../parts/dialog.js";
+import { complain, copyButton, failed, loading, toast } from "../../parts/states.js";
 
 addWords({
   "settings.hint": "Precedence: flags, environment variables, configuration file, defaults.", "settings.find": "Find an option",
   "settings.changed": "Only set options", "settings.copy": "Copy without secrets", "settings.copied": "Copied, without secrets", "settings.option": "Option",
   "settings.source": "Set by", "settings.secret": "set, and not shown", "settings.none": "No option has that name.",
-  "settings.flag": "flag {from}", "settings.environment": "variable {from}", "settings.file": "configuration file", "settings.preset": "defaults of this preset",
+  "settings.flag": "flag {from}", "settings.environment": "variable {from}", "settings.file": "configuration file", "settings.stored": "changed here by {from}", "settings.preset": "defaults of this preset",
   "settings.default": "default", "settings.else": "otherwise {value}", "settings.noEffect": "has no effect", "settings.push": "Check push keys", "settings.works": "works",
   "settings.change": "How to change {name}", "settings.lines": "Put these lines into the configuration file, such as roost.json, and restart the server:", "settings.more": "docs/configuration.md describes the option.",
   "settings.flagLine": "A flag does the same for one start:", "settings.isFlag": "It is set by {from} now, which overrides the file. Change it there.",
+  "settings.now": "Changes apply at once, on all servers.", "settings.saved": "{name} changed", "settings.back": "Back to the configuration file",
+  "settings.limits": "Limits (JSON)", "settings.preview": "Preview",
+  "settings.language": "Language", "settings.others": "All other languages", "settings.subject": "Subject", "settings.html": "HTML (optional)",
 });
 
 /** Opens the page until `scope` ends. */
@@ -23,11 +26,11 @@ export function open(scope) {
   const find = textField({ placeholder: t("settings.find"), "aria-label": t("settings.find") });
   const isChanged = h("input", { type: "checkbox" });
   let settings = [];
-  const draw = () => put(body, list(settings, find.value.trim().toLowerCase(), isChanged.checked));
+  const draw = () => put(body, list(settings, find.value.trim().toLowerCase(), isChanged.checked, read));
   find.addEventListener("input", debounce(100, draw));
   isChanged.addEventListener("change", draw);
   const copy = button(".button", async () => {
-    const given = settings.filter(({ source, value }) => !["default", "preset"].includes(source) && value !== undefined);
+    const given = settings.filter(({ source, value, languages }) => !["default", "preset"].includes(source) && value !== undefined && !languages);
     await navigator.clipboard.writeText(JSON.stringify(Object.fromEntries(given.map(({ name, value }) => [name, value])), null, 2));
     toast(t("settings.copied"));
   }, icon("copy"), h("span.words", t("settings.copy")));
@@ -49,23 +52,24 @@ export function open(scope) {
       session.peek().features.push && button(".button", checkPush, icon("push"), t("settings.push"))), body);
 }
 
-function list(settings, wanted, isChanged) {
+function list(settings, wanted, isChanged, again) {
   const chosen = settings.filter(({ name, meaning, source }) => (!isChanged || !["default", "preset"].includes(source))
     && `${name} ${meaning}`.toLowerCase().includes(wanted));
   if (chosen.length === 0) return h("p.quiet", t("settings.none"));
   const groups = Map.groupBy(chosen, ({ group }) => group);
   return [...groups].map(([group, options]) => h(".panel", h("h2", plain(group, 60)), h("table.list",
     h("thead", h("tr", [t("settings.option"), t("word.value"), t("settings.source")].map((words) => h("th", { scope: "col" }, words)))),
-    h("tbody", options.map(row)))));
+    h("tbody", options.map((setting) => row(setting, again))))));
 }
 
-function row({ name, value, isSecret, source, from, meaning, default: usual, example, isBuilt }) {
-  const isSet = source === "flag" || source === "environment" || source === "file";
-  return h("tr", h("th.option", { scope: "row" }, isBuilt ? h("button.link", { "aria-label": t("settings.change", { name }), onclick: () => explain({ name, isSecret, source, from, value: value ?? example, usual }) }, h("code", shown(name, 60))) : h("code", shown(name, 60)), h(".quiet", linked(plain(meaning, 300)))),
-    h("td", isSecret ? h("span.apart", t("settings.secret")) : value === undefined ? usual === undefined ? drawnApart("\u2013") : h("span.quiet", shown(usual, 200)) : h("code", shown(typeof value === "string" ? value : JSON.stringify(value), 600)),
-      !isBuilt && isSet && h(".quiet", t("settings.noEffect"))),
+function row(setting, again) {
+  const { name, value, isSecret, source, from, meaning, default: usual, example, isBuilt, isChangeable } = setting;
+  const isSet = !["default", "preset"].includes(source);
+  return h("tr", h("th.option", { scope: "row" }, isBuilt && !isChangeable ? h("button.link", { "aria-label": t("settings.change", { name }), onclick: () => explain({ name, isSecret, source, from, value: value ?? example, usual }) }, h("code", shown(name, 60))) : h("code", shown(name, 60)), h(".quiet", linked(plain(meaning, 300)))),
+    h("td", setting.languages ? h("span.quiet", shown(setting.subject, 200)) : isSecret ? h("span.apart", t("settings.secret")) : value === undefined ? usual === undefined ? drawnApart("\u2013") : h("span.quiet", shown(usual, 200)) : h("code", shown(typeof value === "string" ? value : JSON.stringify(value), 600)),
+      !isBuilt && isSet && h(".quiet", t("settings.noEffect")), isChangeable && h("div", h("button.link", { "aria-label": titleOf(name), onclick: () => openChange(setting, again) }, t("word.change")))),
     h("td", isSet ? h("b", t("settings." + source, { from: (from ?? []).map((text) => plain(text, 80)).join(", ") })) : h("span.quiet", t("settings." + source)),
-      isSet && usual !== undefined && h(".quiet", t("settings.else", { value: usual }))));
+      setting.at && h(".quiet", ago(setting.at)), isSet && usual !== undefined && h(".quiet", t("settings.else", { value: usual }))));
 }
 
 /** Checks that the push keys can sign and that the services respond, and shows the findings. */
@@ -90,4 +94,56 @@ function explain({ name, isSecret, source, from, value, usual }) {
     ["flag", "environment"].includes(source) && h("p.warn", t("settings.isFlag", { from: (from ?? []).join(", ") })),
     h("p", t("settings.lines")), h("pre.mono.code", lines), h(".line", copyButton(lines)),
     typeof example !== "object" && [h("p", t("settings.flagLine")), h("pre.mono.code", plain(`--${name} ${example}`, 300))], h("p.quiet", linked(t("settings.more")))] }));
+}
+
+const titleOf = (name) => `${t("word.change")} ${name}`;
+
+/** Opens the form of a setting. `again` reads the settings again. */
+async function openChange(setting, again) {
+  const { name, file, at } = setting;
+  const path = `settings/${name}`;
+  const { body, read, extra } = setting.languages ? mail(setting, path) : limits(setting);
+  const done = await openForm({ title: titleOf(name), kind: "sheet", button: t("save") }, (close) => ({
+    body: [h("p.quiet", t("settings.now")), body,
+      at && h("details", h("summary", t("settings.file")), h("pre.mono.code", JSON.stringify(file ?? [], null, 2)))],
+    async save() {
+      await send("PUT", path, { body: { value: read() } });
+      return true;
+    },
+    extra: [extra, at && button(".button", () => send("DELETE", path).then(() => close(true), complain), t("settings.back"))],
+  }));
+  if (!done) return;
+  toast(t("settings.saved", { name }));
+  again();
+}
+
+function limits({ value, example }) {
+  const text = h("textarea", { rows: 14, autofocus: true, spellcheck: "false", value: value && JSON.stringify(value, null, 2), placeholder: JSON.stringify(example, null, 2) });
+  return { body: [labelled(t("settings.limits"), text), h("p.quiet", linked(t("settings.more")))], read: () => JSON.parse(text.value || "[]") };
+}
+
+function mail({ value, languages }, path) {
+  const texts = structuredClone(value);
+  const names = new Intl.DisplayNames("en", { type: "language" });
+  const language = h("select", { onchange: () => draw() }, option("default", t("settings.others")), languages.map((code) => option(code, names.of(code))));
+  const fields = { subject: textField({ autofocus: true }), text: h("textarea", { rows: 10 }), html: h("textarea", { rows: 5, spellcheck: "false" }) };
+  const sample = h("div", { role: "status" });
+  const draw = () => {
+    for (const [part, field] of Object.entries(fields)) {
+      field.value = texts[part]?.[language.value] ?? "";
+      field.placeholder = texts[part]?.default ?? "";
+      field.oninput = () => { (texts[part] ??= {})[language.value] = field.value; };
+    }
+  };
+  // Without a text of its own, a language has that of all others.
+  const filled = (all) => Object.fromEntries(Object.entries(all).filter(([, text]) => text));
+  const read = () => Object.fromEntries(Object.entries(texts).map(([part, all]) => [part, filled(all)]).filter(([, all]) => Object.keys(all).length));
+  const show = async () => {
+    const { body } = await send("POST", path + "/preview", { body: { value: read(), language: language.value } });
+    put(sample, h("b", plain(body.subject, 500)), h("pre.mono.code", body.text));
+    sample.scrollIntoView();
+  };
+  draw();
+  return { body: [labelled(t("settings.language"), language), labelled(t("settings.subject"), fields.subject), labelled(t("word.text"), fields.text), labelled(t("settings.html"), fields.html), sample],
+    read, extra: button(".button", () => show().catch(complain), t("settings.preview")) };
 }
