@@ -17,7 +17,7 @@ public struct RuntimeOptions: Sendable, BackendPart {
     public var rateLimits: [RateLimit] { services.options.state.withLock { $0.rateLimits } }
 
     /// Returns the stored value in force, or nil if the configured one is.
-    public func stored(_ option: RuntimeOption) -> StoredOption? {
+    @inline(never) public func stored(_ option: RuntimeOption) -> StoredOption? {
         services.options.state.withLock { $0.stored[option] }
     }
 
@@ -53,7 +53,7 @@ public struct RuntimeOptions: Sendable, BackendPart {
         return try mailer.draft(kind, value == nil ? nil : changed.mailTemplate(option), language: language)
     }
 
-    private func apply(_ rows: [StoredOption], _ read: Int) {
+    @inline(never) private func apply(_ rows: [StoredOption], _ read: Int) {
         let names: [String]? = services.options.state.withLock { state in
             guard read > state.read else { return nil }
             state.read = read

@@ -217,7 +217,7 @@ final class CurrentLimits: Sendable {
     }
 
     /// The limiter of the current limits, or nil if there are none.
-    var limiter: RateLimiter? {
+    @inline(never) var limiter: RateLimiter? {
         let changes = changes()
         guard changes != 0 else { return nil }
         return state.withLock { state in
