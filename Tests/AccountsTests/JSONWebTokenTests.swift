@@ -50,7 +50,6 @@ import Testing
         ]
     }
 
-    /// Creates a token with any header and signature.
     private func token(_ header: JSONObject, _ sign: (Data) throws -> Data) throws -> String {
         let signed = try IdentityKey.unsigned(claims, header)
         return "\(signed).\(Base64URL.encode(try sign(Data(signed.utf8))))"

@@ -4,7 +4,6 @@ import BSON
 enum BSONBytes {
     static func document(_ members: [UInt8]) -> [UInt8] { int32(members.count + 5) + members + [0] }
 
-    /// Returns a member: its type, key and value.
     static func member(_ type: UInt8, _ key: String, _ value: [UInt8]) -> [UInt8] { [type] + key.utf8 + [0] + value }
 
     static func text(_ text: String) -> [UInt8] { int32(text.utf8.count + 1) + text.utf8 + [0] }

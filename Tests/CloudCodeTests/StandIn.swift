@@ -29,7 +29,6 @@ final class PlainHost: CloudHost {
         services.offer(registrations)
     }
 
-    /// Replaces the registered functions and triggers.
     func offer(_ registrations: [CloudRegistration]) { services.withLock { $0?.offer(registrations) } }
 
     func timeLimit(of target: CloudTarget) -> Duration? { limit }

@@ -28,7 +28,6 @@ struct ConsoleBrowser: Sendable {
 
     static let masterKey: JSONValue = ["masterKey": .string(TestServer.masterKey)]
 
-    /// Creates an operator with a role, and signs in as that operator.
     static func operatorBrowser(_ server: TestServer, _ role: String) async throws -> ConsoleBrowser {
         let owner = try await ConsoleBrowser(server, masterKey)
         let name = JSONValue.string("\(role) \(UUID().uuidString.prefix(6))")

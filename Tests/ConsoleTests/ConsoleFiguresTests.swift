@@ -3,7 +3,6 @@ import JSON
 import TestSupport
 import Testing
 
-/// Scenario 78, server side.
 @Suite("Figures in the console")
 struct ConsoleFiguresTests {
     @Test("Charts are of what metrics count: requests where these are on, calls of the database always")

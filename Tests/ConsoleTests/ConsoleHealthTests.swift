@@ -3,10 +3,8 @@ import JSON
 import TestSupport
 import Testing
 
-/// Scenario 79, server side, and the settings.
 @Suite("Health and settings in the console")
 struct ConsoleHealthTests {
-    /// Waits for the end of a task.
     private static func end(_ begun: TestAnswer, _ browser: ConsoleBrowser) async throws -> JSONValue {
         try #require(begun.status == 202, "\(begun.text)")
         let id = try #require(begun["id"]?.stringValue)

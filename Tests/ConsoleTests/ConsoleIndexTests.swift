@@ -3,7 +3,6 @@ import JSON
 import TestSupport
 import Testing
 
-/// Scenario 27, server side.
 @Suite("Indexes in the console")
 struct ConsoleIndexTests {
     /// Runs a server with a class whose table is large enough for its indexes to be built in the background.

@@ -5,10 +5,8 @@ import Synchronization
 import TestSupport
 import Testing
 
-/// The effect of console requests on other clients.
 @Suite("The load of a console", .serialized)
 struct ConsoleLoadTests {
-    /// The durations of calls in ascending order.
     private static func times(_ calls: Int, _ call: () async throws -> Void) async throws -> [Duration] {
         var times: [Duration] = []
         for _ in 0..<calls {

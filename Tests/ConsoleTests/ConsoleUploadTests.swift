@@ -3,7 +3,6 @@ import JSON
 import TestSupport
 import Testing
 
-/// The console's lists of uploaded files and indexes.
 @Suite("Files and indexes of the console")
 struct ConsoleUploadTests {
     private static func upload(_ server: TestServer, _ name: String, _ size: Int) async throws -> JSONValue {

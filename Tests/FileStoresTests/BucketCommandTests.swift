@@ -5,7 +5,6 @@ import TestSupport
 import TestTools
 import Testing
 
-/// Commands that use a bucket.
 @Suite("Commands over a bucket", .enabled(if: BucketServer.isInstalled))
 struct BucketCommandTests {
     private static func configuration(

@@ -8,7 +8,6 @@ import Synchronization
 import TestSupport
 import Testing
 
-/// Copies files between real stores.
 @Suite("Moving files")
 struct MovingTests {
     private static func folder() -> DiskStorage {

@@ -9,7 +9,6 @@ import TestSupport
 import TestTools
 import Testing
 
-/// `roost files rotate`.
 @Suite("Files that are encrypted anew")
 struct RotationTests {
     private static let (old, new) = (FileCipher(secret: "old"), FileCipher(secret: "new"))

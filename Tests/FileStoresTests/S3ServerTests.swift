@@ -5,7 +5,6 @@ import JSON
 import TestSupport
 import Testing
 
-/// The file routes with a bucket, as clients see them.
 @Suite("A server whose files are in a bucket")
 struct S3ServerTests {
     private static let song = Array("0123456789".utf8)

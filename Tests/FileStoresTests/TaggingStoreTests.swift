@@ -5,7 +5,6 @@ import JSON
 import TestSupport
 import Testing
 
-/// Features that OpenStack Swift lacks, tested with moto.
 @Suite("Tags, permissions and encryption of objects")
 struct TaggingStoreTests {
     @Test("Tags of files are those of their objects, also for Amazon's own library; a file without any sends none")

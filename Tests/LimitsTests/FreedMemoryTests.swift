@@ -7,7 +7,6 @@
     struct FreedMemoryTests {
         private static let size = 3_000
 
-        /// Whether the page of an address is resident.
         private static func isResident(_ address: UInt) -> Bool {
             var answer: UInt8 = 0
             let page = UnsafeMutableRawPointer(bitPattern: address & ~UInt(getpagesize() - 1))

@@ -7,7 +7,6 @@ struct GateTests {
     private let first = Sender(address: "192.0.2.1")
     private let second = Sender(address: "192.0.2.2")
 
-    /// The order of admission.
     private final class Order: Sendable {
         private let entries = Mutex<[String]>([])
 

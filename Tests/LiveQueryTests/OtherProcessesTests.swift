@@ -1,7 +1,6 @@
 import LiveQuery
 import Testing
 
-/// Tracking whether other processes may have subscribers.
 @Suite struct OtherProcessesTests {
     private let start = ContinuousClock.now
 

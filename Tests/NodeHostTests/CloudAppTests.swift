@@ -5,10 +5,8 @@ import ServerConfiguration
 import TestSupport
 import Testing
 
-/// The options `cloudApp` and `publicFolder`.
 @Suite("Routes and files beside cloud code")
 struct CloudAppTests {
-    /// Starts a server from a configuration file in a folder of files.
     private static func serve(
         _ files: [String: String], _ options: JSONObject,
         _ body: @escaping @Sendable (TestServer, TransportClient, IndexApp) async throws -> Void

@@ -2,7 +2,6 @@ import JSON
 import TestSupport
 import Testing
 
-/// Functions of `cloud/main.js`, as clients see them.
 @Suite("Functions in JavaScript")
 struct FunctionScenarioTests {
     private struct Scenario: Sendable {

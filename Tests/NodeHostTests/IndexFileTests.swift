@@ -5,7 +5,6 @@ import ServerConfiguration
 import TestSupport
 import Testing
 
-/// Options that an app's own index.js passes to ParseServer.
 @Suite("The options of an app's own index.js")
 struct IndexFileTests {
     private static let usual = """

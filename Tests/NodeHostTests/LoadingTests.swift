@@ -4,7 +4,6 @@ import NodeHost
 import TestSupport
 import Testing
 
-/// Loading an app's main file, and the errors if that fails.
 @Suite("Loading cloud code")
 struct LoadingTests {
     /// The error that prevents a server from starting.

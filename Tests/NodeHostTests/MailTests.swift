@@ -2,7 +2,6 @@ import JSON
 import TestSupport
 import Testing
 
-/// `Parse.Cloud.sendEmail`.
 @Suite("Mails of code in JavaScript")
 struct CodeMailTests {
     private static let code = """

@@ -5,7 +5,6 @@ import ServerConfiguration
 import TestSupport
 import Testing
 
-/// Options of an app's own index.js that are functions.
 @Suite("Options that are functions")
 struct OptionFunctionTests {
     private static func code(_ options: String) -> String {

@@ -2,7 +2,6 @@ import JSON
 import TestSupport
 import Testing
 
-/// `Parse.Push`.
 @Suite("Pushes of code in JavaScript")
 struct CodePushTests {
     private static let code = """

@@ -6,7 +6,6 @@ import ServerConfiguration
 import TestSupport
 import Testing
 
-/// An app's own sign-in adapters, which run in Node.js.
 @Suite("Sign-in adapters in JavaScript")
 struct SignInAdapterTests {
     /// Starts a server with `auth.my`, a module in the configuration's folder, and no cloud code.

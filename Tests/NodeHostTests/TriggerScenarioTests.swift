@@ -2,7 +2,6 @@ import JSON
 import TestSupport
 import Testing
 
-/// Triggers of `cloud/main.js`, as clients see them.
 @Suite("Triggers in JavaScript")
 struct TriggerScenarioTests {
     @Test("Triggers change and refuse saves, and what they changed is answered")

@@ -14,7 +14,6 @@ private func matcher(_ text: String) throws -> FilterMatcher {
     return try FilterMatcher(try filter(text, isMaster: true, now: 1_600_000_000_000), schema: schema)
 }
 
-/// Whether an object in JSON matches a `where`.
 private func matches(_ text: String, _ object: String) throws -> Bool {
     try matcher(text).matches(try #require(try JSONValue(parsing: object).objectValue))
 }

@@ -2,7 +2,6 @@ import ParseModel
 import ParseStorage
 import Testing
 
-/// Conditions for which PostgreSQL must use an index on a large table.
 @Suite("Conditions that an index serves")
 struct IndexUseTests {
     @Test("Places in boxes and polygons and around a place are found by the index of the field")

@@ -2,7 +2,6 @@ import ParseStorage
 import Postgres
 import Testing
 
-/// SQL statements for new rows.
 @Suite struct InsertRowTests {
     private static func row(_ columns: [String], of className: String = "Song") -> InsertRow {
         var row = InsertRow(className: className)

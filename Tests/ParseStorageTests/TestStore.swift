@@ -126,7 +126,6 @@ struct TestStore: Sendable {
         return .array(try await store.aggregates.aggregate(className, stages, now: 1_600_000_000_000))
     }
 
-    /// PostgreSQL's plan for a `where`.
     func plan(_ className: String, _ json: String, order: [SortKey] = []) async throws -> String {
         let object = try #require(try JSONValue(parsing: json).objectValue)
         var request = ObjectStore.FindRequest(className: className)

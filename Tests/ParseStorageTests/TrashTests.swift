@@ -3,7 +3,6 @@ import ParseModel
 import ParseStorage
 import Testing
 
-/// Deletion and restoration of rows.
 @Suite struct TrashTests {
     private static func rows(_ test: TestStore, _ table: String) async throws -> [String] {
         let rows = try await test.client.query("SELECT _r::text FROM \"\(table)\" AS _r ORDER BY 1")

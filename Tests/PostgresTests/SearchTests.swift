@@ -10,7 +10,6 @@ struct SearchTests {
     /// 8 MB, which PostgreSQL generates quickly.
     private static let large = Statement("SELECT repeat('x', 100000) FROM generate_series(1, 80)")
 
-    /// Runs `body` on behalf of a sender.
     private static func asSender<R: Sendable>(
         _ address: String, _ body: @Sendable () async throws -> R
     ) async throws -> R {

@@ -3,7 +3,6 @@ import Testing
 
 @Suite("Requests that change one row each, and share a transaction")
 struct SharedChangesTests {
-    /// Runs changes concurrently, and returns their results.
     private static func change(
         _ count: Int, on client: PostgresClient, _ statement: @escaping @Sendable (Int) -> Statement
     ) async -> [Int: Result<[PostgresResult], any Error>] {

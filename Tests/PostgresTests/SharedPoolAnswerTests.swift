@@ -3,7 +3,6 @@ import Testing
 
 @Suite("What becomes of a request that was answered, without a server")
 struct SharedPoolAnswerTests {
-    /// The fate of a request.
     enum Fate: Sendable, Equatable {
         case results, again, alone
         case refused(PostgresError.Kind, isDetour: Bool = false)

@@ -8,7 +8,6 @@ struct SharedPoolChoiceTests {
         case read, search, write
         /// A request that has been at the front for too long.
         case slow
-        /// The connection is closed.
         case down
     }
 

@@ -3,7 +3,6 @@ import Testing
 
 @Suite("Requests that only read, and share a sync")
 struct SharedSyncTests {
-    /// Runs reads concurrently on one connection, and returns their results.
     private static func read(
         _ count: Int, on client: PostgresClient, _ statement: @escaping @Sendable (Int) -> Statement
     ) async -> [Int: Result<PostgresResult, any Error>] {

@@ -88,7 +88,6 @@ struct TestDatabase: Sendable {
         WHERE NOT granted AND locktype = 'advisory' AND datname = current_database()
         """
 
-    /// Opens a second client of the same database.
     func withSecondClient<R: Sendable>(_ body: @Sendable (PostgresClient) async throws -> R) async throws -> R {
         var configuration = PostgresConfiguration(connectionString: uri)
         configuration.sharedConnections = 1

@@ -3,7 +3,6 @@ import Roost
 import TestSupport
 import Testing
 
-/// Requests, results and errors of functions.
 @Suite struct FunctionScenarioTests {
     private struct Told: Error, CustomStringConvertible {
         let description: String

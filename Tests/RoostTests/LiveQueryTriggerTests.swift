@@ -2,7 +2,6 @@ import Roost
 import TestSupport
 import Testing
 
-/// Live-query triggers in Swift.
 @Suite struct LiveQueryTriggerTests {
     @Test("A trigger refuses connections, changes what is subscribed to, changes what is told and keeps it back")
     func triggers() async throws {

@@ -3,7 +3,6 @@ import Synchronization
 import TestSupport
 import Testing
 
-/// Triggers of saves and deletions.
 @Suite struct TriggerScenarioTests {
     private final class Notes: Sendable {
         private let lines = Mutex<[String]>([])

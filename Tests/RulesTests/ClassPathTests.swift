@@ -2,7 +2,6 @@ import JSON
 import Rules
 import Testing
 
-/// API paths of classes.
 @Suite struct ClassPathTests {
     @Test("A path of a class's own leads to the class, and back; others have none")
     func own() {

@@ -5,13 +5,11 @@ import ServerConfiguration
 
 /// Pairs of look-alike names. Swift considers them equal, but their bytes differ.
 enum LookAlike {
-    /// The letter K, and U+212A KELVIN SIGN.
     static let kelvin = (letter: "K", sign: "\u{212A}")
     /// An e with an acute accent, composed and decomposed.
     static let acute = (composed: "\u{E9}", decomposed: "e\u{301}")
 }
 
-/// A configuration with the given options.
 func deployment(_ options: JSONObject = [:]) throws -> Configuration {
     var file: JSONObject = ["appId": "app", "masterKey": "master"]
     for (name, value) in options { file[name] = value }

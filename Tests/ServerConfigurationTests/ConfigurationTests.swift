@@ -9,7 +9,6 @@ func load(_ file: JSONObject = [:], environment: [String: String] = [:], flags: 
     return try Configuration.load(file: object.serialized(), environment: environment, flags: flags).configuration
 }
 
-/// The warnings about options without effect.
 func told(_ file: JSONObject, environment: [String: String] = [:]) throws -> [String] {
     var object: JSONObject = ["appId": "app", "masterKey": "master"]
     for (name, value) in file { object[name] = value }

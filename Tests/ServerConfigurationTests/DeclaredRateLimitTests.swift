@@ -2,7 +2,6 @@ import JSON
 import ServerConfiguration
 import Testing
 
-/// Rate limits declared by cloud code.
 @Suite struct DeclaredRateLimitTests {
     private static let wrong: [(members: JSONObject, error: String)] = [
         ([:], "rateLimit.requestTimeWindow must be defined"),

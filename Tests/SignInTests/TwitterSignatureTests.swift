@@ -1,7 +1,6 @@
 import SignIn
 import Testing
 
-/// OAuth 1.0a signatures.
 struct TwitterSignatureTests {
     @Test("A request is signed as another implementation signs it, special characters among its secrets")
     func signature() {

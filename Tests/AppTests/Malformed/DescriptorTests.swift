@@ -11,7 +11,6 @@
             ["/bin/sh", "-c", "ulimit -S -n \(soft) && ulimit -H -n \(hard) && exec \"$@\"", "sh"]
         }
 
-        /// Opens idle connections.
         private static func occupy(_ count: Int, of server: TestServer) throws -> [MalformedSocket] {
             let port = try #require(URL(string: server.url)?.port)
             return try (0..<count).map { _ in

@@ -1,4 +1,3 @@
-/// A malformed request as exact bytes.
 struct MalformedRequest {
     var method: String
     var target: String

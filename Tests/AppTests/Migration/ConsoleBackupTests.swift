@@ -5,7 +5,6 @@ import Testing
 
 /// Scenario 79, second half: owners create and download backups of a server with its embedded PostgreSQL.
 @Suite("Backups in the console", .timeLimit(.minutes(10))) struct ConsoleBackupTests {
-    /// A signed-in browser.
     private struct Browser {
         let port: Int
         var token = ""
@@ -50,7 +49,6 @@ import Testing
             return try await Browser(server, ["name": .string(role), "password": "long enough"])
         }
 
-        /// Creates a backup and waits for it.
         func backUp() async throws -> JSONValue {
             let begun = try await send("POST", "backups", [:])
             try #require(begun.status == 202, "\(begun.json.text)")

@@ -80,7 +80,6 @@ actor CrashServer {
         }
     }
 
-    /// Sends a signal to the server and waits for its end.
     @discardableResult
     func end(by signal: Int32) async throws -> CrashProcess.End {
         guard let identifier = process?.identifier else { throw Failure(description: "Roost is not running") }
@@ -95,7 +94,6 @@ actor CrashServer {
         return end
     }
 
-    /// Kills PostgreSQL without a shutdown.
     nonisolated func killPostgres() throws {
         guard let postmaster else { throw Failure(description: "PostgreSQL is not running") }
         guard kill(postmaster, SIGKILL) == 0 else { throw Failure(description: "PostgreSQL cannot be killed") }

@@ -3,7 +3,6 @@ import JSON
 import TestSupport
 import Testing
 
-/// Queued mails while servers and mail servers start and stop.
 @Suite("Mails of a server that is killed")
 struct MailCrashTests {
     @Test("A mail that waits when its server is killed is sent by another one, once, and no log has its link")

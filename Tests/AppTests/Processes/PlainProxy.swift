@@ -48,7 +48,6 @@ enum PlainProxy: String, CaseIterable, Sendable {
         }
     }
 
-    /// Runs `body` with a server that is reached through the proxy.
     func run(before server: TestServer, _ body: @Sendable (TestServer) async throws -> Void) async throws {
         let folder = FileManager.default.temporaryDirectory.path + "/roost-proxy-\(UUID().uuidString)"
         try FileManager.default.createDirectory(atPath: folder, withIntermediateDirectories: true)

@@ -10,7 +10,6 @@ import Testing
     import SystemPackage
 #endif
 
-/// `roost push check` and `roost push test`.
 @Suite("Pushes at the command line", .timeLimit(.minutes(10)))
 struct PushCommandTests {
     private static func run(_ arguments: [String], _ options: JSONObject) async throws -> (status: Bool, text: String) {

@@ -9,7 +9,6 @@ protocol CloudFixture: Sendable {
     /// The names of the scenarios that the code supports.
     var scenarios: Set<String> { get }
 
-    /// Runs a server with the fixture's cloud code.
     func run(_ body: @escaping @Sendable (TestServer) async throws -> Void) async throws
 }
 

@@ -2,7 +2,6 @@ import Testing
 
 /// Runs the same scenarios on each host of cloud code.
 @Suite struct CloudScenarioTests {
-    /// Scenarios for all hosts.
     static let all = CloudScenario.functions + CloudScenario.saves + CloudScenario.finds + CloudScenario.accounts
     /// Scenarios for hosts with Parse objects: Swift and JavaScript.
     static let code = CloudScenario.code + CloudScenario.validators
@@ -19,7 +18,6 @@ import Testing
         #expect(Set(1...60).subtracting(played).isEmpty)
     }
 
-    /// Runs scenarios on a host.
     static func play(_ scenarios: [CloudScenario], _ fixture: some CloudFixture) async throws {
         #expect(Set(scenarios.map(\.name)).subtracting(fixture.scenarios).isEmpty)
         try await fixture.run { server in

@@ -127,7 +127,6 @@ struct WebhookFixture: CloudFixture {
 }
 
 extension WebhookServer.Call {
-    /// The object with further fields.
     fileprivate func object(_ fields: JSONObject) -> JSONValue {
         .object((body["object"]?.objectValue ?? [:]).merging(fields) { $1 })
     }

@@ -6,7 +6,6 @@ import Testing
 
 /// Web push over TLS to stand-ins for the browsers' push services.
 @Suite struct BrowserPushTests {
-    /// A subscribed browser.
     private struct Browser: Sendable {
         let key = P256.KeyAgreement.PrivateKey()
         let secret = SymmetricKey(size: .bits128).withUnsafeBytes { Array($0) }

@@ -103,7 +103,6 @@ import Testing
     }
 }
 
-/// Returns true once.
 private final class Once: Sendable {
     private let isTaken = Mutex(false)
 

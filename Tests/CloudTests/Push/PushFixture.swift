@@ -27,7 +27,6 @@ enum PushFixture {
         }
     }
 
-    /// Creates an installation and returns its id.
     @discardableResult
     static func device(
         _ server: TestServer, _ token: String, _ type: String = "ios", _ fields: JSONObject = [:]

@@ -3,7 +3,6 @@ import JSON
 import TestSupport
 import Testing
 
-/// Scheduled pushes, and pushes that another process takes over.
 @Suite struct PushScheduleTests {
     @Test("A scheduled push is sent at its time, not before, once, and not at all when its row is removed")
     func scheduled() async throws {

@@ -3,7 +3,6 @@ import JSON
 import TestSupport
 import Testing
 
-/// Dry runs, and limits on pushes.
 @Suite struct PushTrialRunTests {
     @Test("A trial run counts and renders, contacts nobody, and changes no badge")
     func dryRun() async throws {

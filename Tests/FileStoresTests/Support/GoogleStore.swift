@@ -32,7 +32,6 @@ struct GoogleStore: Sendable {
 
     var tokenRequests: Int { requests.count { $0["path"] == "/token" } }
 
-    /// Revokes all tokens.
     func revoke() throws { try write("", "revoke") }
 
     func setLifetime(_ seconds: Double) throws { try write("\(seconds)", "lifetime") }

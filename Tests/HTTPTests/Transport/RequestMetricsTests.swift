@@ -3,7 +3,6 @@ import MetricsTestKit
 import TestSupport
 import Testing
 
-/// Request metrics.
 @Suite struct RequestMetricsTests {
     @Test("The time of each request is kept by method and status")
     func durations() async throws {

@@ -5,7 +5,6 @@ import ServerConfiguration
 import TestSupport
 import Testing
 
-/// TLS from the clients' point of view.
 @Suite("TLS", .timeLimit(.minutes(10))) struct SecureTransportTests {
     private static func run(
         limits: HTTPServer.Limits = HTTPServer.Limits(),

@@ -172,7 +172,6 @@ import Testing
         }
     }
 
-    /// The response status of a further connection.
     private static func status(from address: String, _ client: TransportClient) async throws -> Int? {
         try await client.connect { connection in
             try await connection.send(opening(fields: from(address)))

@@ -43,7 +43,6 @@ import Testing
         }
     }
 
-    /// An object with the given nesting depth.
     private static func nested(_ depth: Int) -> JSONObject {
         ["a": (1..<depth).reduce(JSONValue.null) { value, _ in [value] }]
     }

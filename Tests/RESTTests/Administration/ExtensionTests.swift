@@ -9,7 +9,6 @@ import Synchronization
 import TestSupport
 import Testing
 
-/// Extensions of the server by a deployment.
 @Suite struct ExtensionTests {
     /// Uppercases titles, rejects one of them, and records saves and deletions.
     private final class Capitals: TriggerSet {

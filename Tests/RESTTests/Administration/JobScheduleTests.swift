@@ -4,7 +4,6 @@ import ParseModel
 import TestSupport
 import Testing
 
-/// `_JobSchedule` rows, which Parse Dashboard edits, and the jobs that they start.
 @Suite struct JobScheduleTests {
     private static let options: JSONObject = ["jobSchedules": true]
 

@@ -2,7 +2,6 @@ import JSON
 import TestSupport
 import Testing
 
-/// Extended JSON in pipelines, and the raw format of results.
 @Suite("Extended JSON and raw forms of aggregations") struct AggregateFormTests {
     private static func make(_ server: TestServer) async throws -> (owner: String, id: String) {
         let owner = try await server.create("Person", ["name": "Ann"])

@@ -5,7 +5,6 @@ import TestSupport
 /// A Citus cluster of a coordinator and two workers.
 struct CitusCluster: Sendable {
     let uri: String
-    /// The connection strings of the workers.
     let workers: [String]
     private let folders: [String]
     private let binaries: PostgresBinaries
@@ -16,7 +15,6 @@ struct CitusCluster: Sendable {
             "SELECT name::text FROM pg_available_extensions WHERE name = 'citus'", on: TestServer.cluster) == ["citus"]
     }
 
-    /// Creates the cluster, runs `body`, and removes it.
     static func run(_ body: (CitusCluster) async throws -> Void) async throws {
         // The user `postgres` must be able to enter the folder, so it is directly below /tmp.
         let parent = "/tmp/roost-citus-" + UUID().uuidString.prefix(8).lowercased()

@@ -234,7 +234,6 @@ enum RouteSteps {
         }
     }
 
-    /// Replaces the user ids in an ACL.
     private static func withoutUsers(_ acl: JSONObject) -> JSONObject {
         var result: JSONObject = [:]
         for (key, value) in acl { result[key.text.utf8.count == 10 ? "…" : key] = value }

@@ -1,8 +1,6 @@
 /// A database created and filled by parse-server, as SQL statements.
 enum ParseServerDatabase {
-    /// The session token of the user `kim`.
     static let token = "r:0123456789abcdef0123456789abcdef"
-    /// The token of an expired session.
     static let expiredToken = "r:ffffffffffffffffffffffffffffffff"
     /// The password of `kim`, hashed with bcrypt's default cost.
     static let password = "correct horse"

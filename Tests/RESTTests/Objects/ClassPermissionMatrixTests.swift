@@ -23,9 +23,7 @@ import Testing
     /// A permission, and its outcome for each caller.
     private struct Grant {
         let name: String
-        /// The class permissions of the operation.
         let entry: JSONObject
-        /// Further class permissions.
         var extra: JSONObject = [:]
         var operations = ClassPermissionMatrixTests.operations
         let outcomes: [Outcome]

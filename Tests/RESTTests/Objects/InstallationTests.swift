@@ -145,7 +145,6 @@ import Testing
             123, "a:i1/t1"),
     ]
 
-    /// Replaces all rows.
     private static func place(_ rows: String, _ server: TestServer, writers: String = "NULL") async throws {
         var script = "DELETE FROM \"_Installation\";"
         for row in rows.split(separator: " ") {

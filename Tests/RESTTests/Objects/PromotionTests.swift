@@ -22,7 +22,6 @@ import Testing
         func end() { state.withLock { $0.isOver = true } }
     }
 
-    /// Saves objects one after the other, without retries.
     private static func save(_ server: TestServer, _ saves: Saves) async {
         while !saves.isOver {
             if let id = try? await server.create("Note", ["n": 1]) { saves.add(id) }

@@ -37,7 +37,6 @@ import Testing
         return try await server.find("Post", find).results.first?["title"]
     }
 
-    /// Creates a post and waits until the replica has it.
     @discardableResult
     private static func replicatedPost(_ server: TestServer, _ title: JSONValue = "a") async throws -> String {
         let post = try await server.create("Post", ["title": title])

@@ -12,7 +12,6 @@ struct ReplicatedCluster: Sendable {
     private let binaries: PostgresBinaries
     private let account: Account
 
-    /// Creates the cluster, runs `body`, and removes it.
     static func run(replicas: Int = 1, _ body: (ReplicatedCluster) async throws -> Void) async throws {
         // The user `postgres` must be able to enter the folder, so it is directly below /tmp.
         let parent = "/tmp/roost-replica-" + UUID().uuidString.prefix(8).lowercased()

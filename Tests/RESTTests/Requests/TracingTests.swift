@@ -164,7 +164,6 @@ struct TracingTests {
         }
     }
 
-    /// Runs `body` for each element with limited concurrency.
     private static func each<Element: Sendable>(
         _ list: [Element], _ body: @escaping @Sendable (Element) async throws -> Void
     ) async throws {

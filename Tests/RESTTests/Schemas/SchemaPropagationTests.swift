@@ -14,7 +14,6 @@ import Testing
         try await server.find(className).code == 119
     }
 
-    /// Whether a session is rejected.
     private static func refuses(_ server: TestServer, session token: String) async throws -> Bool {
         try await server.find("Other", as: .session(token)).code == 209
     }

@@ -54,7 +54,6 @@ import Testing
         }
     }
 
-    /// Routes that require the master key.
     private static let masterRoutes: [(String, String, JSONValue?)] = [
         ("GET", "/schemas", nil), ("GET", "/schemas/Song", nil), ("POST", "/schemas/Other", ["className": "Other"]),
         ("DELETE", "/schemas/Song", nil), ("DELETE", "/purge/Song", nil),

@@ -66,6 +66,5 @@ enum SecurityProbe {
         #expect(try await server.send("GET", "/users", as: .master).status == 200, sourceLocation: location)
     }
 
-    /// The headers of a request with the read-only master key `reader`.
     static let reader = ["X-Parse-Application-Id": TestServer.applicationID, "X-Parse-Master-Key": "reader"]
 }

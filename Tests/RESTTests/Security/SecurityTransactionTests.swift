@@ -14,7 +14,6 @@ import Testing
         try await server.send("POST", "/batch", ["transaction": true, "requests": .array(calls)], as: identity)
     }
 
-    /// Runs a server, and expects that no deadlocks occurred.
     private static func runWithoutDeadlocks(_ body: @escaping @Sendable (TestServer) async throws -> Void) async throws
     {
         try await TestServer.withDatabase { uri in

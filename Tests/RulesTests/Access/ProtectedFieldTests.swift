@@ -14,7 +14,6 @@ struct ProtectedFieldTests {
         .with(["get": ["*": true], "find": ["*": true], "protectedFields": .object(protected)], fields: fields)
     }
 
-    /// The fields hidden from a caller, whatever the object.
     private static func hidden(
         _ schema: ClassSchema, from caller: Caller, _ options: JSONObject = [:], isOwnUser: Bool = false
     ) throws -> Set<Name> {
