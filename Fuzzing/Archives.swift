@@ -12,7 +12,7 @@ enum Archives {
         .string, .number, .boolean, .date, .object, .array, .bytes, .file, .geoPoint, .polygon, .pointer("Thing"),
     ]
 
-    /// A file of a source, in memory.
+    /// A folder for the source's file, in memory.
     private static let folder = "/dev/shm/roost-fuzz-\(getpid())"
 
     @Sendable static func bson(_ input: [UInt8]) throws {
@@ -41,7 +41,7 @@ enum Archives {
         }
     }
 
-    /// Any source that is one file.
+    /// Any import source that is a single file.
     @Sendable static func read(_ input: [UInt8]) throws { try source(input, "Thing.json") }
 
     @Sendable static func zipFile(_ input: [UInt8]) throws { try source(input, "source.zip") }
@@ -59,7 +59,7 @@ enum Archives {
         }
     }
 
-    /// A header of a backup, and the records before it.
+    /// A tar header of a backup, and the extended headers before it.
     @Sendable static func tar(_ input: [UInt8]) throws {
         let size = TarHeader.blockSize
         guard var header = TarHeader(Array(input.prefix(size))) else {

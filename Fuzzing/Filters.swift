@@ -29,7 +29,7 @@ enum Filters {
         guard let json = try json(input) else { return }
         let parser = FilterParser(isMaster: true, now: 1_700_000_000_000, isAggregation: json["list"] != nil)
         let filter = try parser.parse(json)
-        // Its work is bounded by the product of filter and object.
+        // The budget bounds the work to the product of filter size and object size.
         var budget = MatchBudget(steps: 20_000)
         _ = try FilterMatcher(filter, schema: schema).matches(object, &budget)
     }
@@ -49,7 +49,7 @@ enum Filters {
         _ = try SortKey.limited(json["order"])
     }
 
-    /// The options on the first line, then the pattern, then the text.
+    /// Options on the first line, then the pattern, then the text.
     @Sendable static func regex(_ input: [UInt8]) throws {
         let (options, rest) = Readers.halves(input)
         let (pattern, text) = Readers.halves(Array(rest))

@@ -11,7 +11,7 @@ import Rules
 
 @testable import HTTP
 
-/// The readers of what comes from outside. Where what was read can be written, it must read as the same again.
+/// The readers of untrusted input. Values that can be written must be read back unchanged.
 enum Readers {
     static let all: [String: @Sendable ([UInt8]) throws -> Void] = [
         "archive": Archives.read,
@@ -33,7 +33,7 @@ enum Readers {
 
     private static func text(_ bytes: some Sequence<UInt8>) -> String { String(decoding: Array(bytes), as: UTF8.self) }
 
-    /// The first line, and what follows it.
+    /// The first line and the rest.
     static func halves(_ input: [UInt8]) -> (first: ArraySlice<UInt8>, rest: ArraySlice<UInt8>) {
         let end = input.firstIndex(of: UInt8(ascii: "\n")) ?? input.endIndex
         return (input[..<end], input[end...].dropFirst())
@@ -97,7 +97,7 @@ enum Readers {
         precondition(!named.name.utf8.contains(UInt8(ascii: "/")) && named.name.utf8.first != UInt8(ascii: "."))
     }
 
-    /// The bytes of a connection after the upgrade, in pieces whose size the first byte gives.
+    /// The bytes of a connection after the upgrade, in pieces of the size in the first byte.
     @Sendable private static func webSocket(_ input: [UInt8]) throws {
         guard let first = input.first else { return }
         let channel = EmbeddedChannel()
@@ -108,7 +108,7 @@ enum Readers {
         try channel.connect(to: SocketAddress(ipAddress: "127.0.0.1", port: 1)).wait()
         channel.read()
         var bytes = ByteBuffer(bytes: input.dropFirst())
-        // Small pieces of long inputs take their time in the channel.
+        // Small pieces of long inputs would be slow.
         let size = max(Int(first) + 1, input.count / 1024)
         while let piece = bytes.readSlice(length: min(size, bytes.readableBytes)), piece.readableBytes > 0 {
             try channel.writeInbound(piece)

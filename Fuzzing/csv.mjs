@@ -1,9 +1,9 @@
-/** Fuzzes the console's readers of CSV and JSON files for so many seconds: `node Fuzzing/csv.mjs 60`. */
+/** Fuzzes the console's CSV and JSON readers for the given number of seconds: `node Fuzzing/csv.mjs 60`. */
 
 import assert from "node:assert/strict";
 import { register } from "node:module";
 
-// The files of the console are modules, though none of them is called `.mjs`.
+// Node.js would load the console's .js files as CommonJS.
 const load = `export const load = (url, context, next) => next(url, url.endsWith(".js") ? { ...context, format: "module" } : context)`;
 register(`data:text/javascript,${encodeURIComponent(load)}`);
 const { detect, ObjectReader, records, TableReader } = await import("../Sources/Features/CConsole/files/data/import/reader.js");
@@ -13,7 +13,7 @@ const pick = (list) => list[random(list.length)];
 const words = ['"', '""', ",", ";", "\t", "|", "\r", "\n", "\r\n", " ", "a", "é", "\u{1F984}", "\0", "\u{FEFF}", "{", "}", "[", "]", ":", "\\", '{"results":[', "1"];
 const text = (count) => Array.from({ length: random(count) }, () => pick(words)).join("");
 
-/** The records, or why there are none, whether the text comes at once or in pieces. */
+/** Returns the records of a text that arrives in pieces, or the reader's error. */
 function read(make, pieces) {
   const reader = make();
   const found = [];
@@ -45,17 +45,17 @@ function check(text) {
   for (const make of makers) assert.deepEqual(read(make, cut(text)), read(make, [text]));
 }
 
-/** Inputs that failed once. */
+/** Inputs of past failures. */
 const failed = ['"a\r\nb"\r\nc', '"a\r""\nb"\nc'];
 
-/** A table reads as what was written. */
+/** Checks that a written table is read back unchanged. */
 function checkTable() {
   const rows = Array.from({ length: 1 + random(5) }, () => Array.from({ length: 1 + random(4) }, () => text(6)));
   const file = rows.map((row) => row.map((cell) => `"${cell.replaceAll('"', '""')}"`).join(",")).join("\r\n");
   assert.deepEqual(read(() => new TableReader(","), cut(file)).map(({ cells }) => cells), rows);
 }
 
-/** Sixteen times the text may not take more than three times sixteen times as long. */
+/** Checks that a text of 16 times the length takes at most 48 times as long. */
 function checkGrowth(start, part, end) {
   const times = [1 << 16, 1 << 20].map((size) => {
     const pieces = (start + part.repeat(size / part.length) + end).match(/.{1,65536}/gsu) ?? [];

@@ -1,8 +1,8 @@
-// What it costs to count one request, in nanoseconds: ../experiments/metrics.py compiles it with the sources of Telemetry.
+// Measures the cost of counting one request. ../experiments/metrics.py compiles it with the sources of Telemetry.
 
 let requests = 100_000
 
-/// Nanoseconds of each request.
+/// Returns the nanoseconds per request.
 func measure() -> Double {
     let meters = RequestMeters(routes: [.init(method: "GET", route: "/classes/{className}/{objectId}")], shards: 2)
     let clock = ContinuousClock()
@@ -19,5 +19,5 @@ func measure() -> Double {
     return Double(took.wholeNanoseconds) / Double(requests)
 }
 
-// Short, and the least of many: what else the machine does is in the others.
+// The minimum of many short runs, which other processes disturb least.
 print((0..<200).map { _ in measure() }.min() ?? 0)

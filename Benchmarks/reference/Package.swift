@@ -1,7 +1,7 @@
 // swift-tools-version: 6.1
 import PackageDescription
 
-// One route of the HTTP library alone: what Roost's health check is compared with.
+// A bare route of an HTTP library, the reference for Roost's health check.
 let package = Package(
     name: "reference",
     platforms: [.macOS(.v15)],

@@ -1,7 +1,7 @@
 // The same notifications in JavaScript: "cloud": "main.js" in the configuration of `roost serve`. See docs/push.md.
 'use strict';
 
-/** Sends a text to people, but not to the one who caused it. */
+/** Sends a text to people, except the user who caused it. */
 async function notify(request, text, people) {
   const users = people.filter(user => user && user.id !== request.user?.id);
   if (users.length === 0) return;

@@ -1,10 +1,9 @@
 import Hummingbird
 import Logging
 
-/// Serves `GET /parse/health` on 127.0.0.1 and the port that is its only argument, with nothing behind it.
+/// Serves `GET /parse/health` on 127.0.0.1 and the port given as argument.
 @main
 struct Bare {
-    /// What the route answers, as JSON.
     struct Health: ResponseEncodable {
         var status: String
     }

@@ -1,17 +1,17 @@
 import Roost
 
-/// Push notifications of what concerns people: who follows them, who likes what they posted, what is written to them.
+/// Notifies users of new followers, likes and messages.
 struct Notifications {
     private let database: Database
     private let sender: ParseObject?
 
-    /// - Parameter request: The save that people are notified of.
+    /// - Parameter request: The save that causes the notifications.
     init(_ request: SaveRequest<ParseObject>) {
         database = request.data(.asMaster)
         sender = request.user
     }
 
-    /// Has the triggers send them.
+    /// Registers the triggers.
     static func register(with cloud: Cloud) {
         cloud.afterSave("Followers") { request in
             guard request.original == nil else { return }
@@ -34,7 +34,7 @@ struct Notifications {
         }
     }
 
-    /// Sends a text to people, but not to the one who caused it.
+    /// Sends a text to people, except the user who caused it.
     private func send(_ text: String, to people: [JSONValue?]) async throws {
         let users = people.compactMap { $0 }.filter { $0["objectId"]?.stringValue != sender?.objectId }
         guard !users.isEmpty else { return }

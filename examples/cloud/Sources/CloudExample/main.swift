@@ -1,6 +1,6 @@
 import Roost
 
-/// A class of the app: its properties are fields.
+/// A class of the app. Its properties are the fields.
 struct Review: ParseRecord {
     static let className = "Review"
     var objectId: String?
@@ -20,7 +20,7 @@ app.cloud.define("hello") { request in
     "Hello, \(request.params["name"]?.stringValue ?? "world")!"
 }
 
-// What is thrown refuses the save; what is changed is saved.
+// An error rejects the save. Changes of the object are saved.
 app.cloud.beforeSave(Review.self, requires: .field("stars", type: .number, required: true)) { request in
     guard let stars = request.object.stars, (1...5).contains(stars) else {
         throw ParseError(142, "A review has one to five stars.")
@@ -28,20 +28,20 @@ app.cloud.beforeSave(Review.self, requires: .field("stars", type: .number, requi
     request.object.title = request.object.title ?? "Untitled"
 }
 
-// The reviews that the caller may see.
+// Counts only reviews that the caller may read.
 app.cloud.define("averageStars") { request in
     let reviews = try await request.data(.asCaller).find(Review.self) { $0.limit = 1000 }
     let stars = reviews.compactMap(\.stars).reduce(0, +)
     return Average(count: reviews.count, stars: reviews.isEmpty ? 0 : Double(stars) / Double(reviews.count))
 }
 
-// POST /parse/jobs/countReviews with the master key, or a schedule.
+// Started by POST /parse/jobs/countReviews with the master key, or by a schedule.
 app.cloud.job("countReviews", oneAtATime: true) { request in
     request.message("Counting…")
     return "\(try await request.data(.asMaster).count(ParseQuery("Review"))) reviews"
 }
 
-// Follows, likes and messages of the music apps are told by push notifications, where they are configured.
+// Notifies users of follows, likes and messages in the music apps, if push is configured.
 Notifications.register(with: app.cloud)
 
 try await app.run()
