@@ -5,7 +5,7 @@ import { fileURLToPath } from 'node:url';
 
 const own = path.dirname(fileURLToPath(import.meta.url));
 
-/** Returns the innermost file and line of the app in the stack, as `index.js:12`, or an empty text if there is none. */
+/** Returns the innermost file and line of the app in the stack, as `index.js:12`, or an empty string if there is none. */
 export function callSite(folder = process.cwd()) {
   for (const line of new Error().stack.split('\n').slice(1)) {
     const [, place, number] = line.match(/\(?((?:file:\/\/)?\/[^()]*?):(\d+):\d+\)?$/) ?? [];

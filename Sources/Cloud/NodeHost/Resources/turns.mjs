@@ -3,7 +3,7 @@
 const slice = 5;
 
 export class CallTurns {
-  // By address, the next one first. Each entry has the address's calls by id.
+  // The waiting calls by address and id. The next address is first.
   #lines = new Map();
   #sliceBegan;
 

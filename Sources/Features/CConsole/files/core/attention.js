@@ -1,11 +1,11 @@
-/** Tracks whether somebody looks at the page. Automatic requests keep a session alive, so they must stop when nobody does. */
+/** Tracks whether anyone is looking at the page. Polling keeps a session alive, so it must stop when nobody is. */
 
-/** The milliseconds without input after which the reader counts as away. */
+/** The milliseconds without input after which the operator counts as away. */
 const AWAY = 300000;
-/** The interval in milliseconds at which a watched page asks for changes by others. */
+/** The polling interval in milliseconds while the page is watched. */
 export const EVERY = 3000;
 
-/** The header field for automatic requests, which the server keeps out of its log. */
+/** The header field of polling requests, which the server doesn't log. */
 export const POLL = { "X-Roost-Poll": "1" };
 const EVENTS = ["keydown", "pointermove", "pointerdown", "wheel"];
 let active = Date.now();

@@ -26,7 +26,7 @@ export function address(page, parts = [], query = {}) {
 
 const leaving = new Set();
 
-/** Calls a function before the page is left, until `scope` ends. */
+/** Calls a function before navigation leaves the page, until `scope` ends. */
 export function onLeave(body, scope) {
   leaving.add(body);
   scope.addEventListener("abort", () => leaving.delete(body));

@@ -1,4 +1,4 @@
-/** Formats texts: the console's own by key, outside texts safely, numbers and dates. */
+/** Formats texts: the console's own by key, untrusted ones safely, numbers and dates. */
 
 import { h } from "./dom.js";
 
@@ -54,10 +54,10 @@ class Said {
   constructor(text) { this.text = text; }
 }
 
-/** Marks a text of the console that is inserted into another and needs no escaping. */
+/** Marks a text as the console's own, so that `t` inserts it without escaping. */
 export const said = (text) => new Said(text);
 
-/** Returns the text of a key with its placeholders filled in. Outside texts are escaped, and isolated if necessary. */
+/** Returns the text of a key with its placeholders filled in. Untrusted texts are escaped, and isolated if necessary. */
 export function t(key, places = {}) {
   const text = words.get(key);
   if (text === undefined) return key;
@@ -95,14 +95,14 @@ export function cut(text, limit) {
   return text.slice(0, end);
 }
 
-/** Returns an outside text for places without elements: titles, labels, sentences. */
+/** Escapes an untrusted text for plain-text contexts such as titles and labels. */
 export function plain(text, limit = 120) {
   const all = String(text);
   const short = cut(all, limit).replace(UNSAFE, escape);
   return all.length > limit ? short + "\u2026" : short;
 }
 
-/** Creates an element with an outside text, isolated from its surroundings, with escapes highlighted. */
+/** Creates an element with an untrusted text, isolated from its surroundings, with escapes highlighted. */
 export function shown(text, limit = 200) {
   const all = String(text);
   const element = h("bdi.text");

@@ -42,7 +42,7 @@ function openProgress(title, total, size) {
       const speed = done / ((performance.now() - began) / 1000);
       put(rate, speed > 0 ? t("batch.rate", { rate: Math.round(speed), left: Math.round((total - done) / speed) }) : "");
     },
-    /** Closes the dialog, or shows what was not done. */
+    /** Closes the dialog, or shows the failures. */
     end(isLost = false) {
       const { done, failures } = self;
       if (done >= total && failures.length === 0) {
@@ -145,7 +145,7 @@ export async function deleteRows(page, rows) {
   return true;
 }
 
-/** Asks whether to delete objects. */
+/** Asks for confirmation before objects are deleted. */
 export function askToDelete(className, n, names) {
   return confirm({
     title: t("delete.title", { n, class: className }), button: t("delete"), isDanger: true,

@@ -13,7 +13,7 @@ export const SHORTEN = { "X-Roost-Shorten": "256" };
 /** Returns the user in the address whose view is shown, or undefined if the id can't be in a header field. */
 export const eyesOf = (query) => (/^[\x21-\x7e]{1,200}$/.test(query.get("as") ?? "") ? query.get("as") : undefined);
 
-/** A row. Its values are in a Map by field, because field names come from outside. */
+/** A row. Its values are in a Map by field, because field names are untrusted. */
 export class Row {
   constructor(object) {
     this.take(object);

@@ -72,7 +72,7 @@ export function showUnstored(row, name) {
   for (const { field, change } of row.unstored ?? []) if (!name || name === field.name) show(row, field, change, row.values.get(field.name));
 }
 
-/** Replaces a row's values with the stored object. Pending changes see it in their turn. */
+/** Replaces a row's values with the stored object, and redraws the pending changes on top. */
 function retake(row, object) {
   row.take(object);
   for (const entry of row.unstored ?? []) entry.taken = object;
@@ -107,7 +107,7 @@ function bodyOf(field, change) {
 /** Returns the changed part of a value: all of it, or the member at a path. */
 const partOf = (value, { path }) => (path ? at(value, path) : value);
 
-/** Returns the value of a field of an outside object. */
+/** Returns the value of a field of an untrusted object. */
 const valueOf = (object, field) => new Map(Object.entries(object)).get(field.name);
 
 async function store({ className, rows, row, field, change, old, refused, mine }) {

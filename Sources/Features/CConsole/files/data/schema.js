@@ -131,7 +131,7 @@ export async function loadViews() {
   }));
 }
 
-/** Removes invalid parts from a view, because whoever shared it could have written anything. */
+/** Removes invalid parts from a view, because a shared view may contain anything. */
 function readView(view) {
   const columns = Array.isArray(view.columns) ? view.columns.filter((name) => typeof name === "string") : [];
   const isObject = typeof view.where === "object" && view.where !== null && !Array.isArray(view.where);

@@ -9,7 +9,7 @@ export { isEqual };
 /** Creates a pointer. */
 export const pointer = (className, objectId) => ({ __type: "Pointer", className, objectId });
 
-/** Sets an own key of an outside object, whatever its name. */
+/** Sets an own property, even one named `__proto__`. */
 export function setOwn(object, key, value) {
   Object.defineProperty(object, key, { value, writable: true, enumerable: true, configurable: true });
   return object;

@@ -87,7 +87,7 @@ async function edit(entry, again) {
   if (!entry) invite(saved);
 }
 
-/** Shows what the new operator needs to know. The server mails it if mail is configured. */
+/** Shows the invitation of a new operator, to copy or, if mail is configured, to send by the server. */
 function invite({ id, name }) {
   const text = t("operators.invitation", { name, address: new URL(address("start"), location.href).href });
   const title = t("operators.added", { name });

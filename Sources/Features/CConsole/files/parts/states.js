@@ -108,7 +108,7 @@ export function whileStoring(work) {
   return work;
 }
 
-/** Does the same for work whose caller records the change right afterwards. */
+/** Like `whileStoring`, for work whose caller records the change right afterwards. */
 export async function whileRecording(work) {
   const before = steps.at(-1);
   let end;

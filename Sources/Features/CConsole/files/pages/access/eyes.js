@@ -60,7 +60,7 @@ export async function nameOfUser(id, scope) {
 
 const listed = (all, words) => said(all.map(words).reduce((left, right) => t("may.or", { left: said(left), right: said(right) })));
 
-/** Describes a rule: whom it lets in or, if it denies access, whom it would let in. */
+/** Describes whom a rule allows or, if it denies access, whom it would allow. */
 function reasonWords({ rule, who, field, allows }, name) {
   const kind = who !== undefined ? "" : allows ? ".only" : ".none";
   return t(`may.${rule}${kind}`, { field, name, who: who !== undefined ? said(principal(who)) : allows && listed(allows, principal) });

@@ -35,10 +35,10 @@ export function principal(key) {
   return key.startsWith("userField:") ? t("clp.userIn", { field: key.slice(10) }) : who(key);
 }
 
-/** Returns the fields whose users an operation lets in, in addition to its own entry. */
+/** Returns the fields in `readUserFields` or `writeUserFields` that apply to an operation. */
 const legacyFields = (permissions, operation) => names(own(permissions).get({ find: "readUserFields", get: "readUserFields", count: "readUserFields", update: "writeUserFields", delete: "writeUserFields", addField: "writeUserFields" }[operation]));
 
-/** Returns those whom an entry lets in as a `Map` of keys to descriptions, with only "*" if it lets everybody in. */
+/** Returns the principals that an entry allows as a `Map` of keys to descriptions, or only "*" if it allows everybody. */
 export function letIn(entry, permissions, operation) {
   const found = new Map();
   for (const [key, value] of own(entry)) {
@@ -58,7 +58,7 @@ export function sentenceOf(permissions, operation) {
   return { text: found.size > 0 ? [...found.values()].join(" \u00b7 ") : t("clp.nobody"), isOpen: found.has("*"), isClosed: found.size === 0 };
 }
 
-/** Draws the same as chips. Public reading is common, but public writing is highlighted. */
+/** Draws the principals that may perform an operation as chips. Highlights public writes, but not public reads. */
 export function chips(permissions, operation) {
   const found = letIn(entryOf(permissions, operation), permissions, operation);
   const isReading = ["find", "get", "count"].includes(operation);
@@ -67,7 +67,7 @@ export function chips(permissions, operation) {
   return found.size > 0 ? [...found].map(([key, words]) => chip(look(key), words)) : chip([".closed", "lock"], t("clp.nobody"));
 }
 
-/** Describes whom a change of an operation lets in and whom it locks out. */
+/** Describes who gains and who loses access if the entry of an operation changes. */
 export function consequences(permissions, operation, entry) {
   const before = letIn(entryOf(permissions, operation), permissions, operation);
   const after = letIn(entry, permissions, operation);
@@ -78,7 +78,7 @@ export function consequences(permissions, operation, entry) {
   return parts.length > 0 ? parts.join(" ") : t("clp.same");
 }
 
-/** Whether an operation lets in somebody whom the entry of another locks out. */
+/** Whether `other` allows a principal that the new entry of `operation` denies. */
 export function isWider(permissions, other, operation, entry) {
   const after = letIn(entry, permissions, operation);
   return !after.has("*") && [...letIn(entryOf(permissions, other), permissions, other).keys()].some((key) => !after.has(key));

@@ -59,7 +59,7 @@ export function openClass(host, className, scope) {
 
 const viewing = () => import("./viewing.js");
 
-/** Loads what is needed once there are rows to work on. */
+/** Loads the modules for working with rows, once there are rows. */
 async function followUp(page) {
   const [{ gridKeys, tellImport, watchFoot, watchNewer }, editing] = await Promise.all([import("./class-actions.js"), import("../../data/editing.js")]);
   if (page.scope.aborted) return;

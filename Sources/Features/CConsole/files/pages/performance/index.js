@@ -81,7 +81,7 @@ function follow(body, hint, isDay, scope) {
   const read = async () => {
     clearTimeout(timer);
     try {
-      // Nothing is requested while nobody looks.
+      // No requests while nobody is watching.
       if (isWatched() || !drawn) {
         const { body: figures } = await send("GET", "metrics", { query: isDay ? { step: 60, for: 86400 } : { step: 10, for: 3600 }, signal: scope });
         if (scope.aborted) return;

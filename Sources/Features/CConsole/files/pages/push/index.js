@@ -37,7 +37,7 @@ export function open(scope) {
   return h(".page", h("header.head", h("h1", t("rail.push")), h("span.quiet.words", t("push.hint")), h(".space"), iconButton("refresh", t("grid.refresh"), again)), body);
 }
 
-/** Parses the content of a push, which is stored as a text. */
+/** Parses the content of a push, which is stored as JSON text. */
 export function payload(row) {
   try {
     const value = JSON.parse(row.payload ?? "{}");

@@ -102,7 +102,7 @@ async function follow(status, said, scope) {
       put(status, texts.length ? clients.map(({ seconds }, index) => h("p.good", icon("check"), ` ${texts[index]}, ${ago(Date.now() - seconds * 1000)}`)) : h("p.quiet", t("start.waiting")));
       if (texts.join() !== before) put(said, texts.join(". "));
       before = texts.join();
-    } catch { /* The frame says that the server does not answer; the next round asks again. */ }
+    } catch { /* The frame reports that the server is unreachable; the next round retries. */ }
     await new Promise((done) => setTimeout(done, EVERY));
     await watched(scope);
   }

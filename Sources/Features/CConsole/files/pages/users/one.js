@@ -78,7 +78,7 @@ function user(object, again, scope) {
   const isLocked = object.ACL !== undefined && object.ACL !== null && Object.keys(object.ACL).length === 0;
   const providers = mayWrite() ? shown(Object.keys(object.authData ?? {}).join(", ") || t("one.password"), 120) : t("one.hidden");
   const state = h("span", { class: isLocked ? "bad" : "good" }, t(isLocked ? "one.locked" : "one.open"));
-  // The server sends the field to nobody, but it can be compared.
+  // The server never returns this field, but it can be used in a condition.
   find("_User", { objectId: id, _account_lockout_expires_at: { $gt: { __type: "Date", iso: new Date().toISOString() } } }, scope, { keys: "objectId" })
     .then(({ results }) => results.length > 0 && put(state, h("span.bad", t("one.paused"))), () => {});
   const sessions = h("div");
