@@ -11,7 +11,6 @@ import Testing
 @Suite struct HostileSourceTests {
     private static let song = "{\"objectId\":\"s1\",\"title\":\"x\"}"
 
-    /// Inspects a folder, and describes the outcome.
     private static func outcome(_ folder: ImportFolder, _ source: String? = nil) async -> String {
         do {
             let report = try await folder.look(source)
@@ -198,7 +197,7 @@ import Testing
             #expect(report.notes.count == 3, "\(report.notes)")
             #expect(report.notes.contains { $0.hasPrefix("Linked.json is skipped: it is a symbolic link") })
             #expect(report.notes.contains { $0.hasPrefix("up is skipped: it is a symbolic link") })
-            #expect(report.notes.contains { $0.hasSuffix("no file can be reached by this name") })
+            #expect(report.notes.contains { $0.hasSuffix("the file can't be opened by this name") })
         }
     }
 

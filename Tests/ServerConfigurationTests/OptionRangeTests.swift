@@ -80,7 +80,7 @@ struct OptionRangeTests {
             ),
             (
                 ["emailAdapter": ["module": "smtp", "options": ["host": "h", "from": "nobody"]]],
-                "option emailAdapter.options.from is not a mail address"
+                "option emailAdapter.options.from is not an email address"
             ),
             (
                 ["emailAdapter": ["module": "smtp", "options": ["host": "h\r\n", "from": "a@b.c"]]],

@@ -28,7 +28,7 @@ package struct ConsoleAccess {
 
     /// Returns the banner's lines for an address of the console.
     package static func bannerLines(_ address: String) -> [(name: String, value: String)] {
-        let hint = (name: "", value: "`roost console open` prints an address that signs in")
+        let hint = (name: "", value: "`roost console open` prints a sign-in link")
         return [(name: "console", value: address)] + (address.contains("#ticket=") ? [] : [hint])
     }
 

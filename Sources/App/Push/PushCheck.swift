@@ -42,7 +42,7 @@ package struct PushCheck {
     ///   entry of `push`. Otherwise a database error.
     package func send(to target: String) async throws -> [PushTrial.Finding] {
         let device = try await device(target)
-        let findings = try await trial().send("A notification to try Roost.", to: device)
+        let findings = try await trial().send("A test notification from Roost.", to: device)
         guard !findings.isEmpty else {
             let app = device.app.map { " of the app \($0)" } ?? ""
             throw ConfigurationError("the option push has no entry for devices of type \(device.type)\(app)")

@@ -20,7 +20,7 @@ struct ConsoleCommand: AsyncParsableCommand {
 struct ConsoleOpenCommand: AsyncParsableCommand {
     static let configuration = CommandConfiguration(
         commandName: "open",
-        abstract: "Prints an address that signs in to the console once, within ten minutes.",
+        abstract: "Prints a sign-in link for the console, valid once, for ten minutes.",
         usage: "roost console open [roost.json] [--OPTION VALUE ...]",
         discussion: "\(CommandRun.exitHelp). See docs/console.md.")
 

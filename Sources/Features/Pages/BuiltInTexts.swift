@@ -49,7 +49,7 @@ struct BuiltInTexts: Sendable {
                 title: "This link does not work",
                 paragraphs: [
                     "It may be incomplete, or a newer one was sent to you.",
-                    "Please open the link in the latest mail, or ask for a new one in the app.",
+                    "Please open the link in the latest e-mail, or ask for a new one in the app.",
                 ]),
             .emailVerificationLinkExpired: Page(
                 title: "This link has expired",

@@ -156,7 +156,7 @@ struct DataChecks: Sendable {
         return Question(subject: "\(className).\(field)", sql: Self.counting(rows)) { count, examples in
             Finding(
                 .sameInAnyCase, .warning, "\(className).\(field)",
-                "values that several \(what) have with different case: \(count)", examples: examples)
+                "values of several \(what) that differ only in case: \(count)", examples: examples)
         }
     }
 }

@@ -28,7 +28,7 @@ extension OptionTable {
             ], variables: .init(prefix: "PARSE_SERVER_PAGES")),
         OptionDefinition(
             "customPages", "PARSE_SERVER_CUSTOM_PAGES", .object,
-            "Your own pages, for the redirects of parse-server up to 8; parseFrameURL: the page around links in mails",
+            "Your own pages, for the redirects of parse-server up to 8; parseFrameURL: your page that frames Roost's pages",
             members: Configuration.CustomPage.allCases.map { .text($0.rawValue, nil, \.customPages.urls[$0]) }
                 + [.text("parseFrameURL", nil, \.customPages.parseFrameURL)],
             variables: .init(prefix: "PARSE_SERVER_CUSTOM_PAGES")),
@@ -98,7 +98,7 @@ extension Configuration.Pages {
     /// Warnings about values of `customUrls` that are ignored because they aren't absolute URLs, as in parse-server.
     var warnings: [String] {
         customUrls.sorted { $0.key < $1.key }.filter { !Self.isWhole($0.value) }.map { name, url in
-            "option pages.customUrls.\(name) has no effect: \(url) is not a whole address, such as "
+            "option pages.customUrls.\(name) has no effect: \(url) is not an absolute URL, such as "
                 + "https://example.com/page"
         }
     }

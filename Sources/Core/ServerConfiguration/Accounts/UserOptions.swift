@@ -65,7 +65,7 @@ extension OptionTable {
         ) { value, _ throws(ConfigurationError) in try Configuration.AccountLockout(json: value) },
         .flag(
             "convertEmailToLowercase", "PARSE_SERVER_CONVERT_EMAIL_TO_LOWERCASE", \.convertEmailToLowercase,
-            "Stores mail addresses in lower case"),
+            "Stores email addresses in lower case"),
         .flag(
             "convertUsernameToLowercase", "PARSE_SERVER_CONVERT_USERNAME_TO_LOWERCASE", \.convertUsernameToLowercase,
             "Stores user names in lower case"),

@@ -52,7 +52,7 @@ extension OptionTable {
     static let jobs: [OptionDefinition] = [
         .flag(
             "jobSchedules", "ROOST_JOB_SCHEDULES", \.jobSchedules,
-            "Runs scheduled jobs, each on one of the processes"),
+            "Runs scheduled jobs, each run in one process"),
         .whole(
             "maximumJobs", "ROOST_MAXIMUM_JOBS", \.maximumJobs, in: 1...100_000,
             "Maximum number of running jobs in a process"),

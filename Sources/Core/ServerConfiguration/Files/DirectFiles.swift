@@ -31,11 +31,11 @@ extension Configuration {
         var warnings = [
             "option filesAdapter.options.directAccess: clients read files directly from the store, so fileDownload, "
                 + "download triggers and the sandbox of this server don't apply"
-                + (direct.lifetime == nil ? "; anyone with an address can read the file permanently" : "")
+                + (direct.lifetime == nil ? "; anyone with a file's URL can read it permanently" : "")
         ]
         if !fileStoreFallbacks.isEmpty {
             warnings.append(
-                "option filesFallback: while it is set, clients get addresses of this server, and directAccess "
+                "option filesFallback: while it is set, clients get this server's URLs, and directAccess "
                     + "has no effect")
         }
         return warnings

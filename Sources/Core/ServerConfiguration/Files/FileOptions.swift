@@ -37,7 +37,7 @@ extension OptionTable {
             "The previous encryptionKey, until `roost files rotate` has re-encrypted all files"),
         .choiceOption(
             "encryptionFormat", "ROOST_ENCRYPTION_FORMAT", \.encryptionFormat,
-            "Encryption of files: whole, like parse-server, or segments, which are never all in memory"),
+            "Encryption of files: whole, like parse-server, or segments, which need little memory"),
         // Listed after the options that it overrides.
         OptionDefinition(
             "filesAdapter", "PARSE_SERVER_FILES_ADAPTER", .any,

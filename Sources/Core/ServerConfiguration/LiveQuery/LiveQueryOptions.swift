@@ -16,7 +16,7 @@ extension OptionTable {
                 + "liveQueryServerOptions is set"),
         OptionDefinition(
             "liveQueryServerOptions", "PARSE_SERVER_LIVE_QUERY_SERVER_OPTIONS", .object,
-            "Settings of their connections: keyPairs, websocketTimeout",
+            "Settings of live-query connections: keyPairs, websocketTimeout",
             members: [
                 .member("appId", .string), .member("masterKey", .string),
                 .member("serverURL", .string), .member("keyPairs", .object),

@@ -12,7 +12,7 @@ extension AdapterOptions {
         }
         guard let found else { throw ConfigurationError("option \(path).\(keys.first ?? "") is missing") }
         guard found.text.utf8.contains(UInt8(ascii: "@")) else {
-            throw ConfigurationError("option \(path).\(found.key) is not a mail address")
+            throw ConfigurationError("option \(path).\(found.key) is not an email address")
         }
         return found.text
     }

@@ -5,8 +5,8 @@ public enum OptionTable {
     /// The options by topic, in the order of `--help` and docs/configuration.md.
     package static let sections: [(title: String, options: [OptionDefinition])] = [
         ("Roost's own", roost), ("Essential", essential), ("Keys and access", access), ("Declared classes", [schema]),
-        ("Users and sessions", users), ("Sign-in by others", signIn), ("Cloud code", webhooks),
-        ("Mails for accounts", mails), ("Pages", pages), ("Cloud code in JavaScript", cloudMain), ("Jobs", jobs),
+        ("Users and sessions", users), ("Sign-in providers", signIn), ("Cloud code", webhooks),
+        ("Account mails", mails), ("Pages", pages), ("Cloud code in JavaScript", cloudMain), ("Jobs", jobs),
         ("Files", files), ("Protection", protection + rateLimits), ("Console", console), ("Live queries", liveQueries),
         ("Push notifications", pushes), ("Logs", logs), ("Metrics and health", monitoring),
         ("Traces", traces),
@@ -39,7 +39,7 @@ public enum OptionTable {
         [
             OptionDefinition(
                 "preset", "ROOST_PRESET", .number,
-                "The parse-server line to follow, 4 to 9; default 9"),
+                "The major version of parse-server to follow, 4 to 9; default 9"),
             .text(
                 "dataDir", "ROOST_DATA_DIR", \.dataDir,
                 "The folder of the embedded PostgreSQL and of files; default .roost next to the configuration file"),

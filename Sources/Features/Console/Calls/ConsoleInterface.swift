@@ -81,7 +81,7 @@ struct ConsoleInterface: Sendable {
             reply = try await route(visit, path)
         } catch is ConfirmationNeeded {
             return named(
-                ["error": "Confirm first that it is you.", "needs": "confirm"], status: 403, visit)
+                ["error": "Confirm your identity first.", "needs": "confirm"], status: 403, visit)
         } catch {
             reply = dispatcher.reply(to: error, visit.request)
         }

@@ -111,7 +111,7 @@ package struct LiveDownload: Sendable {
         let notes = try JSONValue(parsing: Array(data))["notes"]?.arrayValue?.compactMap(\.stringValue) ?? []
         let start = FileManager.default.contents(atPath: startPath).flatMap { try? JSONValue(parsing: Array($0)) }
         let begun = start?["begun"]?.stringValue ?? ""
-        return ["an earlier run fetched this data from \(begun) on. Later changes are missing"] + notes
+        return ["an earlier run started to fetch this data at \(begun). Later changes are missing"] + notes
     }
 
     private func write(_ name: String, _ objects: [JSONObject]) throws {

@@ -60,7 +60,7 @@ struct GridFiles: Sendable {
             progress.add(bytes: step.bytes, documents: 0)
         }
         for file in await reading.incomplete {
-            notes.append("the file \(file.name) is skipped: only \(file.received) of \(file.size) bytes are there")
+            notes.append("the file \(file.name) is skipped: it has only \(file.received) of \(file.size) bytes")
         }
         return (stored, notes)
     }

@@ -58,7 +58,7 @@ enum FolderEntries {
             let full = "\(root)/\(inner)"
             // The file was deleted meanwhile, or its name isn't UTF-8.
             guard let type = try? FileManager.default.attributesOfItem(atPath: full)[.type] as? FileAttributeType else {
-                listing.notes.append("\(inner) is skipped: no file can be reached by this name")
+                listing.notes.append("\(inner) is skipped: the file can't be opened by this name")
                 continue
             }
             switch type {
