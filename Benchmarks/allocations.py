@@ -23,7 +23,7 @@ HERE = pathlib.Path(__file__).resolve().parent
 LIMITS = HERE / "allocations.json"
 CONNECTIONS = 8
 WARM_UP = 200
-# A batch takes as long as fifty others.
+# A batch takes as long as 50 other requests.
 SHARES = {"batch": 20}
 
 
@@ -43,7 +43,7 @@ def arguments():
 
 @contextlib.contextmanager
 def counted(stand):
-    """Roost with its counter, and connections to it."""
+    """Starts Roost with the counter, and opens connections to it."""
     counter = Counter(stand.folder)
     environment = {**counter.environment, "PARSE_SERVER_LOG_LEVEL": "error"}
     with stand.server(environment=environment) as server, Callers(server, CONNECTIONS, stand.tokens) as callers:
@@ -53,7 +53,7 @@ def counted(stand):
 
 
 def measure(callers, counter, operation, requests, rounds):
-    """Medians for a request: allocations, those that were not freed meanwhile, and bytes."""
+    """Returns the medians per request: allocations, allocations not freed, and bytes."""
     callers.send(operation.name, WARM_UP // SHARES.get(operation.name, 1))
     samples = []
     for _ in range(rounds):
@@ -70,12 +70,12 @@ def measure(callers, counter, operation, requests, rounds):
 
 
 def proposed(allocations):
-    """The limit for what was measured: machines and the order of events make a difference of some percent."""
+    """Returns the limit for a measurement. Results vary by a few percent between machines and runs."""
     return math.ceil(allocations * 1.05)
 
 
 def verdict(allocations, limit):
-    """What is to be said about the limit, if anything."""
+    """Returns a message if the limit is exceeded, missing or can be lowered."""
     if limit is None:
         return "no limit yet"
     if allocations > limit:
@@ -86,7 +86,7 @@ def verdict(allocations, limit):
 
 
 def check(stand, operations, options):
-    """Prints the table; gives what is wrong: operations that allocate too much, or have no limit."""
+    """Prints the table, and returns the operations that allocate too much or have no limit."""
     limits = json.loads(LIMITS.read_text()) if LIMITS.exists() else {}
     failed = []
     print("| Operation | Allocations | Allowed | Not freed | Bytes | |\n|---|---:|---:|---:|---:|---|", flush=True)
@@ -115,7 +115,7 @@ def show_sites(stand, operations, options):
             stand.prepare(operation)
             requests = options.requests // SHARES.get(operation.name, 1)
             allocations, _, _ = measure(callers, counter, operation, requests, 1)
-            # As many as there is room for.
+            # As many as fit.
             requests = min(requests, int(0.9 * SAMPLES / allocations))
             with counter.recording():
                 callers.send(operation.name, requests)
@@ -125,7 +125,7 @@ def show_sites(stand, operations, options):
 
 def main():
     options = arguments()
-    # A terminated run stops its servers too.
+    # SIGTERM must stop the servers, too.
     signal.signal(signal.SIGTERM, lambda *_: sys.exit(143))
     if not os.access(options.binary, os.X_OK):
         raise SystemExit(f"bench: {options.binary} doesn't exist. Build it, or choose another with --binary")

@@ -1,5 +1,5 @@
 #!/usr/bin/env python3
-"""Compares Roost with the PostgreSQL that it uses. docs/performance.md explains the numbers."""
+"""Compares Roost with PostgreSQL itself. docs/performance.md explains the results."""
 
 import argparse
 import datetime
@@ -48,14 +48,14 @@ def arguments():
 
 
 def chosen(options):
-    """The operations and the names of the experiments that are asked for."""
+    """Returns the selected operations and the names of the selected experiments."""
     operations = [operation for operation in OPERATIONS if not options.only or operation.name in options.only]
     names = options.only or (["start"] if options.quick else EXPERIMENTS)
     return operations, [name for name in EXPERIMENTS if name in names]
 
 
 def run_operations(stand, operations, options):
-    """What was measured of the operations, and the memory that the server took for it."""
+    """Returns the measurements of the operations, and the server's memory usage."""
     if not operations:
         return [], []
     with stand.server() as server:
@@ -73,7 +73,7 @@ def run_operations(stand, operations, options):
 
 
 def run_experiments(stand, names, options):
-    """The figures of the experiments, printed as they come."""
+    """Runs the experiments, and prints and returns their figures."""
     experiments = [(name, EXPERIMENTS[name]) for name in names]
     if options.soak:
         experiments.append(("soak", lambda stand: soak.run(stand, options.soak)))
@@ -86,7 +86,7 @@ def run_experiments(stand, names, options):
 
 
 def kind(options, operations):
-    """Which binary was measured, and how."""
+    """Describes the binary and the kind of the run."""
     version = subprocess.run([options.binary, "version"], capture_output=True, text=True).stdout.strip()
     longer = [f"{one.title} {one.shortest} s" for one in operations if one.shortest > options.seconds]
     return (
@@ -96,14 +96,14 @@ def kind(options, operations):
 
 
 def unused(folder, name):
-    """A path for results, beside those of earlier runs of the day: NAME.md, NAME-2.md…"""
+    """Returns an unused path for results: NAME.md, NAME-2.md…"""
     names = itertools.chain([name], (f"{name}-{number}" for number in itertools.count(2)))
     return next(path for path in (folder / f"{name}.md" for name in names) if not path.exists())
 
 
 def main():
     options = arguments()
-    # A terminated run stops its servers too.
+    # SIGTERM must stop the servers, too.
     signal.signal(signal.SIGTERM, lambda *_: sys.exit(143))
     if not os.access(options.binary, os.X_OK):
         raise SystemExit(f"bench: {options.binary} doesn't exist. Build it, or choose another with --binary")

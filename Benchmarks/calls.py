@@ -1,4 +1,4 @@
-"""An exact number of requests, on connections that stay open: what wrk cannot do, since it counts seconds."""
+"""Sends an exact number of requests on open connections. wrk only runs for a given time."""
 
 import http.client
 import json
@@ -34,7 +34,7 @@ def _comments(draw):
     return _find("Comments", {"user": user}, order="-createdAt", limit=20, include="post.user")
 
 
-# By operation, as operations.py names them: method, path and body, drawn anew for each request.
+# Method, path and body by the operation's name in operations.py, random for each request.
 CALLS = {
     "health": lambda draw: ("GET", "/health", None),
     "get": lambda draw: ("GET", "/classes/Game/" + _id(draw), None),
@@ -51,7 +51,7 @@ CALLS = {
 
 
 class Callers:
-    """Connections that send requests side by side, each the next one when it has the answer to the last."""
+    """Concurrent connections, each of which sends one request at a time."""
 
     def __init__(self, server, connections, tokens):
         self._connections = [http.client.HTTPConnection("127.0.0.1", server.port) for _ in range(connections)]
@@ -65,8 +65,8 @@ class Callers:
             connection.close()
 
     def send(self, operation, number):
-        """Sends `number` requests, shared out among the connections; gives the bytes of an answer with its head, on
-        average. Fails when one is refused.
+        """Distributes `number` requests over the connections, and returns the average size of a response in bytes,
+        including its header. Fails if a request is rejected.
         """
         count = len(self._connections)
         shares = [number // count + (index < number % count) for index in range(count)]
@@ -80,7 +80,7 @@ class Callers:
             try:
                 for _ in range(shares[index]):
                     lengths.append(self._call(self._connections[index], headers, *CALLS[operation](draw)))
-            except Exception as error:  # Passed on below: a thread's own exception would only be printed.
+            except Exception as error:  # Raised again below, because an exception in a thread would only be printed.
                 failures.append(error)
 
         threads = [threading.Thread(target=run, args=(index,)) for index in range(len(shares))]

@@ -1,4 +1,4 @@
-"""A PostgreSQL cluster of the benchmark's own, with the durability of a production server."""
+"""A separate PostgreSQL cluster with the durability settings of a production server."""
 
 import os
 import pathlib
@@ -16,14 +16,14 @@ shared_buffers = '512MB'
 fsync = on
 synchronous_commit = on
 full_page_writes = on
-# No checkpoint falls into a measurement: each measurement of writes begins after one.
+# No checkpoint during a measurement. Each measurement of writes begins after one.
 max_wal_size = '8GB'
 checkpoint_timeout = '1h'
 """
 
 
 def newest_binaries():
-    """The folder of the newest PostgreSQL that is installed."""
+    """Returns the folder of the newest installed PostgreSQL."""
     folders = [path for path in pathlib.Path("/usr/lib/postgresql").glob("*/bin") if (path / "initdb").exists()]
     if not folders and shutil.which("initdb"):
         folders = [pathlib.Path(shutil.which("initdb")).parent]
@@ -41,7 +41,7 @@ def newest_binaries():
 
 
 class Cluster:
-    """Starts on entering, stops on leaving a `with` block."""
+    """Runs inside a `with` block."""
 
     def __init__(self, folder):
         self.folder = pathlib.Path(folder)
@@ -83,7 +83,7 @@ class Cluster:
         self._as_postgres(self.binaries / "pg_ctl", "stop", "-D", self.data, "-m", "fast", "-w", "-s")
 
     def sql(self, text, database="postgres"):
-        """Runs statements and gives what psql prints, without decoration."""
+        """Runs statements, and returns psql's output without decoration."""
         command = [self.binaries / "psql", self.uri(database), "-X", "-q", "-A", "-t", "-v", "ON_ERROR_STOP=1"]
         result = subprocess.run(command, input=text, capture_output=True, text=True)
         if result.returncode != 0:

@@ -1,4 +1,4 @@
-"""The counter of allocations: compiled, preloaded into Roost, and read while it runs."""
+"""Compiles the allocation counter, preloads it into Roost, and reads it during a run."""
 
 import contextlib
 import dataclasses
@@ -9,7 +9,7 @@ import subprocess
 
 SOURCE = pathlib.Path(__file__).with_name("allocations") / "counter.c"
 
-# As counter.c has them.
+# The same values as in counter.c.
 HEADER = 64 * 8
 RECORDING, RECORDED = 3 * 8, 4 * 8
 SAMPLES, SAMPLE = 65536, 64 * 8
@@ -26,7 +26,7 @@ class Counts:
 
 
 class Counter:
-    """The counters of one process, which is to be started with `environment`."""
+    """The counters of one process. Start the process with `environment`."""
 
     def __init__(self, folder):
         library, shared = pathlib.Path(folder) / "counter.so", pathlib.Path(folder) / "counters"
@@ -44,13 +44,13 @@ class Counter:
 
     @contextlib.contextmanager
     def recording(self):
-        """Keeps each allocation with its stack meanwhile, at most SAMPLES of them."""
+        """Records allocations with their stacks inside a `with` block, at most SAMPLES of them."""
         struct.pack_into("=2Q", self._memory, RECORDING, 1, 0)
         yield
         struct.pack_into("=Q", self._memory, RECORDING, 0)
 
     def samples(self):
-        """What was recorded last: bytes asked for, and the addresses of the stack from the innermost on."""
+        """Returns the last recording: the requested bytes and the stack's addresses, innermost first."""
         (recorded,) = struct.unpack_from("=Q", self._memory, RECORDED)
         for index in range(min(recorded, SAMPLES)):
             place = HEADER + index * SAMPLE

@@ -1,9 +1,9 @@
-"""A flame graph: a picture of stacks, each frame as wide as its share of the samples."""
+"""Draws a flame graph. The width of a frame is its share of the samples."""
 
 import html
 
 WIDTH, HEIGHT, CHARACTER = 1600, 17, 6.6
-# Frames narrower than this share are left out: they could not be seen.
+# Narrower frames are left out, because they would be invisible.
 LEAST = 0.0008
 
 
@@ -12,7 +12,7 @@ class Frame:
         self.name, self.count, self.callees = name, 0, {}
 
     def add(self, stack, count):
-        """Counts a stack, outermost function first."""
+        """Counts a stack, given outermost function first."""
         frame = self
         frame.count += count
         for name in stack:
@@ -21,7 +21,7 @@ class Frame:
 
 
 def _colour(name):
-    """Blue for the kernel, warm for the rest; the same for the same name."""
+    """Returns blue for the kernel and a warm color for others, always the same for a name."""
     shade = sum(name.encode()) % 55
     if name.startswith("[kernel] "):
         return f"rgb({150 + shade},{150 + shade},210)"
@@ -40,7 +40,7 @@ def _draw(frame, left, depth, total, out):
 
 
 def flame_graph(title, stacks):
-    """SVG of `stacks`: a dictionary of tuples of names, outermost first, with their counts."""
+    """Returns the SVG of `stacks`, a dictionary of name tuples, outermost first, to counts."""
     root, boxes = Frame(title), []
     for stack, count in stacks.items():
         root.add(stack, count)

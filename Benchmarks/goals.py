@@ -1,11 +1,11 @@
-"""What is wanted of a figure, and whether it is reached."""
+"""Figures, their goals, and whether these are met."""
 
 import dataclasses
 
 
 @dataclasses.dataclass(frozen=True)
 class Goal:
-    """`minimum` is the least that is accepted; `at_most` says that less is better."""
+    """`minimum` is the limit. With `at_most` it is an upper limit."""
 
     minimum: float
     at_most: bool = False
@@ -16,7 +16,7 @@ class Goal:
 
 @dataclasses.dataclass(frozen=True)
 class Figure:
-    """One figure of the results; `unit` follows the value."""
+    """One figure of the results. `unit` follows the value."""
 
     title: str
     value: float
@@ -28,7 +28,7 @@ class Figure:
         return f"{value:,.{self.digits}f}" + (f" {self.unit}" if self.unit else "")
 
     def row(self):
-        """A row of the table of goals."""
+        """Returns the row in the table of goals."""
         wanted = verdict = "–"
         if self.goal:
             wanted = ("≤ " if self.goal.at_most else "≥ ") + self.text(self.goal.minimum)

@@ -1,4 +1,4 @@
-"""A loop of bcrypt on as many threads as Roost makes its hashes on: what bounds log-ins."""
+"""Computes bcrypt hashes on as many threads as Roost uses, the upper bound for log-ins."""
 
 import ctypes
 import os
@@ -13,7 +13,7 @@ def _count_hashes(library, seconds, counts):
     data = ctypes.create_string_buffer(CRYPT_DATA_BYTES)
     count, end = 0, time.monotonic() + seconds
     while time.monotonic() < end:
-        # ctypes lets the other thread run meanwhile.
+        # ctypes releases the interpreter lock during the call.
         if not library.crypt_r(b"benchmark", b"$2b$10$LIjhG/eCp2nWR/CzsAjvq.", data):
             return
         count += 1
@@ -21,7 +21,7 @@ def _count_hashes(library, seconds, counts):
 
 
 def hashes_a_second(seconds):
-    """Hashes of cost 10, which is what a password has."""
+    """Returns the hashes per second at cost 10, the cost of passwords."""
     library = ctypes.CDLL("libcrypt.so.1")
     library.crypt_r.restype = ctypes.c_char_p
     counts = []

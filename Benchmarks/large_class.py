@@ -90,7 +90,7 @@ def questions(rows, owners):
 
 
 def measure(connection, path, most=15, budget=20):
-    """The median and the longest, in milliseconds; None for what was stopped."""
+    """Returns the median and the maximum in milliseconds, or None for a query that was stopped."""
     times, begin = [], time.monotonic()
     while len(times) < most and (len(times) < 3 or time.monotonic() - begin < budget):
         start = time.monotonic()

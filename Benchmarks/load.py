@@ -1,4 +1,4 @@
-"""wrk on a server, with the CPU time that Roost and PostgreSQL take for it."""
+"""Runs wrk, and measures the CPU time of Roost and PostgreSQL."""
 
 import json
 import pathlib
@@ -13,10 +13,9 @@ SCRIPT = pathlib.Path(__file__).with_name("requests.lua")
 
 
 def wrk(origin, name, connections, seconds, tokens=(), table=()):
-    """Runs wrk once; gives what requests.lua prints. Fails when wrk says nothing.
+    """Runs wrk once, and returns the output of requests.lua. Fails if there is none.
 
-    `origin` ends with the path for requests that have none of their own. `table`: a class and its number of rows,
-    instead of Game.
+    `origin` includes the path for requests without their own. `table` is a class instead of Game, and its number of rows.
     """
     command = [
         "wrk", f"-t{min(2, connections)}", f"-c{connections}", f"-d{seconds}s", "--timeout", "10s", "-s", SCRIPT,
@@ -33,7 +32,7 @@ def wrk(origin, name, connections, seconds, tokens=(), table=()):
 
 
 def rate(origin, name, connections, seconds, **rest):
-    """Requests a second. Fails when some of them failed: errors can be fast."""
+    """Returns the requests per second. Fails if any request failed, because errors can be fast."""
     result = wrk(origin, name, connections, seconds, **rest)
     if result["errors"]:
         raise SystemExit(f"bench: {result['errors']} of {result['requests']} requests failed: {name}")
@@ -41,7 +40,7 @@ def rate(origin, name, connections, seconds, **rest):
 
 
 def settle(server, cluster):
-    """Waits, at most thirty seconds, until both have finished what the load before left them with."""
+    """Waits until both servers are idle after the previous load, for at most 30 seconds."""
     for _ in range(150):
         before = processes.cpu_seconds_with_children(server.pid) + processes.cpu_seconds_with_children(cluster.pid)
         time.sleep(0.2)
@@ -51,8 +50,8 @@ def settle(server, cluster):
 
 
 def measure(server, cluster, name, connections, seconds, tokens=(), path="/", table=()):
-    """One measurement; adds the CPU time that Roost and PostgreSQL took, in microseconds a request, and the most memory
-    of Roost meanwhile, in megabytes.
+    """Measures once, including the CPU microseconds per request of Roost and PostgreSQL, and Roost's peak memory in
+    megabytes.
     """
     settle(server, cluster)
     processes.forget_peak(server.pid)

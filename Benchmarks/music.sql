@@ -1,5 +1,5 @@
--- The data of the five music apps: 10,000 users, 100,000 rows of playlists, 1,000,000 likes, and what goes with them.
--- Ids are texts of ten digits. Pointers are spread: the objects of one user point to different ones.
+-- The data of the five music apps: 10,000 users, 100,000 playlist rows, 1,000,000 likes and related rows.
+-- Ids are strings of ten digits. Pointers are spread: the objects of one user point to different objects.
 INSERT INTO "_User" ("objectId", "createdAt", "updatedAt", "username", "description", "followersCount",
     "followingCount")
 SELECT (1000000000 + n)::text, now(), now(), 'fan' || n, 'Hears music of the kind ' || n % 40, 20, 20
@@ -10,7 +10,7 @@ SELECT (1000000000 + n)::text, now(), now(), 'Song ' || n, 'Artist ' || n % 500,
     'https://images.example/cover/' || n % 1000 || '.jpg'
 FROM generate_series(1, 10000) AS n;
 
--- Half of the users have 20 each, of three songs.
+-- Half of the users have 20 each, with three songs.
 INSERT INTO "Playlist" ("objectId", "createdAt", "updatedAt", "user", "title", "artist", "album", "name", "songs")
 SELECT (1000000000 + n)::text, now() - n * interval '1 second', now() - n * interval '1 second',
     (1000000001 + n % 5000)::text, 'Title ' || n, 'Artist ' || n % 500, 'Album ' || n % 1000, 'Playlist ' || n,

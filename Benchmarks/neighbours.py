@@ -1,4 +1,4 @@
-"""Other servers that answer the same requests: a bare route of the HTTP library, and nginx with the same file."""
+"""Reference servers: a bare route of an HTTP library, and nginx with the same file."""
 
 import os
 import pathlib
@@ -37,7 +37,7 @@ http {{
 
 
 class Neighbour:
-    """A process that listens on a port of 127.0.0.1 inside a `with` block."""
+    """A server process on 127.0.0.1 that runs inside a `with` block."""
 
     def __init__(self, command, port):
         self.command, self.port = command, port
@@ -65,13 +65,13 @@ class Neighbour:
 
 
 def bare():
-    """The bare route, or None when scripts/bench.sh did not build it."""
+    """Returns the bare route, or None if scripts/bench.sh didn't build it."""
     port = free_port()
     return Neighbour([BARE, str(port)], port) if os.access(BARE, os.X_OK) else None
 
 
 def nginx(folder, content):
-    """nginx with `content` as /song.mp3, or None when it is not installed."""
+    """Returns nginx with `content` as /song.mp3, or None if it isn't installed."""
     binary = shutil.which("nginx", path=os.environ.get("PATH", "") + ":/usr/sbin")
     if not binary:
         return None

@@ -1,4 +1,4 @@
-"""The operations: what wrk asks Roost for, what that is compared with, and what is wanted."""
+"""The measured operations with their references and goals."""
 
 import dataclasses
 
@@ -8,11 +8,11 @@ from goals import Goal
 
 @dataclasses.dataclass(frozen=True)
 class Operation:
-    """`name` is that of requests.lua. `reference`: see references.py. `script`: what pgbench runs.
-    `goal`: wanted of the ratio to the reference. `length`: bytes that right answers have at least, on average.
-    `writes`: begins with a checkpoint and an empty table for new rows. `shortest`: seconds below which a measurement
-    says nothing, because answers are slow. `logs`: whether requests have a line in the log; a comparison with health is
-    one of two requests without, since health has none at the default level.
+    """`name`: as in requests.lua. `reference`: see references.py. `script`: the script for pgbench.
+    `goal`: the minimum ratio to the reference. `length`: the minimum average size of valid responses in bytes.
+    `writes`: begins with a checkpoint and an empty table for new rows. `shortest`: the minimum seconds of a
+    measurement, for slow operations. `logs`: whether requests are logged. False for comparisons with health, which
+    isn't logged at the default level.
     """
 
     name: str

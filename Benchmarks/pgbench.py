@@ -1,4 +1,4 @@
-"""pgbench: what PostgreSQL does by itself."""
+"""Runs pgbench, which measures PostgreSQL alone."""
 
 import pathlib
 import re
@@ -8,7 +8,7 @@ from statements import VARIABLES
 
 
 def transactions_a_second(cluster, name, script, clients, seconds, folder):
-    """Runs the statements of `script`, prepared, from so many clients."""
+    """Runs the prepared statements of `script` from this many clients, and returns the rate."""
     path = pathlib.Path(folder) / f"{name}.sql"
     path.write_text(script, encoding="utf-8")
     variables = [f"--define={variable}={value}" for variable, value in VARIABLES.items()]

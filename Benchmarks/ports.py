@@ -1,10 +1,10 @@
-"""Ports that are free."""
+"""Free ports."""
 
 import socket
 
 
 def free_port():
-    """A port of 127.0.0.1 that nobody listens on at this moment."""
+    """Returns a port of 127.0.0.1 that isn't in use."""
     with socket.socket() as listener:
         listener.bind(("127.0.0.1", 0))
         return listener.getsockname()[1]

@@ -1,4 +1,4 @@
-"""What the operating system says about processes: CPU time and memory, from /proc."""
+"""CPU time and memory of processes, from /proc."""
 
 import os
 import pathlib
@@ -7,12 +7,12 @@ TICKS = os.sysconf("SC_CLK_TCK")
 
 
 def _fields(pid):
-    """The fields of /proc/PID/stat from the third on: the name before them may hold spaces."""
+    """Returns the fields of /proc/PID/stat from the third on. The name before them may contain spaces."""
     return pathlib.Path(f"/proc/{pid}/stat").read_text().rsplit(")", 1)[1].split()
 
 
 def cpu_seconds(pid):
-    """CPU time of a process with its threads, and of the children that it has waited for."""
+    """Returns the CPU time of a process and of its exited children."""
     return sum(int(field) for field in _fields(pid)[11:15]) / TICKS
 
 
@@ -27,7 +27,7 @@ def _children(pid):
 
 
 def cpu_seconds_with_children(pid):
-    """The same with the children that live: PostgreSQL has one for each connection, Roost some for passwords."""
+    """Returns the CPU time including running children, such as PostgreSQL's process per connection."""
     total = cpu_seconds(pid)
     for child in _children(pid):
         try:
@@ -45,7 +45,7 @@ def _status(pid, key):
 
 
 def _private_megabytes_of_children(pid):
-    """What the children do not share with their parent or others."""
+    """Returns the children's private memory."""
     total = 0
     for child in _children(pid):
         for line in pathlib.Path(f"/proc/{child}/smaps_rollup").read_text().splitlines():
@@ -55,15 +55,15 @@ def _private_megabytes_of_children(pid):
 
 
 def resident_megabytes(pid):
-    """Memory of a process and its children that is resident now."""
+    """Returns the resident memory of a process and its children."""
     return _status(pid, "VmRSS") + _private_megabytes_of_children(pid)
 
 
 def peak_megabytes(pid):
-    """The most memory that was resident since the start, or since `forget_peak`; of the children, what is now."""
+    """Returns the peak resident memory since the start or `forget_peak`, plus the children's current memory."""
     return _status(pid, "VmHWM") + _private_megabytes_of_children(pid)
 
 
 def forget_peak(pid):
-    """Begins anew with what is resident now."""
+    """Resets the peak to the current memory."""
     pathlib.Path(f"/proc/{pid}/clear_refs").write_text("5")

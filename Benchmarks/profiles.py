@@ -1,5 +1,5 @@
 #!/usr/bin/env python3
-"""Profiles Roost's processor time: a list of functions and a flame graph for each operation."""
+"""Profiles Roost's CPU time. Writes a list of functions and a flame graph for each operation."""
 
 import argparse
 import collections
@@ -38,19 +38,19 @@ def arguments():
 
 
 def record(stand, server, operation, seconds):
-    """Samples of the process under load, as perf prints them."""
+    """Records samples of the process under load, and returns perf's output."""
     path = server.origin + (stand.file_path if operation.reference == "nginx" else "/")
     data = stand.folder / "perf.data"
     wrk = threading.Thread(target=load.wrk, args=(path, operation.name, CONNECTIONS, seconds + 2, stand.tokens))
     wrk.start()
     time.sleep(1)
-    # The clock of the processor's time is there in virtual machines as well, where counters often are not.
+    # Virtual machines often lack hardware counters, but have the CPU clock.
     subprocess.run(
         ["perf", "record", "--quiet", "--event", "cpu-clock", "--freq", "999", "-g", "--pid", str(server.pid),
          "--output", data, "--", "sleep", str(seconds)], check=True,
     )
     wrk.join()
-    # What perf cannot resolve it says on the error output, over and over.
+    # perf prints many errors about unresolved symbols.
     script = subprocess.run(
         ["perf", "script", "--input", data, "--no-inline", "--fields", "comm,ip,sym,dso"],
         stdout=subprocess.PIPE, stderr=subprocess.DEVNULL, check=True,
@@ -63,7 +63,7 @@ def record(stand, server, operation, seconds):
 
 
 def stacks(script):
-    """Stacks with their numbers of samples, outermost function first: the name of the thread, then functions."""
+    """Returns stacks with their sample counts: the name of the thread, then functions, outermost first."""
     counts = collections.Counter()
     for block in script.split("\n\n"):
         lines = block.strip("\n").splitlines()
@@ -78,7 +78,7 @@ def stacks(script):
 
 
 def listing(title, counts):
-    """Functions by the samples that they have themselves, and by those with all they call."""
+    """Returns functions by their own samples, and by those including callees."""
     total = sum(counts.values())
     own, all_in_all = collections.Counter(), collections.Counter()
     for stack, count in counts.items():
@@ -94,7 +94,7 @@ def listing(title, counts):
 
 def main():
     options = arguments()
-    # A terminated run stops its servers too.
+    # SIGTERM must stop the servers, too.
     signal.signal(signal.SIGTERM, lambda *_: sys.exit(143))
     results = HERE / "results"
     results.mkdir(exist_ok=True)

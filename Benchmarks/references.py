@@ -1,4 +1,4 @@
-"""What an operation is compared with, measured right before it."""
+"""The references of operations, each measured right before its operation."""
 
 import contextlib
 
@@ -7,12 +7,12 @@ import load
 import neighbours
 import pgbench
 
-# More clients than that make PostgreSQL no faster on a machine of few cores.
+# More clients don't make PostgreSQL faster on a machine with few cores.
 MOST_CLIENTS = 8
 
 
 class References:
-    """Starts the other servers on entering, and stops them on leaving a `with` block."""
+    """Runs the reference servers inside a `with` block."""
 
     def __init__(self, stand):
         self.stand = stand
@@ -34,7 +34,7 @@ class References:
         self._stack.close()
 
     def measure(self, server, operation, connections, seconds):
-        """The reference of an operation of a server at a number of connections, in units a second; None for none."""
+        """Returns the reference rate of an operation per second, or None if it has no reference."""
         if operation.reference == "crypt":
             return hashes.hashes_a_second(seconds)
         if operation.reference == "pgbench":

@@ -1,4 +1,4 @@
-"""Results as a page of Markdown."""
+"""Writes results as Markdown."""
 
 import os
 import pathlib
@@ -25,7 +25,7 @@ def _processor():
 
 
 def machine(cluster):
-    """What was measured on."""
+    """Describes the machine."""
     return [
         f"Processor: {_processor()}, {len(os.sched_getaffinity(0))} cores, shared by client, server and PostgreSQL",
         f"Kernel: {platform.release()}; file system of the cluster: "
@@ -54,7 +54,7 @@ def _operation(measured):
 
 
 def ratios(table):
-    """The figures of the operations that have a goal, at 32 connections."""
+    """Returns the figures of the operations with a goal, at 32 connections."""
     return [
         Figure(f"{measured.operation.title}: ratio to {measured.operation.reference}", measured.ratio,
                measured.operation.goal)
@@ -64,7 +64,7 @@ def ratios(table):
 
 
 def page(title, facts, table, figures):
-    """The results: what was measured on, the operations, and what is wanted of them."""
+    """Returns the page: the machine, the operations and their goals."""
     lines = [f"# {title}", "", *(f"* {fact}" for fact in facts)]
     if table:
         lines += [

@@ -1,6 +1,6 @@
--- The requests of each operation for wrk. Arguments after `--`: operation, application id, session tokens by comma
--- or "-"; optionally a class instead of Game, and its number of rows.
--- What was measured is printed as one line of JSON, which load.py reads.
+-- wrk's requests for each operation. Arguments after `--`: operation, application id, session tokens separated by
+-- commas or "-"; optionally a class instead of Game, and its number of rows.
+-- Prints the result as one line of JSON for load.py.
 
 local threads = 0
 
@@ -13,7 +13,7 @@ local function encode(text)
     return (text:gsub("[^%w]", function(byte) return string.format("%%%02X", byte:byte()) end))
 end
 
--- A request for each value, which stands for the `@` in `where`.
+-- A request for each value, which replaces the `@` in `where`.
 local function finder(class, where, rest)
     local before, after = where:match("^(.-)@(.*)$")
     local head, tail = "/parse/classes/" .. class .. "?where=" .. encode(before), encode(after) .. "&" .. rest
@@ -23,7 +23,7 @@ end
 local function id(count) return tostring(1000000000 + math.random(count)) end
 local function genre() return tostring(math.random(100)) end
 
--- Twenty names of users, encoded.
+-- Twenty encoded user names.
 local function names()
     local first, list = math.random(9980), {}
     for number = 1, 20 do list[number] = "%22fan" .. first + number .. "%22" end
@@ -94,13 +94,13 @@ local makers = {
     end,
 }
 
--- Everything that the apps do all the time, by users who are logged in.
+-- The apps' most frequent requests, by logged-in users.
 local mixture = {
     "get", "find", "include", "two-levels", "array", "feed", "in-query", "create", "update", "increment", "me",
 }
 makers["mixed"] = function() return makers[mixture[math.random(#mixture)]]() end
 
--- Draws from requests that were made beforehand, so that the client takes as little of the processors as it can.
+-- Picks from prepared requests, so that the client uses little CPU time.
 local function drawn(make)
     local list = {}
     for number = 1, 10000 do list[number] = make() end

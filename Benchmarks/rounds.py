@@ -1,4 +1,4 @@
-"""The rounds of all operations, each beside its reference."""
+"""Measures all operations in rounds, each next to its reference."""
 
 import statistics
 
@@ -9,7 +9,7 @@ ROWS_OF_A_REQUEST = {"create": 1, "batch": 50}
 
 
 class Measured:
-    """What was measured of one operation at one number of connections, in all rounds."""
+    """The measurements of one operation at one number of connections, in all rounds."""
 
     def __init__(self, operation, connections):
         self.operation, self.connections = operation, connections
@@ -20,19 +20,19 @@ class Measured:
 
     @property
     def reference(self):
-        """Median of the references, or None."""
+        """The median of the references, or None."""
         return statistics.median(self.references) if self.references else None
 
     @property
     def ratio(self):
-        """Median of the ratios of the rounds: the speed of the machine changes from round to round."""
+        """The median of the rounds' ratios, because the machine's speed changes between rounds."""
         if not self.references:
             return None
         return statistics.median(sample["rate"] / rate for sample, rate in zip(self.samples, self.references))
 
 
 def _check(stand, operation, sample):
-    """Fast answers that say nothing are no result. A batch answers 200 even when its calls fail: the rows tell."""
+    """Fails for responses that are too short. A batch returns 200 even if its calls fail, so its rows are counted."""
     good = sample["requests"] - sample["errors"]
     if not sample["errors"] and sample["length"] < operation.length:
         raise SystemExit(f"bench: responses of {operation.name} have {sample['length']:.0f} bytes: something is missing")
@@ -44,7 +44,7 @@ def _check(stand, operation, sample):
 
 
 def run(stand, server, operations, counts, rounds):
-    """Measures all operations at all numbers of connections; gives a list of `Measured`."""
+    """Measures all operations at all numbers of connections, and returns a list of `Measured`."""
     table = {
         (operation.name, connections): Measured(operation, connections)
         for operation in operations for connections in counts
@@ -65,7 +65,7 @@ def _run_operation(stand, server, operation, counts, references, table, title):
     path = stand.file_path if operation.reference == "nginx" else "/"
     seconds = max(stand.seconds, operation.shortest)
     load.settle(server, stand.cluster)
-    # Many clients of what is slow would leave work behind for longer than `settle` waits.
+    # Many clients of a slow operation would leave more work than `settle` waits for.
     warm_up = counts[0] if operation.shortest > 1 else counts[-1]
     load.wrk(server.origin + path, operation.name, warm_up, 1, stand.tokens)
     for connections in counts:

@@ -1,7 +1,7 @@
-"""The data of the measurements: classes made by the server, rows written in SQL.
+"""Creates the data of the measurements: classes through the server, rows in SQL.
 
-Games: 10,000 rows of 12 fields in 100 genres, 10,000 plays that point to 1,000 teams. The music apps: music.sql.
-Ids are texts of ten digits, so that pgbench can draw them as numbers and send the very statement that Roost sends.
+Game has 10,000 rows of 12 fields in 100 genres, and 10,000 plays point to 1,000 teams. music.sql has the music apps.
+Ids are strings of ten digits, so that pgbench can generate them as numbers and send the same statements as Roost.
 """
 
 import pathlib
@@ -42,13 +42,13 @@ def _make_class(server, name, fields):
 
 
 def make_games(server, cluster, name, rows, database="postgres"):
-    """A class of 12 fields with its rows."""
+    """Creates a class of 12 fields with its rows."""
     _make_class(server, name, GAME_FIELDS)
     cluster.sql(GAMES.format(name=name, rows=rows), database)
 
 
 def seed(server, cluster, file):
-    """Everything that the operations need; gives session tokens and the path of `file`."""
+    """Creates all data of the operations, and returns session tokens and the path of `file`."""
     make_games(server, cluster, "Game", 10000)
     make_games(server, cluster, "NewGame", 0)
     _make_class(server, "Team", {"name": "String", "city": "String", "points": "Number"})

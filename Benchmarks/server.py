@@ -1,4 +1,4 @@
-"""Roost under test: the process, and a REST client for preparing and checking."""
+"""The Roost process under test, with a REST client."""
 
 import json
 import os
@@ -15,9 +15,9 @@ MASTER_KEY = "benchmark-master-key"
 
 
 class Server:
-    """Starts on entering, stops on leaving a `with` block.
+    """Runs inside a `with` block.
 
-    `environment` is added to this process's own, `options` to the configuration.
+    `environment` extends this process's environment, `options` the configuration.
     """
 
     def __init__(self, binary, folder, database_uri, environment=None, options=None):
@@ -82,7 +82,7 @@ class Server:
             self.process.wait()
 
     def call(self, method, path, body=None, content_type="application/json", master=False):
-        """One request; bytes are sent as they are, everything else as JSON. Gives the decoded answer."""
+        """Sends a request, with bytes unchanged and other bodies as JSON. Returns the decoded response."""
         data = body if body is None or isinstance(body, bytes) else json.dumps(body).encode()
         headers = {"X-Parse-Application-Id": APPLICATION_ID, "Content-Type": content_type}
         if master:

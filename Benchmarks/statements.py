@@ -1,7 +1,7 @@
-"""The statements with which pgbench asks PostgreSQL for what wrk asks Roost for.
+"""The statements of pgbench that correspond to wrk's requests to Roost.
 
-They are those that Roost sends (seen with log_statement = all), with the same bound parameters. Should Roost's wording
-change, these stay right as long as they do the same work: the same rows by the same indexes, the same columns.
+They are Roost's own statements (from log_statement = all), with the same bound parameters. If Roost's statements change,
+these remain valid as long as they do the same work: the same rows, indexes and columns.
 """
 
 GAME = '"title", "genre", "score", "rating", "live", "tags", "meta", "released", "place", "studio", "plays", "note"'
@@ -17,7 +17,7 @@ WRITABLE = '("_wperm" IS NULL OR "_wperm" && :readers)'
 ROW_ID = "\\set id random(1000000001, 1000010000)\n"
 OWNER_ID = "\\set id random(1000000001, 1000005000)\n"
 GENRE = "\\set genre random(1, 100)\n"
-# Fifteen digits instead of ten letters: two clients must never draw the same.
+# 15 digits instead of ten letters, so that two clients never generate the same id.
 NEW_ID = "\\set {name} random(100000000000000, 999999999999999)\n"
 
 
@@ -77,7 +77,7 @@ INCREMENT = (
     f'AND TRUE AND {WRITABLE} RETURNING {OWN}, "plays", {ACL};\n'
 )
 CREATE = NEW_ID.format(name="id") + _insert("id")
-# A pipeline is one transaction, and one round trip: the best that PostgreSQL can do with 50 statements.
+# A pipeline is one transaction and one round trip, the fastest way to run 50 statements.
 BATCH = (
     "".join(NEW_ID.format(name=f"id{number}") for number in range(50))
     + "\\startpipeline\n"
@@ -87,11 +87,11 @@ BATCH = (
 
 
 def _ids(count, step):
-    """As many ids as an answer has objects of that class, apart from each other as they are in the answers."""
+    """Returns as many ids as a response has objects of the class, with the same distances."""
     return "{" + ",".join(str(1000000001 + number * step) for number in range(count)) + "}"
 
 
-# Variables of pgbench; in prepared mode each becomes a bound parameter.
+# Variables of pgbench. In prepared mode each becomes a bound parameter.
 VARIABLES = {
     "readers": "{*}", "one": "1", "twenty": "20", "hundred": "100", "now": "2026-01-01 00:00:00+00",
     "title": "A game of the benchmark", "newgenre": "new", "studio": "Studio 17", "note": "Made by a request",

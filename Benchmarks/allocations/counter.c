@@ -1,7 +1,7 @@
-// Counts what a process asks of glibc's allocator. Preloaded into Roost by counter.py, which reads the counters from
-// outside: they lie in the file that ROOST_ALLOCATIONS names, mapped by both.
+// Counts calls of glibc's allocator. counter.py preloads this into Roost and reads the counters through the file named
+// by ROOST_ALLOCATIONS, which both map.
 //
-// While the reader has set `recording`, each is kept with its stack as well, as far as there is room.
+// While the reader has set `recording`, records each allocation with its stack, up to SAMPLES.
 
 #define _GNU_SOURCE
 #include <errno.h>
@@ -15,7 +15,7 @@
 #include <sys/mman.h>
 #include <unistd.h>
 
-// counter.py reads these two, and has their sizes.
+// counter.py has the same values.
 #define SAMPLES 65536
 #define FRAMES 62
 
@@ -35,7 +35,7 @@ struct counters {
     struct sample samples[SAMPLES];
 };
 
-// What glibc exports for those who replace malloc: no dlsym, which would itself allocate.
+// glibc exports these for replacements of malloc. dlsym would itself allocate.
 extern void *__libc_malloc(size_t);
 extern void *__libc_calloc(size_t, size_t);
 extern void *__libc_realloc(void *, size_t);
@@ -43,7 +43,7 @@ extern void *__libc_memalign(size_t, size_t);
 extern void __libc_free(void *);
 
 static struct counters *_Atomic counters;
-// Finding a stack can allocate.
+// Unwinding a stack can allocate.
 static _Thread_local _Bool busy;
 
 __attribute__((constructor)) static void map_counters(void) {
@@ -55,7 +55,7 @@ __attribute__((constructor)) static void map_counters(void) {
         _exit(1);
     }
     close(file);
-    // Processes that this one starts are not counted.
+    // Child processes are not counted.
     unsetenv("LD_PRELOAD");
     unsetenv("ROOST_ALLOCATIONS");
     atomic_store_explicit(&counters, memory, memory_order_release);
@@ -101,7 +101,7 @@ void *calloc(size_t number, size_t size) {
     return __libc_calloc(number, size);
 }
 
-// A reallocation is an allocation, and frees what was there.
+// A reallocation counts as an allocation and a free.
 void *realloc(void *memory, size_t size) {
     count(size);
     count_free(memory);

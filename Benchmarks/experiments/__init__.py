@@ -1,8 +1,8 @@
-"""Measurements that are not of one operation alone. Each takes the stand and gives figures for the results."""
+"""Measurements beyond single operations. Each takes the stand and returns figures."""
 
 from experiments import bring, busy, classes, cloud, large_answer, metrics, push, rows, start, transfers
 
-# The soak is not among them: it takes as long as it is told.
+# The soak is separate, because its duration is an argument.
 EXPERIMENTS = {
     "start": start.run,
     "large-answer": large_answer.run,

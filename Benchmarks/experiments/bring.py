@@ -1,4 +1,4 @@
-"""`roost import` of a dump of MongoDB: rows a second, with all that an import does before and after."""
+"""The rate of `roost import` of a mongodump in rows per second, including preparation and cleanup."""
 
 import os
 import pathlib
@@ -13,7 +13,7 @@ HERE = pathlib.Path(__file__).resolve().parent
 
 
 def _make(folder):
-    """A dump by MongoDB's own encoder: objects of 10 fields."""
+    """Creates a dump of objects with 10 fields, with MongoDB's own encoder."""
     script = HERE / "../../Tests/MigrationTests/make_dump.py"
     libraries = (HERE / "../../.build/python").resolve()
     subprocess.run(

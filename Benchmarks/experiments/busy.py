@@ -1,4 +1,4 @@
-"""How late gets are while the server has heavy work beside them: log-ins, and aggregates over 200,000 rows."""
+"""The latency of gets during heavy work: log-ins, and aggregations over 200,000 rows."""
 
 import concurrent.futures
 import contextlib
@@ -11,7 +11,7 @@ import urllib.parse
 import load
 from goals import Figure, Goal
 
-# Few, so that gets alone do not saturate the machine.
+# So few that gets alone don't saturate the machine.
 CONNECTIONS = 8
 LOG_INS = 32
 AGGREGATES = 4
@@ -22,7 +22,7 @@ PIPELINE = [{"$group": {"_id": "$post", "count": {"$sum": 1}}}, {"$sort": {"coun
 
 @contextlib.contextmanager
 def _beside(functions):
-    """Runs functions on threads of their own, waits for their end, and throws what they threw."""
+    """Runs functions on separate threads, waits for them, and raises their exceptions."""
     with concurrent.futures.ThreadPoolExecutor(len(functions)) as pool:
         futures = [pool.submit(function) for function in functions]
         time.sleep(1)

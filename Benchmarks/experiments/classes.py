@@ -1,4 +1,4 @@
-"""A schema of 500 classes against one of 5 (and those of the music apps in both), each in a database of its own."""
+"""Compares a schema of 500 classes with one of 5 (plus those of the music apps), in separate databases."""
 
 import load
 from comparison import ratio

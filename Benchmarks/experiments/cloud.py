@@ -1,6 +1,6 @@
-"""Cloud code: functions in JavaScript a second, and what a trigger before a save costs in JavaScript and as a webhook.
+"""Cloud code: JavaScript functions per second, and the cost of a beforeSave trigger in JavaScript and as a webhook.
 
-The SDK is the package that PARSE_SDK names, or else the stand-in of the tests.
+Uses the SDK package named by PARSE_SDK, or the tests' stand-in.
 """
 
 import contextlib
@@ -16,7 +16,7 @@ CODE = """
 Parse.Cloud.define('hello', request => `Hello ${request.params.name}`);
 Parse.Cloud.beforeSave('Triggered', request => { request.object.set('seen', true); });
 """
-# A host of webhooks that does nothing; it prints its port.
+# A webhook host that does nothing. It prints its port.
 HOST = """
 const server = require('http').createServer((request, response) => {
     request.resume().on('end', () => response.setHeader('Content-Type', 'application/json').end('{"success":{}}'));
@@ -28,7 +28,7 @@ CONNECTIONS = 32
 
 
 def _app(folder):
-    """Makes an app, and gives its file."""
+    """Creates an app, and returns its main file."""
     folder = pathlib.Path(folder)
     (folder / "node_modules").mkdir()
     (folder / "node_modules" / "parse").symlink_to(os.environ.get("PARSE_SDK", SDK))
@@ -39,7 +39,7 @@ def _app(folder):
 
 @contextlib.contextmanager
 def _host():
-    """Runs the host of webhooks, and gives where it is."""
+    """Runs the webhook host, and returns its URL."""
     with subprocess.Popen(["node", "-e", HOST], stdout=subprocess.PIPE, text=True) as process:
         try:
             yield f"http://127.0.0.1:{int(process.stdout.readline())}"
@@ -48,7 +48,7 @@ def _host():
 
 
 def _milliseconds(origin, operation, seconds):
-    """How long a request takes when it is the only one."""
+    """Returns the median duration of requests without other load."""
     return load.wrk(origin, operation, 1, seconds)["p50"]
 
 
@@ -64,7 +64,7 @@ def run(stand):
             plain = _milliseconds(server.origin, "untriggered", stand.seconds)
             triggered = _milliseconds(server.origin, "triggered", stand.seconds)
             hooked = _milliseconds(server.origin, "hooked", stand.seconds)
-            # What the host takes by itself is not Roost's.
+            # Subtracts the host's own time.
             hosted = _milliseconds(host, "hooked", stand.seconds)
     stand.cluster.sql('TRUNCATE "Triggered"; TRUNCATE "Hooked"; TRUNCATE "Untriggered";')
     return [

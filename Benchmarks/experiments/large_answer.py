@@ -1,4 +1,4 @@
-"""12,000 rows in one answer: what it takes of memory, and what of that remains."""
+"""The memory used for a response of 12,000 rows, and the memory that remains in use."""
 
 import time
 

@@ -1,4 +1,4 @@
-"""What metrics cost: gets of a server that counts beside those of one that does not, and the counting alone."""
+"""The cost of metrics: gets with and without metrics, and the counting itself."""
 
 import pathlib
 import statistics
@@ -14,7 +14,7 @@ TURNS = 5
 
 
 def _counting():
-    """Nanoseconds in which one request is counted, of an optimized build of the meters alone."""
+    """Returns the nanoseconds to count one request, with an optimized build of the meters alone."""
     sources = [HERE / "meters/main.swift", *sorted((HERE.parent / "Sources/Libraries/Telemetry").glob("*.swift"))]
     with tempfile.TemporaryDirectory(prefix="roost-meters.") as folder:
         binary = pathlib.Path(folder) / "meters"
@@ -25,7 +25,7 @@ def _counting():
 def run(stand):
     rates, costs = [], []
     with stand.server() as plain, stand.server(environment={"ROOST_METRICS_PORT": str(free_port())}) as counting:
-        # The first turn warms up.
+        # The first round warms up.
         for turn in range(TURNS + 1):
             pair = [load.measure(server, stand.cluster, "get", 32, stand.seconds) for server in (plain, counting)]
             if any(sample["errors"] for sample in pair):

@@ -1,4 +1,4 @@
-"""Notifications in a second: 200,000 installations, a sink in C as Apple's service on the same machine, gets beside it."""
+"""Notifications per second to 200,000 installations, with a sink in C instead of Apple's service, and concurrent gets."""
 
 import http.client
 import pathlib
@@ -26,9 +26,9 @@ VACUUM ANALYZE "_Installation";
 
 
 class Sink:
-    """push_sink/sink.c with a certificate of its own: it answers 200 to everything, and counts.
+    """push_sink/sink.c with its own certificate. It responds with 200 to all requests and counts them.
 
-    nghttpd would not do: it has 200 for a path of every device only while it writes each body into a file.
+    nghttpd isn't suitable: it accepts arbitrary paths only if it writes each body to a file.
     """
 
     def __init__(self, folder):
@@ -70,7 +70,7 @@ class Sink:
 
 
 class Gets:
-    """Reads one object again and again, from entering to leaving, and keeps how long it took."""
+    """Gets an object repeatedly inside a `with` block, and records the durations."""
 
     def __init__(self, server):
         self.port, self.times, self.is_over = server.port, [], False
@@ -101,7 +101,7 @@ class Gets:
 
 
 def _push(server, body):
-    """Sends a push and waits for its end; gives its row and how long it took."""
+    """Sends a push and waits for its end. Returns its row and the duration."""
     begin = time.monotonic()
     server.call("POST", "/push", body, master=True)
     while True:
@@ -117,7 +117,7 @@ def run(stand):
     stand.cluster.sql(INSTALLATIONS.format(devices=DEVICES))
     with Sink(stand.folder) as sink:
         with Server(stand.binary, stand.folder, stand.cluster.uri("postgres"), options=sink.options) as server:
-            # Connections and code are warm afterwards.
+            # Warms up connections and code.
             _push(server, {**PAYLOAD, "where": {"objectId": {"$lt": "d1001"}}})
             with Gets(server) as alone:
                 time.sleep(3)

@@ -1,4 +1,4 @@
-"""A class of 1,000,000 rows against one of 10,000."""
+"""Compares a class of 1,000,000 rows with one of 10,000."""
 
 import load
 from comparison import ratio

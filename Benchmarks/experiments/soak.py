@@ -1,4 +1,4 @@
-"""Mixed load for minutes: does memory grow?"""
+"""Checks that memory doesn't grow during minutes of mixed load."""
 
 import threading
 import time
@@ -12,7 +12,7 @@ CONNECTIONS = 32
 
 
 def run(stand, minutes):
-    """Samples the memory each 30 seconds, or ten times in a short run. The first fifth is for warming up."""
+    """Samples the memory every 30 seconds, or ten times in a short run. The first fifth warms up."""
     interval = min(INTERVAL, minutes * 60 / 10)
     samples, results = [], []
     with stand.server() as server:

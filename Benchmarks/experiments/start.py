@@ -1,4 +1,4 @@
-"""From the start of the process to the first answer, on a database that is ready."""
+"""The time from the start of the process to its first response, on a prepared database."""
 
 import statistics
 

@@ -1,4 +1,4 @@
-"""Memory while many large files go up, and come down, at once: on the disk, and in a bucket where a store is installed."""
+"""Memory during concurrent uploads and downloads of large files, on disk and, if a store is installed, in a bucket."""
 
 import concurrent.futures
 import http.client
@@ -49,7 +49,7 @@ def _download(server, name):
 
 
 def _at_once(server, transfer, inputs):
-    """Megabytes that the server holds at most for each transfer, and the seconds of all."""
+    """Returns the server's peak megabytes per transfer, and the total seconds."""
     idle = processes.resident_megabytes(server.pid)
     processes.forget_peak(server.pid)
     begin = time.monotonic()
@@ -104,7 +104,7 @@ def run(stand):
             }
             figures += _measure(_server(stand, {"filesAdapter": adapter}), "bucket")
         finally:
-            # With the servers that it started.
+            # Including the servers that it started.
             os.killpg(store.pid, signal.SIGKILL)
             store.wait()
     return figures

@@ -1,5 +1,5 @@
-// A push service for measurements: HTTP/2 over TLS, one thread for each connection, 200 to every request.
-// Arguments: port, file of the key, file of the certificate. It prints how many requests it has answered when it is ended.
+// A push service for measurements: HTTP/2 over TLS, one thread per connection, 200 for every request.
+// Arguments: port, key file, certificate file. Prints the number of requests when it is terminated.
 #include <arpa/inet.h>
 #include <netinet/tcp.h>
 #include <nghttp2/nghttp2.h>
@@ -33,7 +33,7 @@ static int received(nghttp2_session *session, const nghttp2_frame *frame, void *
     return nghttp2_submit_response(session, frame->hd.stream_id, &status, 1, NULL);
 }
 
-// Writes what is to be sent: as few records as it can, since each costs both sides.
+// Writes the output in as few TLS records as possible, because each has a cost.
 static int sendAll(nghttp2_session *session, SSL *ssl) {
     static _Thread_local unsigned char bytes[65536];
     size_t count = 0;

@@ -1,8 +1,8 @@
 #!/usr/bin/env python3
-"""Stores some users, albums, songs and posts in the example, where it has none: there is something to look at.
+"""Stores sample users, albums, songs and posts in the example's server if it has none.
 
-Usage: objects.py PROCESS [OPTIONS OF ROOST SERVE…]: waits for the server, as long as its process runs. --port counts.
-`make run` starts it.
+Usage: objects.py PROCESS [OPTIONS OF ROOST SERVE…]. Waits for the server while its process runs. Uses --port.
+Started by `make run`.
 """
 
 import json
@@ -38,7 +38,7 @@ def call(url, method, path, body=None):
 
 
 def create(url, rows):
-    """Stores objects, given as pairs of a class and what they hold; gives their ids."""
+    """Stores objects, given as pairs of class and fields, and returns their ids."""
     ids = []
     for start in range(0, len(rows), 50):
         answers = call(url, "POST", "/batch", {"requests": [
@@ -57,11 +57,11 @@ def date(year, month, day):
 
 
 def fill(url):
-    """Stores the objects, which are the same at each run but for what nobody is to know."""
+    """Stores the objects. They are the same at each run, except for the passwords."""
     rng = random.Random(36)
     title = lambda: f"{rng.choice(FIRST)} {rng.choice(SECOND)}"
     artists = [f"The {rng.choice(FIRST)} {end}" for end in ("Foxes", "Waves", "Mirrors", "Engines")]
-    # Nobody logs in as one of these, since everybody can read this file.
+    # Random passwords, because this file is public.
     users = [call(url, "POST", "/users", {"username": name, "password": secrets.token_urlsafe(24), "description": words})["objectId"]
              for name, words in (("kim", "Plays the cello"), ("ada", "Collects live records"), ("lin", "Hums along"))]
     albums = [{"name": title(), "artist": rng.choice(artists)} for _ in range(24)]
@@ -95,7 +95,7 @@ def main():
         if not any(call(url, "GET", f"/classes/{name}?count=1&limit=0")["count"] for name in ("_User", "Albums", "Songs", "Posts")):
             fill(url)
     except (OSError, KeyError):
-        # The server has other keys, or is gone: it is not the example, or has no need of objects.
+        # The server has other keys, so it isn't the example, or it has ended.
         pass
 
 
