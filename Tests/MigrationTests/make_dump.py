@@ -1,8 +1,8 @@
-"""Makes dumps and exports for the tests of imports, with MongoDB's own encoder (the package bson of pymongo).
+"""Creates dumps and exports for import tests, with MongoDB's own encoder (pymongo's bson package).
 
-  make_dump.py sample FOLDER          small ones of all types, system classes and formats: what lies in Samples/
-  make_dump.py rows FOLDER COUNT      a folder of mongodump with COUNT objects of 10 fields
-  make_dump.py app FOLDER COUNT       the same, and beside them what the sample has
+  make_dump.py sample FOLDER          small samples of all types, system classes and formats, as in Samples/
+  make_dump.py rows FOLDER COUNT      a mongodump folder with COUNT objects of 10 fields
+  make_dump.py app FOLDER COUNT       the same plus the sample's data
 """
 
 import datetime
@@ -185,7 +185,7 @@ def metadata(name):
 
 
 def write_dump(folder, collections, pack=False):
-    """A folder of mongodump: colons are percent-encoded in the names of files."""
+    """Writes a mongodump folder. Colons in file names are percent-encoded."""
     folder.mkdir(parents=True, exist_ok=True)
     for name, documents in collections.items():
         stem = name.replace(":", "%3A")
@@ -195,7 +195,7 @@ def write_dump(folder, collections, pack=False):
 
 
 def gzipped(data, level=9):
-    """Gzip without the time, so that samples stay as they are."""
+    """Compresses without a timestamp, so that samples are reproducible."""
     packer = zlib.compressobj(level, zlib.DEFLATED, 31)
     return packer.compress(data) + packer.flush()
 
@@ -218,7 +218,7 @@ END = b"\xff\xff\xff\xff"
 
 
 def archive(collections, database="parse", size=2):
-    """An archive of mongodump, with the parts of the collections mixed, each of so many documents."""
+    """Writes a mongodump archive with interleaved blocks of the collections, each of this many documents."""
     out = [struct.pack("<I", 0x8199E26D)]
     out.append(bson.encode({"concurrent_collections": 4, "version": "0.1", "server_version": "7.0.0",
                             "tool_version": "100.9.0"}))
@@ -240,7 +240,7 @@ def archive(collections, database="parse", size=2):
 
 
 def write_json(folder, collections, options, as_list=False):
-    """Files of mongoexport."""
+    """Writes mongoexport files."""
     folder.mkdir(parents=True, exist_ok=True)
     for name, documents in collections.items():
         if name in ("Empty", "_Idempotency") or name.startswith("fs."):
@@ -285,7 +285,7 @@ PARSE = {
 
 
 def parse_export():
-    """An export of Parse.com or Back4App, as a zip file."""
+    """Writes an export of Parse.com or Back4App as a zip file."""
     memory = io.BytesIO()
     with zipfile.ZipFile(memory, "w", zipfile.ZIP_DEFLATED) as file:
         for name, objects in PARSE.items():

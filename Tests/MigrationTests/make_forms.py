@@ -1,9 +1,9 @@
-"""Makes one form of a source for the tests of imports: many rows, or rows that somebody means harm with.
+"""Creates a source in one format for import tests: many rows, or malicious rows.
 
-  make_forms.py rows FORM FOLDER COUNT      COUNT objects of Many, and pairs of a relation up to a hundred thousand rows
+  make_forms.py rows FORM FOLDER COUNT      COUNT objects of Many, and relation pairs up to 100,000 rows
   make_forms.py hostile FORM FOLDER CASE    deep, duplicates, text or names
 
-Forms: dump, packed, archive, archive.gz, canonical, relaxed, legacy, parse, parse.zip. Prints where it lies.
+Forms: dump, packed, archive, archive.gz, canonical, relaxed, legacy, parse, parse.zip. Prints the path.
 """
 
 import hashlib
@@ -59,13 +59,13 @@ def parse_pairs(count):
 
 
 def expected(count):
-    """The sum of what must be in the database, line by line."""
+    """Returns the MD5 hash of the expected rows."""
     start = int(at(0).timestamp() * 1000)
     lines = "\n".join(f"{identifier(n)}|{n * 11}|{text(n)}|{start + n}|{start + n + 1}" for n in range(count))
     return hashlib.md5(lines.encode()).hexdigest()
 
 
-# Lines of extended JSON are made of one that MongoDB's encoder made, with other values in the places of its own.
+# Lines of extended JSON are copies of a line by MongoDB's encoder, with the values replaced.
 def json_lines(form, documents):
     marks = {"n": Int64(4444444444444), "s": "@text@", "_id": "@id@"}
     pattern = None
@@ -96,12 +96,12 @@ def json_date(form, number):
 
 
 def harmed(data):
-    """A text that is not UTF-8, as long as the one that stands for it."""
+    """Replaces a placeholder by invalid UTF-8 of the same length."""
     return data.replace(b"@harm@", b"x\xff\xfe\xc3(y")
 
 
 def write(form, folder, collections, schemas):
-    """Writes the classes in a form, and gives where they lie."""
+    """Writes the classes in a format, and returns the path."""
     folder.mkdir(parents=True, exist_ok=True)
     if form in ("dump", "packed", "archive", "archive.gz"):
         collections = {"_SCHEMA": schemas, **collections}
@@ -162,7 +162,7 @@ def hostile(form, folder, case):
     elif case == "text":
         objects = [one(0, s="good"), one(1, s="@harm@"), one(2, s="good")]
     else:
-        # Names that look alike: one letter that is written in two ways, and case.
+        # Look-alike names: a letter with two encodings, and different case.
         names = {"x": 1, "X": 2, "caf\u00e9": 3, "cafe\u0301": 4}
         objects = [one(0, o=names), one(1, o={"caf\u00e9": 5})]
         others = {"song": [one(2, s="small")], "Caf\u00e9": [one(3)], "Cafe\u0301": [one(4)]}

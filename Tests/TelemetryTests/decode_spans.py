@@ -1,4 +1,4 @@
-"""Reads a request of the OpenTelemetry protocol from standard input, and writes it as JSON with ids as digits."""
+"""Converts an OTLP request on standard input to JSON, with hexadecimal ids."""
 
 import json
 import sys

@@ -1,6 +1,6 @@
-"""Runs a program at a terminal, and answers what it asks: at_terminal.py ANSWERS PROGRAM ARGUMENT...
+"""Runs a program on a terminal and answers its prompts: at_terminal.py ANSWERS PROGRAM ARGUMENT...
 
-Answers stand between commas. The one called "end" is the end of the input; behind the last one the end comes too.
+Answers are separated by commas. "end" ends the input, as does the last answer.
 """
 
 import os

@@ -1,10 +1,10 @@
-"""Scenarios of the first visit: an address with a ticket, and how soon rows are there, beside a bare page of the same server."""
+"""Scenarios of the first visit: tickets, and the time to the first rows, compared with a bare page of the same server."""
 
 import json
 import time
 import urllib.request
 
-# Notes when there are rows, before anything of the page runs.
+# Installed before the page's scripts. Records when rows appear.
 NOTE_ROWS = """
 new MutationObserver((_, observer) => {
     if (!document.querySelector('r-grid .g-cell:not(:has(.g-wait))')) return;
@@ -15,7 +15,7 @@ new MutationObserver((_, observer) => {
 
 
 def arrive(console, rest):
-    """Signs in by the ticket, which is valid once."""
+    """Signs in with a ticket."""
     if getattr(console, "has_arrived", False):
         return
     console.browser.open(f"{console.url}#ticket={rest.ticket}")
@@ -26,7 +26,7 @@ def arrive(console, rest):
 
 
 def first(console, rest, count=300):
-    """Makes a class with rows, of which the browser notes when they are there."""
+    """Creates a class with rows, and records when the browser shows them."""
     arrive(console, rest)
     rest.define("First", name={"type": "String"})
     rest.create_many("First", [{"name": f"hello {number}"} for number in range(count)])
@@ -36,16 +36,16 @@ def first(console, rest, count=300):
 
 
 def first_paint(console, url):
-    """When a page has drawn something, in milliseconds since it was asked for."""
+    """Returns the milliseconds until a page's first paint."""
     console.browser.open(url)
     return max(1, console.wait("performance.getEntriesByName('first-contentful-paint')[0]?.startTime"))
 
 
 def within(budgets, attempts, measure):
-    """Measures until each time was once within its budget: other work of the machine makes any of them long.
+    """Measures repeatedly until each time has been within its budget once, because other processes slow down some attempts.
 
-    `budgets` has the milliseconds of each, and how many times what a bare page takes is as good; `measure` gives the latter
-    and a time by each name."""
+    `budgets` has the milliseconds by name, and a multiple of a bare page's time that is also accepted. `measure` returns
+    the bare page's time and the times by name."""
     least = {}
     for _ in range(attempts):
         bare, times = measure()
@@ -66,7 +66,7 @@ def scenario_an_empty_project_opens_on_the_start_page_and_an_app_connects(consol
     console.browser.open(console.url)
     console.wait_text("Server URL", "main")
     assert console.value("location.pathname").endswith("/console/start")
-    # The server of the scenarios listens on loopback: no phone reaches it.
+    # The server listens on loopback, so phones can't reach it.
     console.wait_text("Only this machine reaches the server", "main")
     assert console.value("document.querySelector('main .qr')") is None
     app = rest.headers["X-Parse-Application-Id"]
@@ -77,24 +77,24 @@ def scenario_an_empty_project_opens_on_the_start_page_and_an_app_connects(consol
         console.click_text(name, "main")
         code = console.text("main pre.code")
         assert app in code and rest.headers["X-Parse-Master-Key"] not in code and "master" not in code.lower(), code
-    # The server has the documents, and serves them as they are.
+    # The server serves the documents unchanged.
     documents = console.value("""Promise.all([...document.querySelectorAll('main a[target]')].map(async ({ href }) => {
         const answer = await fetch(href);
         return [answer.status, answer.headers.get('content-type'), (await answer.text()).slice(0, 2)];
     }))""")
     assert documents == 4 * [[200, "text/plain; charset=utf-8", "# "]], documents
     console.wait_text("Waiting for the first request", "main")
-    # What the console asks for, and who has the master key, is no app.
+    # Requests of the console and with the master key don't count as an app.
     rest.call("GET", "/classes/Note")
     fields = {"X-Parse-Application-Id": app, "X-Parse-REST-API-Key": rest.client_key, "X-Parse-Client-Version": "i5.1.1"}
     urllib.request.urlopen(urllib.request.Request(rest.url + "/classes/Note", headers=fields), timeout=60).close()
     console.wait_text("Connected: iOS SDK", "main")
     assert "REST API" not in console.text("main"), console.text("main")
-    # Data without a class leads back here.
+    # Without a class, the data page redirects here.
     console.open("data")
     console.click_text("Connect an app", ".content")
     console.wait_text("Connected: iOS SDK", "main")
-    # The server has neither key of these, and no class that the code could read.
+    # The server has neither of these keys, and no class for the sample code.
     assert all(f"The code contains {name}" in console.text("main") for name in ("CLIENT_KEY", "JAVASCRIPT_KEY")), console.text("main")
     assert "Load the sample first" in console.text("main"), console.text("main")
     console.click_text("Load the sample", "main")
@@ -113,7 +113,7 @@ def scenario_an_empty_project_opens_on_the_start_page_and_an_app_connects(consol
 
 
 def scenario_live_queries_need_one_option(console, rest):
-    """The server has liveQuery, and not startLiveQueryServer."""
+    """The server sets liveQuery, but not startLiveQueryServer."""
     if console.credentials:
         return
     first(console, rest, 1)
@@ -164,7 +164,7 @@ def scenario_02_the_list_of_classes_stays_within_reach(console, rest):
     if console.credentials:
         return
     first(console, rest)
-    # Who asks for the page of data, and not for the console alone, gets the list; so does a phone.
+    # The address of the data page opens the list of classes, as does the console on a phone.
     console.open("data")
     console.wait_text("Choose a class", ".content")
     console.size(375, 667)
@@ -175,7 +175,7 @@ def scenario_02_the_list_of_classes_stays_within_reach(console, rest):
         assert console.value("location.pathname").endswith("/console/data")
     finally:
         console.size(1440, 900)
-    # A server without objects says how to begin.
+    # A server without objects shows the first steps.
     rest.call("DELETE", "/purge/First")
     console.browser.open(console.url)
     console.wait_text("Choose a class", ".content")
@@ -199,7 +199,7 @@ def scenario_80_the_page_and_its_rows_come_within_their_budget(console, rest):
     within({"paint": (300, 8), "cold rows": (700, 16), "warm rows": (350, 8)}, 6, measure)
 
 
-# When a key was pressed, when the next frame was drawn after it, and when the message was there.
+# The times of a key press, of the next frame, and of the message.
 NOTE_SAVE = """(() => {
     window.saved = {};
     addEventListener('keydown', ({ key, timeStamp }) => {

@@ -1,4 +1,4 @@
-"""Scenarios of looking things up."""
+"""Scenarios of browsing data."""
 
 import json
 import subprocess
@@ -17,7 +17,7 @@ def rows(count, created=None):
 
 
 def many(console, rest):
-    """A class with many rows, made once."""
+    """Returns a class with many rows, created once."""
     if rest.call("GET", "/schemas/Many").get("className") != "Many" or rest.count("Many") < rest.rows:
         rest.define("Many", title={"type": "String"}, plays={"type": "Number"})
         rest.insert("Many", rows(rest.rows))
@@ -65,7 +65,7 @@ def scenario_22_the_ends_and_the_middle_have_the_right_rows(console, rest):
 
 
 def million(rest, class_name, count):
-    """A class of many rows, one a second, made in the database."""
+    """Creates a class with many rows in SQL, one second apart."""
     rest.define(class_name, title={"type": "String"}, plays={"type": "Number"})
     rest.sql(f"""INSERT INTO "{class_name}" ("objectId", "createdAt", "updatedAt", "title", "plays")
         SELECT 'm' || lpad(i::text, 9, '0'), timestamptz '2020-01-01 00:00Z' + i * interval '1 second', now(), 'Title ' || i, i % 1000
@@ -84,13 +84,13 @@ def scenario_21_keys_are_drawn_in_the_next_frame(console, rest):
         console.at(0, "title")
         took = slowest_key(console, "ArrowDown")
         assert console.value("document.querySelector('r-grid').active.row") == 30
-        # Other work of the machine makes any of the attempts slow.
+        # Other processes may slow down any attempt.
         if took < max(50, 3 * bare):
             return
     raise AssertionError(f"a key took {took} ms, on a bare page {bare} ms")
 
 
-# The row at a place, once it is there and the grid stands where it should, and the topmost row that is drawn.
+# The row at an index, once the grid has scrolled to it, and the topmost visible row.
 SHOWN = """(() => {
     const grid = document.querySelector('r-grid');
     const top = Math.floor(grid.geometry.topRow);
@@ -111,7 +111,7 @@ def scenario_22_a_million_rows_stand_behind_a_proportional_bar(console, rest):
     steps = (("End", SHOWN % ("top > 999000", count - 1)), ("Home", SHOWN % ("top === 0", 0)), ("half", SHOWN % ("top > 0", "top + 3")))
     least = {}
     for attempt in range(3):
-        # What a request that reads nothing takes.
+        # The time of a request that reads nothing.
         bare = min(console.value("""(async () => {
             const began = performance.now();
             await fetch(location.pathname.replace(/data.*/, '') + 'api/session', { headers: { 'X-Roost-Console': localStorage.getItem('roost.token') } });
@@ -134,7 +134,7 @@ def scenario_22_a_million_rows_stand_behind_a_proportional_bar(console, rest):
         if max(least.values()) < 1:
             break
     assert max(least.values()) < 1, least
-    # The wheel and the keys go by exact rows, though a pixel of the bar is four of them.
+    # The wheel and the keys scroll by exact rows, although a pixel of the scroll bar is four rows.
     before = console.value("document.querySelector('r-grid').geometry.topRow")
     console.value("(() => { const grid = document.querySelector('r-grid'); grid.geometry.moveBy(3 * grid.geometry.rowHeight, grid.rows.length); })()")
     assert abs(console.value("document.querySelector('r-grid').geometry.topRow") - before - 3) < 0.01
@@ -145,7 +145,7 @@ def scenario_22_a_million_rows_stand_behind_a_proportional_bar(console, rest):
         assert console.value("document.querySelector('r-grid').active.row") == place + step
         console.wait(SHOWN % ("true", place + step))
         assert console.cell(place + step, "title") == f"Title {count - place - step}"
-    # No page of the far half is read by skipping all that is before it.
+    # Pages of the second half are read from the end.
     skips = console.value("performance.getEntriesByType('resource').map(({ name }) => Number(new URL(name).searchParams.get('skip') ?? 0))")
     assert max(skips) <= count / 2 + 1000, skips
     rest.call("DELETE", "/purge/Million")
@@ -192,17 +192,17 @@ def scenario_24_rows_that_apps_change_are_offered(console, rest):
     console.wait_text("theirs, too", "r-grid")
     assert "ours" in console.text("r-grid") and "added" in console.text("r-grid"), console.text("r-grid")
     console.wait("document.querySelector('.head .pill') === null")
-    # Under another order as well, and at the place to which it was scrolled.
+    # The same with another order, at the scroll position.
     console.open_class("Moving", order="title")
     rest.update("Moving", ids[1], title="again")
     console.wait_text("1 changed", ".head", 5)
-    # On a phone the offer leaves room for the name of the class.
+    # On a phone, the offer doesn't cover the class name.
     console.size(390, 844)
     try:
         console.wait("(({ scrollWidth, clientWidth }) => scrollWidth <= clientWidth)(document.querySelector('.head h1'))")
     finally:
         console.size(1440, 900)
-    # The first object of a class shows by itself.
+    # The first object of a class appears without a reload.
     rest.define("Filling", title={"type": "String"})
     console.open_class("Filling")
     rest.create("Filling", title="the first")
@@ -225,7 +225,7 @@ def scenario_24_the_list_of_classes_follows_what_apps_do(console, rest):
     rest.call("DELETE", "/purge/Appeared")
     rest.call("DELETE", "/schemas/Appeared")
     console.wait(f"{entry('Appeared')} === undefined", 5)
-    # Refresh reads classes and fields, too.
+    # Refresh reloads classes and fields, too.
     rest.create("Bppeared", title="one")
     rest.create("Followed", added="here")
     console.click("[aria-label=Refresh]")
@@ -256,7 +256,7 @@ def scenario_25_columns_fit_their_values(console, rest):
     console.open_class("Fitted")
     before = widths()
     assert before["kind"] < 120 and before["text"] == 320, before
-    # A chosen width stays.
+    # A chosen width is kept.
     console.value("localStorage.setItem('roost.columns.Fitted', JSON.stringify({ widths: { kind: 240 } }))")
     console.open_class("Fitted")
     after = widths()
@@ -292,7 +292,7 @@ def scenario_26_heavy_rows_come_shortened_and_open_whole(console, rest):
 
 
 def scenario_26_what_is_heavy_is_not_sent_before_it_is_opened(console, rest):
-    # The class of the scenario before.
+    # The class of the previous scenario.
     console.open_class("Heavy")
     size = "performance.getEntriesByType('resource').filter(({ name }) => name.includes('parse/classes/Heavy')).reduce((sum, { decodedBodySize }) => sum + decodedBodySize, 0)"
     before = console.value(size)
@@ -319,7 +319,7 @@ def scenario_27_a_slow_order_offers_an_index_and_builds_it(console, rest):
     rest.define("Sorted", plays={"type": "Number"})
     rest.create_many("Sorted", [{"plays": number} for number in range(300)])
     console.open_class("Sorted", order="plays")
-    # As if they were many.
+    # Simulates many rows.
     console.value("(({ rows }) => { rows.slowest = 900; rows.notify(); })(document.querySelector('r-grid'))")
     console.click_text("Build an index", ".content > .foot")
     console.click_text("Create index", "dialog")
@@ -332,7 +332,7 @@ def scenario_27_a_slow_filter_offers_the_index_that_it_lacks(console, rest):
     rest.define("Unindexed", genre={"type": "String"}, plays={"type": "Number"}, tags={"type": "Array"})
     rest.create_many("Unindexed", [{"genre": "pop", "plays": number, "tags": ["a"]} for number in range(30)])
     slow = "(({ rows }) => { rows.slowest = 900; rows.notify(); })(document.querySelector('r-grid'))"
-    # No index serves what is contained.
+    # No index supports "contains".
     console.open_class("Unindexed", where={"genre": {"$regex": "\\Qpo\\E"}, "tags": "a"})
     console.value(slow)
     console.settle()
@@ -425,7 +425,7 @@ def scenario_29_filters_are_the_same_as_sentences_and_as_json(console, rest):
             const field = (name, className = 'Filtered') => classes.peek().get(className)?.fields.get(name);
             return toWhere(fromWhere({json.dumps(where)}, field));
         }})()""")
-        # Conditions that can stand side by side need no $and.
+        # Compatible conditions need no $and.
         expected = {key: value for part in where["$and"] for key, value in part.items()} if "$and" in where else where
         assert back == expected, (where, back)
 
@@ -637,7 +637,7 @@ def scenario_35_a_new_object_has_all_fields_and_says_who_may_see_it(console, res
     console.wait("document.querySelector('dialog .form input')")
     assert console.value("document.activeElement.closest('.field-row')?.innerText.startsWith('name')")
     console.type("all of it")
-    # What it gets unless somebody decides otherwise is open to all, and marked as that.
+    # The default ACL is public, and marked as public.
     console.wait("document.querySelector('dialog .sentences .warn')?.innerText === 'everybody: read, change'")
     row = lambda name: f"[...document.querySelectorAll('dialog .field-row')].find((e) => e.innerText.startsWith('{name}'))"
     console.value(f"""(() => {{
@@ -682,7 +682,7 @@ def scenario_36_a_lost_server_loses_nothing(console, rest):
     assert rest.get("Lost", object_id)["name"] == "written while away"
 
 
-# Has answers come late, which a request that was given up does not wait for; one that `late` names comes last.
+# Delays responses, except to canceled requests. The response to `late` comes last.
 DELAY = """(() => {
     const { fetch } = window;
     window.fetch = async (address, options) => {

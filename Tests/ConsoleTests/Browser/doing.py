@@ -1,16 +1,16 @@
-"""Scenarios of how the server is doing: performance, health, settings."""
+"""Scenarios of performance, health and settings."""
 
 import json
 import subprocess
 
 from pages import PHONE, open_page, until
 
-# A class and a field as nobody should call them.
+# A class and a field with malicious names.
 ODD_CLASS, ODD_FIELD = "Odd_" + "x" * 50, "y" * 50
 
 
 def slow(rest, class_name, field, times=40, mean=290):
-    """Has the server note questions that took long, as if the machine were slower and the class larger."""
+    """Records slow queries, as if the machine were slower and the class larger."""
     rest.sql(f"""INSERT INTO "{class_name}" ("objectId", "createdAt", "updatedAt", "{field}")
         SELECT 'n' || n, now(), now(), n FROM generate_series(1, 60000) n ON CONFLICT DO NOTHING""")
     rest.sql(f'ANALYZE "{class_name}"')
@@ -27,7 +27,7 @@ def scenario_78_six_charts_have_tables_behind_them(console, rest):
         rest.create("Asked", name=str(number))
     open_page(console, "performance", ".chart")
     assert console.value("document.querySelectorAll('.chart svg').length") == 6
-    # Without the option metrics, the calls of the database are drawn.
+    # Without the option metrics, the charts show database calls.
     console.wait_text("Requests are not counted here", "main")
     console.wait_text("create", ".performance")
     until(lambda: console.value("document.querySelector('.chart path').getAttribute('d')?.startsWith('M')"), "no line is drawn", 40)
@@ -65,7 +65,7 @@ def scenario_78_advice_about_odd_names_is_text(console, rest):
     console.wait_text(ODD_FIELD, ".panels")
     assert console.value(PHONE), "the page is wider than a phone"
     console.size(1440, 900)
-    # Shapes are kept as they were asked; what a table is called like is no markup.
+    # Query shapes keep their names, which are never markup.
     rest.sql("""DELETE FROM "_roost_advice" """)
     name = '<img src=x onerror="window.ran=1">\u202e'
     shape = json.dumps({"table": name, "equal": [name], "limited": True}, separators=(",", ":"), ensure_ascii=False)
@@ -86,7 +86,7 @@ def scenario_78_a_slow_statement_shows_its_plan_in_words(console, rest):
         return
     rest.define("Planned", plays={"type": "Number"})
     rest.create_many("Planned", [{"plays": number} for number in range(20)])
-    # It is slow since it waits for a lock, longer than what counts as slow.
+    # The query waits for a lock longer than slowQueryThreshold.
     lock = subprocess.Popen(["psql", "-XAtq", rest.database], stdin=subprocess.PIPE, stdout=subprocess.PIPE, text=True)
     try:
         lock.stdin.write("BEGIN;\nLOCK TABLE \"Planned\" IN ACCESS EXCLUSIVE MODE;\nSELECT 'locked';\nSELECT pg_sleep(1.5);\nCOMMIT;\n")
@@ -110,13 +110,13 @@ def scenario_78_a_slow_statement_shows_its_plan_in_words(console, rest):
 
 def scenario_79_what_the_doctor_finds_is_put_right(console, rest):
     rest.define("Sick", fans={"type": "Relation", "targetClass": "_User"})
-    # As parse-server makes relations: without an index by their owner.
+    # Like parse-server, creates the relation without an index on its owner.
     for index in rest.sql("""SELECT indexname FROM pg_indexes WHERE tablename = '_Join:fans:Sick' AND indexdef NOT LIKE '%UNIQUE%'""").splitlines():
         rest.sql(f'DROP INDEX "{index}"')
     open_page(console, "health", ".scroll .panel")
     console.wait("['with its own tools', 'console.backupFolder'].some((words) => document.querySelector('main')?.innerText.includes(words))")
     console.wait_text("Writes to the database", "main")
-    # It looks by itself where nobody has looked yet; what has been made since is found by looking again.
+    # The first visit runs the checks. Later problems are found by running them again.
     console.wait("document.querySelector('[aria-label=\"Check again\"]:not([aria-disabled])')", 60)
     console.click("[aria-label='Check again']")
     console.wait("document.querySelector('[aria-label=\"Check again\"]:not([aria-disabled])') && document.querySelector('[aria-label=\"Fix Sick.fans\"]')", 60)

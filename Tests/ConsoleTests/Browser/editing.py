@@ -18,7 +18,7 @@ TYPES = {
 
 
 def edited(console, rest, **values):
-    """An object of all types in the grid."""
+    """Creates an object with fields of all types, and opens it in the grid."""
     rest.define("EArtist", name={"type": "String"})
     rest.define("Edited", **TYPES)
     artists = rest.create_many("EArtist", [{"name": "Abba"}, {"name": "Queen"}])
@@ -28,7 +28,7 @@ def edited(console, rest, **values):
 
 
 def until(read, expected, seconds=30):
-    """Waits until something that is read is as expected."""
+    """Waits until a function returns the expected value."""
     deadline = time.monotonic() + seconds
     while (value := read()) != expected:
         assert time.monotonic() < deadline, f"{value!r} is not {expected!r}"
@@ -56,7 +56,7 @@ def fill_area(console, text):
     }})()""")
 
 
-# Keeps back the answers of changes of what an address holds until `window.release()`, and counts them.
+# Delays responses to changes of matching URLs until `window.release()`, and counts them.
 HOLD = """(() => {
     const { fetch } = window;
     const held = new Promise((release) => { window.release = () => { window.fetch = fetch; release(); }; });
@@ -73,7 +73,7 @@ HOLD = """(() => {
 
 
 def paste(console, text):
-    """Pastes from the active cell on."""
+    """Pastes at the active cell."""
     console.value(f"""(() => {{
         const data = new DataTransfer();
         data.setData('text/plain', {json.dumps(text)});
@@ -82,13 +82,13 @@ def paste(console, text):
 
 
 def undo(console):
-    """Presses the key of undo where the grid has it."""
+    """Presses the undo shortcut in the grid."""
     console.value("document.querySelector('r-grid').focus()")
     console.press("Control+z")
 
 
 def edit_again(console, field):
-    """What the editor begins with after a refusal."""
+    """Returns the editor's initial text after a rejection."""
     console.wait_text(f"{field} not saved", ".toast.bad")
     console.click_text("Edit again", ".toast.bad")
     console.wait("document.querySelector('.g-editor input, dialog.sheet textarea, dialog.sheet input')")
@@ -97,14 +97,14 @@ def edit_again(console, field):
 
 
 def mouse(console, x, y, clicks=1):
-    """Clicks where the mouse is, which takes the focus along."""
+    """Clicks at a position, which moves the focus."""
     for count in range(1, clicks + 1):
         for kind in ("mousePressed", "mouseReleased"):
             console.browser.call("Input.dispatchMouseEvent", type=kind, x=x, y=y, button="left", clickCount=count)
 
 
 def mouse_on(console, element, clicks=1):
-    """Clicks the middle of an element, an expression of the page, when nothing moves any more."""
+    """Clicks the center of an element, given as an expression, once it has stopped moving."""
     console.wait("document.getAnimations().length === 0")
     mouse(console, *console.value(f"(({{ x, y, width, height }}) => [x + width / 2, y + height / 2])(({element}).getBoundingClientRect())"), clicks)
 
@@ -188,13 +188,13 @@ def scenario_38_who_is_a_member_is_not_added_and_not_taken_away_by_undo(console,
     console.press("Escape")
     console.wait("document.querySelector('dialog') === null")
     undo(console)
-    # The key finds nothing to take back: what comes after it is what was stored.
+    # There is nothing to undo.
     console.settle()
     console.edit(0, "number", "1")
     until(lambda: rest.get("Edited", object_id).get("number"), 1)
     members = lambda: [row["name"] for row in rest.find("EArtist", {"$relatedTo": {"object": {"__type": "Pointer", "className": "Edited", "objectId": object_id}, "key": "fans"}})]
     assert members() == ["Abba"] and "Abba is already a member." in said, said
-    # And who is none any more is not brought back by it.
+    # A former member isn't added again.
     sheet(console, 0, "fans")
     console.wait_text("1 member", "dialog")
     rest.update("Edited", object_id, fans={"__op": "RemoveRelation", "objects": [{"__type": "Pointer", "className": "EArtist", "objectId": artists[0]}]})
@@ -221,7 +221,7 @@ def scenario_38_what_was_typed_into_the_tree_is_saved_with_the_whole(console, re
         save()
         console.wait("document.querySelector('dialog') === null")
         until(lambda: str(rest.get("Edited", object_id)["object"][key]), text)
-    # Escape drops what was typed, and nothing else.
+    # Escape discards only the typed text.
     sheet(console, 0, "object")
     mouse_on(console, leaf("second"), 2)
     console.wait("document.querySelector('dialog .leaf input')")
@@ -244,7 +244,7 @@ def scenario_38_a_single_key_and_a_choice_by_arrows_are_stored(console, rest):
     console.at(0, "number")
     console.press("5", "Enter")
     until(lambda: stored("number"), 5)
-    # One letter is no id: it is looked for.
+    # A single letter starts a search.
     console.at(0, "pointer")
     console.press("q", "Enter")
     until(lambda: (stored("pointer") or {}).get("objectId"), artists[1])
@@ -254,7 +254,7 @@ def scenario_38_a_single_key_and_a_choice_by_arrows_are_stored(console, rest):
     chosen = console.value("[...document.querySelectorAll('.g-editor [role=option]')].findIndex((e) => e.innerText.includes('Abba'))")
     console.press(*["ArrowDown"] * (chosen + 1), "Enter")
     until(lambda: stored("pointer")["objectId"], artists[0])
-    # An untouched one stays.
+    # An unchanged pointer is kept.
     console.at(0, "pointer")
     console.press("Enter")
     console.wait("document.querySelector('.g-editor input')")
@@ -331,7 +331,7 @@ def scenario_39_a_number_is_taken_as_long_as_it_loses_no_digit(console, rest):
 
 def scenario_39_a_refusal_keeps_what_was_typed_of_each_type(console, rest):
     object_id, artists = edited(console, rest, number=1, string="a", object={"a": 1, "b": 1})
-    # Every change of an object that is gone is refused.
+    # Changes of a deleted object are rejected.
     rest.call("DELETE", f"/classes/Edited/{object_id}")
     lost = {}
 
@@ -397,7 +397,7 @@ def scenario_39_a_click_beside_a_form_drops_nothing_that_was_typed(console, rest
     is_open = lambda: console.value("document.querySelector('dialog') !== null")
     console.click_text("New object", ".head")
     console.wait("document.querySelector('dialog .form input')")
-    # What nobody touched closes by it.
+    # An unedited form closes.
     mouse(console, 5, 5)
     console.wait("document.querySelector('dialog') === null")
     console.click_text("New object", ".head")
@@ -480,7 +480,7 @@ def scenario_41_undo_waits_for_what_is_being_stored_and_for_the_undo_before(cons
     console.settle()
     console.value("window.release()")
     until(stored, ["kept", 1])
-    # Two at once, of the same field.
+    # Two concurrent changes of one field.
     for text in ("one", "two"):
         console.edit(0, "string", text)
         until(stored, [text, 1])
@@ -493,7 +493,7 @@ def scenario_41_undo_waits_for_what_is_being_stored_and_for_the_undo_before(cons
     console.settle()
     console.value("window.release()")
     until(stored, ["kept", 1])
-    # The key of doing again takes back nothing.
+    # The redo shortcut undoes nothing.
     console.edit(0, "number", "8")
     until(stored, ["kept", 8])
     console.settle()
@@ -572,7 +572,7 @@ def scenario_41_undo_is_seen_in_the_rows_that_are_shown_now(console, rest):
     undo(console)
     until(stored, "start")
     until(lambda: console.cell(0, "string"), "start")
-    # The same where the rows were read again.
+    # The same after the rows were reloaded.
     console.edit(0, "string", "again")
     until(stored, "again")
     console.wait_text("string of", ".toasts")
@@ -582,7 +582,7 @@ def scenario_41_undo_is_seen_in_the_rows_that_are_shown_now(console, rest):
     undo(console)
     until(stored, "start")
     until(lambda: console.cell(0, "string"), "start")
-    # What was deleted on its page comes back into the list.
+    # An object deleted on its page returns to the list.
     open_object()
     console.click_text("Delete", ".head")
     console.click_text("Delete", "dialog")
@@ -640,7 +640,7 @@ def scenario_41_what_cannot_come_back_keeps_back_no_other(console, rest):
     console.wait_text("4 objects restored", ".toasts")
 
 
-# Has a request fail as where the connection is lost, before it arrives.
+# Makes a request fail as if the connection were lost before it arrived.
 LOSE = """(() => {
     const { fetch } = window;
     let number = 0;
@@ -675,7 +675,7 @@ def scenario_41_undo_goes_on_where_the_connection_was_lost(console, rest):
     console.value("document.querySelector('r-grid').focus()")
     console.press("Control+z")
     until(states, [row["state"] for row in before])
-    # The same of deleted objects.
+    # The same for deleted objects.
     console.settle()
     console.open_class("Cut", where={"state": {"$in": ["s1", "s2", "s3"]}})
     console.at(0, "objectId")
@@ -740,7 +740,7 @@ def scenario_43_what_an_app_changed_beside_is_shown_and_never_overwritten(consol
     shown = lambda name: console.value(f"document.querySelector('r-grid').rows.at(0).values.get('{name}')")
 
     def known():
-        """Waits until the page has its answer."""
+        """Waits until the page has received the response."""
         until(lambda: shown("updatedAt"), stored("updatedAt"))
         console.settle()
     rest.update("Edited", object_id, number=9)
@@ -753,7 +753,7 @@ def scenario_43_what_an_app_changed_beside_is_shown_and_never_overwritten(consol
     console.click_text("Keep theirs", "dialog")
     until(lambda: console.cell(0, "number"), "11")
     assert shown("string") == "mine"
-    # A member beside one that an app changed, and taken back beside another change.
+    # Changes and undoes a member while an app changes another one.
     rest.update("Edited", object_id, **{"object.theirs": 2})
     sheet(console, 0, "object")
     fill_area(console, '{"mine": 2, "theirs": 1}')
@@ -770,7 +770,7 @@ def scenario_43_what_an_app_changed_beside_is_shown_and_never_overwritten(consol
     until(lambda: stored("object"), {"mine": 1, "theirs": 3})
     known()
     assert shown("object") == {"mine": 1, "theirs": 3}
-    # An addition is taken back to what was there, not to what is computed.
+    # Undoing an increment restores the exact previous value.
     rest.update("Edited", object_id, number=0.1)
     console.edit(0, "number", "+0.2")
     until(lambda: stored("number"), 0.1 + 0.2)
@@ -778,7 +778,7 @@ def scenario_43_what_an_app_changed_beside_is_shown_and_never_overwritten(consol
     console.press("Control+z")
     until(lambda: stored("number"), 0.1)
     known()
-    # A member of a relation takes over what was changed beside it.
+    # Adding a member displays an app's change of another field.
     rest.update("Edited", object_id, string="theirs")
     sheet(console, 0, "fans")
     console.type("abb")
@@ -788,7 +788,7 @@ def scenario_43_what_an_app_changed_beside_is_shown_and_never_overwritten(consol
     console.press("Escape")
     known()
     assert shown("string") == "theirs"
-    # What another has set in the place of mine is not overwritten by undo, however it became known.
+    # Undo doesn't overwrite somebody else's value, however the page learned of it.
     console.edit(0, "string", "mine again")
     until(lambda: stored("string"), "mine again")
     known()
@@ -817,7 +817,7 @@ def scenario_44_a_restored_user_logs_in_with_the_old_password(console, rest):
 
 def scenario_44_an_object_comes_back_without_what_fits_no_more(console, rest):
     def retype(field, kind):
-        """Gives a field another type."""
+        """Changes the type of a field."""
         for change in ({"__op": "Delete"}, {"type": kind}):
             assert "error" not in rest.call("PUT", "/schemas/Retyped", {"className": "Retyped", "fields": {field: change}})
     rest.define("Retyped", name={"type": "String"}, plays={"type": "String"}, tags={"type": "Object"})
@@ -829,7 +829,7 @@ def scenario_44_an_object_comes_back_without_what_fits_no_more(console, rest):
     until(lambda: rest.count("Retyped"), 0)
     retype("plays", "Number")
     retype("tags", "Array")
-    # Asked once for all of an undo.
+    # One question for the whole undo.
     console.click_text("Undo", ".toasts")
     console.wait_text("The object's values in plays, tags no longer fit the class.", "dialog")
     assert rest.count("Retyped") == 0
@@ -837,7 +837,7 @@ def scenario_44_an_object_comes_back_without_what_fits_no_more(console, rest):
     until(lambda: sorted(row["name"] for row in rest.find("Retyped")), ["n0", "n1"])
     assert not any("plays" in row or "tags" in row for row in rest.find("Retyped"))
     console.wait_text("2 objects restored", ".toasts")
-    # In the trash the object stays until that is wanted.
+    # The object stays in the trash until the operator agrees.
     rest.define("Retyped", name={"type": "String"}, plays={"type": "String"})
     object_id = rest.create("Retyped", name="alone", plays="many")
     console.open("data")
@@ -901,7 +901,7 @@ def scenario_45_selected_users_are_added_to_a_role(console, rest):
     console.wait_text(f"3 objects of _User become members of users of Bulk{mark}.", "dialog")
     console.click_text("Add 3 objects of _User", "dialog .dialog-foot")
     until(members, sorted(ids))
-    # Who was a member before is none of those who are taken away again.
+    # Undo doesn't remove earlier members.
     console.wait_text("2 objects added to users", ".toasts")
     console.click_text("Undo", ".toasts")
     until(members, ids[:1])
@@ -924,13 +924,13 @@ def scenario_45_all_get_the_permissions_of_the_editor(console, rest):
     until(acls, {json.dumps({"*": {"read": True}})})
     console.wait_text("ACL of 250 objects set", ".toasts")
     console.click_text("Undo", ".toasts")
-    # The interface takes no ACL away: one that everybody has means the same.
+    # The API can't remove an ACL, so a public one is stored instead.
     until(acls, {json.dumps({"*": {"read": True, "write": True}})})
 
 
 @contextlib.contextmanager
 def hook(rest, name, answer):
-    """A function of cloud code as long as it is used; `answer(parameters)` gives what its server says."""
+    """Provides a cloud function as a webhook; `answer(parameters)` returns its response."""
     class Handler(http.server.BaseHTTPRequestHandler):
         def do_POST(self):
             body = json.dumps(answer(json.loads(self.rfile.read(int(self.headers["Content-Length"])))["params"])).encode()
@@ -989,7 +989,7 @@ def scenario_45_a_function_is_called_for_each_and_a_stop_stops(console, rest):
         assert len(called) == 40 and len({one for one, _, _ in called}) == 40 and {rest_of[1:] for rest_of in called} == {("Called", "hello")}
         console.click_text("Close", "dialog .dialog-foot")
         console.wait_text("bulkHook called for 39 objects", ".toasts")
-        # A stop leaves the others uncalled.
+        # Stopping skips the remaining calls.
         called.clear()
         console.at(0, "name")
         console.press("Control+a")
@@ -1029,7 +1029,7 @@ def scenario_46_a_paste_goes_beside_what_is_changed_meanwhile(console, rest):
     stored = lambda: [rest.get("Beside", object_id)[name] for name in "abc"]
     console.open_class("Beside")
     paste_at = lambda field, text: (console.at(0, field), paste(console, text))
-    # Beside an app's change of another field, also where it is taken back.
+    # Pastes and undoes while an app changes another field.
     rest.update("Beside", object_id, c=True)
     paste_at("a", "one\t1")
     until(stored, ["one", 1, True])
@@ -1039,7 +1039,7 @@ def scenario_46_a_paste_goes_beside_what_is_changed_meanwhile(console, rest):
     undo(console)
     until(stored, ["start", 0, False])
     console.wait_text("1 row restored", ".toasts")
-    # Beside one's own edit that is under way.
+    # Pastes while an edit is being stored.
     console.value(HOLD % "'/classes/'")
     console.edit(0, "a", "mine")
     console.wait("window.held === 1")
@@ -1048,7 +1048,7 @@ def scenario_46_a_paste_goes_beside_what_is_changed_meanwhile(console, rest):
     console.value("window.release()")
     until(stored, ["mine", 2, False])
     console.wait_text("1 cell pasted", ".toasts")
-    # What another has set in the place of what is pasted over stays, and is named.
+    # A value that somebody else has changed is kept and named.
     rest.update("Beside", object_id, a="theirs")
     paste_at("a", "over\t3")
     until(stored, ["theirs", 3, False])
@@ -1062,7 +1062,7 @@ def scenario_46_a_paste_goes_beside_what_is_changed_meanwhile(console, rest):
 
 
 def copied(console):
-    """What the grid gives to the clipboard."""
+    """Returns the text copied from the grid."""
     return console.value("""(() => {
         const data = new DataTransfer();
         document.querySelector('.g-scroll').dispatchEvent(new ClipboardEvent('copy', { clipboardData: data, bubbles: true, cancelable: true }));
@@ -1074,7 +1074,7 @@ def scenario_46_a_range_is_copied_whole_and_begins_no_formula(console, rest):
     rest.define("Ranges", a={"type": "String"}, b={"type": "Number"}, c={"type": "String"})
     rest.create_many("Ranges", [{"a": f"=HYPERLINK({number})", "b": -number} for number in range(1000)])
     console.open_class("Ranges", order="-b")
-    # Rows far below are read before they are copied, and none is taken for an empty one.
+    # Rows far below are loaded before they are copied.
     console.value("""(() => {
         window.written = undefined;
         Object.defineProperty(navigator, 'clipboard', { value: { writeText: async (text) => { window.written = text; } } });
@@ -1088,7 +1088,7 @@ def scenario_46_a_range_is_copied_whole_and_begins_no_formula(console, rest):
     columns = console.value("document.querySelector('r-grid').columns.map(({ name }) => name)")
     assert columns[columns.index("a") + 1] in "bc" and len(lines) == 1000, columns
     assert all(line.startswith(f"'=HYPERLINK({number})\t") for number, line in enumerate(lines)), lines[:3]
-    # Pasted where it was, nothing is changed: no apostrophe stays, and no text comes where there was none.
+    # Pasting the text back changes nothing: no apostrophes or empty strings are stored.
     console.value("""(() => {
         const grid = document.querySelector('r-grid');
         grid.moveTo(0, grid.columns.findIndex(({ name }) => name === 'a'));
@@ -1116,7 +1116,7 @@ def scenario_40_the_grid_keeps_its_measure_and_its_place(console, rest):
     rows = console.value("document.querySelectorAll('r-grid .g-row').length")
     console.size(1440, 900)
     console.wait(f"document.querySelectorAll('r-grid .g-row').length > {rows + 5}")
-    # The menu of a column opens without a mouse.
+    # The column menu opens with the keyboard.
     console.value("document.querySelector('r-grid').focus()")
     console.press("Alt+ArrowDown")
     console.wait_text("Sort descending", ".menu")
@@ -1200,7 +1200,7 @@ def scenario_50_no_acl_and_an_empty_acl_read_as_what_they_are(console, rest):
     console.settle()
     assert "Only the master key" in console.cell(0, "ACL"), console.cell(0, "ACL")
     assert "Everybody: read, change" in console.cell(1, "ACL"), console.cell(1, "ACL")
-    # Beside the object it says what was just stored.
+    # The object's page displays the stored ACL.
     object_id = rest.find("Access", {"name": "open"})[0]["objectId"]
     console.open(f"data/Access/{object_id}")
     console.wait_text("Everybody: read, change", ".object-side")
@@ -1222,7 +1222,7 @@ def scenario_50_an_acl_that_is_taken_away_leaves_the_object_open(console, rest):
     save_sheet(console)
     until(stored, {})
     console.wait_text("ACL of", ".toasts")
-    # It was open before.
+    # Undo makes it public again.
     undo(console)
     until(stored, everybody)
     console.wait_text("everybody: read, change", "r-grid")
@@ -1271,13 +1271,13 @@ def scenario_41_a_form_that_is_left_while_it_is_stored_is_undone_all_the_same(co
         else:
             console.click_text("Cancel", "dialog")
         console.wait("document.querySelector('dialog') === null")
-        # The key waits for what is under way, too.
+        # The undo shortcut waits for changes in progress, too.
         console.press("Control+z")
         console.settle()
         console.value("window.release()")
         until(lambda: rest.count("Left"), 0)
         console.wait_text("New object removed", ".toasts")
-    # What is refused after it was left is said.
+    # A rejection after leaving the page is reported.
     rest.define("Left", name={"type": "String"}, number={"type": "Number"})
     rest.sql('CREATE UNIQUE INDEX ON "Left" ("name")')
     rest.create("Left", name="taken")
@@ -1310,11 +1310,11 @@ def scenario_38_a_name_of_nobody_is_no_id(console, rest):
     console.click_text("Keep it as an id", ".g-message")
     console.click_text("Keep it as an id", "dialog")
     until(stored, {"__type": "Pointer", "className": "EArtist", "objectId": "Nobody"})
-    # An id is itself, although another's name begins with it.
+    # An id takes precedence over a name that begins with it.
     rest.create("EArtist", name=artists[0] + " tribute")
     console.edit(0, "pointer", artists[0])
     until(lambda: stored()["objectId"], artists[0])
-    # What is no id is not offered as one.
+    # An invalid id isn't offered.
     console.edit(0, "pointer", "not one")
     console.wait_text("No EArtist has the name or the id not one", ".g-message")
     assert console.value("document.querySelector('.g-message button') === null")
@@ -1367,10 +1367,10 @@ def scenario_41_undo_after_a_password_takes_back_nothing_else(console, rest):
     console.settle()
     assert stored() == "2"
     assert "sessionToken" in rest.call("GET", "/login", username=name, password="new secret")
-    # The one before is taken back by the next.
+    # The next undo reverts the previous change.
     undo(console)
     until(stored, "1")
-    # The same where the password is set beside the user.
+    # The same if the password is set in the user's panel.
     console.edit(0, "phone", "3")
     until(stored, "3")
     console.wait_text("phone of", ".toasts")
@@ -1390,7 +1390,7 @@ def scenario_41_undo_after_a_password_takes_back_nothing_else(console, rest):
 def scenario_38_null_is_stored_where_it_is_another_than_nothing(console, rest):
     object_id, _ = edited(console, rest, string="start", object={"a": 1, "b": 2})
     stored = lambda name: (lambda: rest.get("Edited", object_id).get(name, "absent"))
-    # A field has a value or none: nothing is asked, and it comes back.
+    # A cleared field is restored without a question.
     console.at(0, "string")
     console.press("Delete")
     until(stored("string"), "absent")
@@ -1398,7 +1398,7 @@ def scenario_38_null_is_stored_where_it_is_another_than_nothing(console, rest):
     console.wait_text("string of", ".toasts")
     undo(console)
     until(stored("string"), "start")
-    # A member may be null, and be there.
+    # A member may be null.
     sheet(console, 0, "object")
     fill_area(console, '{"a": null, "b": 2}')
     console.wait_text("Saves only object.a", "dialog")
@@ -1422,7 +1422,7 @@ def scenario_43_what_is_edited_while_its_undo_is_stored_asks_nothing(console, re
     asked = lambda: console.value("document.querySelector('dialog') !== null")
 
     def ask_during(change):
-        """Makes a change while the undo of another is stored."""
+        """Makes a change while an undo is being stored."""
         console.settle()
         console.value(HOLD % "'/classes/'")
         undo(console)
@@ -1438,18 +1438,18 @@ def scenario_43_what_is_edited_while_its_undo_is_stored_asks_nothing(console, re
     saved()
     ask_during(lambda: console.edit(0, "string", "mine again"))
     until(stored, ["mine again", 1])
-    # The undo of what came after goes back to what was there.
+    # Undoing the later change restores the previous value.
     undo(console)
     until(stored, ["start", 1])
     console.settle()
-    # Another field beside it.
+    # Changes another field at the same time.
     console.edit(0, "string", "second")
     until(stored, ["second", 1])
     saved()
     ask_during(lambda: console.edit(0, "number", "2"))
     until(stored, ["start", 2])
     until(lambda: console.cell(0, "string"), "start")
-    # What an app set meanwhile is not overwritten by either.
+    # Neither undo overwrites an app's change.
     console.edit(0, "string", "third")
     until(stored, ["third", 2])
     saved()

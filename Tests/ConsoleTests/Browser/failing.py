@@ -1,4 +1,4 @@
-"""Scenarios of a file store that does not answer and a database without room, as the page Health reports them."""
+"""Scenarios of the health page with an unresponsive file store and a full database."""
 
 import contextlib
 import http.server
@@ -14,7 +14,7 @@ WORDS = "could not extend file base/5/16384: No space left on device"
 
 
 def part(console, name):
-    """What Health says of a part of the server, and whether it is marked as failing."""
+    """Returns the text of a component, and whether it is marked as failing."""
     open_page(console, "health", ".scroll .panel")
     return console.value(f"""(() => {{
         const row = [...document.querySelectorAll('.line.member')].find((e) => e.querySelector('b')?.innerText === {json.dumps(name)});
@@ -24,7 +24,7 @@ def part(console, name):
 
 @contextlib.contextmanager
 def bucket(port):
-    """A store that has every file."""
+    """A store that contains every file."""
     class Files(http.server.BaseHTTPRequestHandler):
         def answer(self):
             self.rfile.read(int(self.headers.get("Content-Length") or 0))
@@ -49,7 +49,7 @@ def bucket(port):
 
 
 def upload(rest):
-    """Uploads a file; gives the status."""
+    """Uploads a file, and returns the status."""
     request = urllib.request.Request(rest.url + "/files/song.txt", b"la la", {**rest.headers, "Content-Type": "text/plain"})
     try:
         with urllib.request.urlopen(request, timeout=60) as answer:
@@ -64,14 +64,14 @@ def scenario_79_a_bucket_that_never_answered_is_not_up(console, rest):
     until(lambda: part(console, "File store")[1] is True, "the file store is down")
     said, _ = part(console, "File store")
     assert said and "answers" not in said, said
-    # A listener that takes connections and says nothing.
+    # Accepts connections and sends nothing.
     with socket.create_server(("127.0.0.1", rest.bucket)):
         until(lambda: "no response" in part(console, "File store")[0], "the file store gives no answer")
     with bucket(rest.bucket):
         until(lambda: part(console, "File store") == ["answers", False], "the file store answers", 60)
         until(lambda: upload(rest) == 201, "a file is stored", 60)
 
-    # From then on the requests of clients show that it is away.
+    # From then on, clients' requests detect the failure.
     def is_away():
         upload(rest)
         return part(console, "File store")[1] is True

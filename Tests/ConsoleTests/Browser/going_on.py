@@ -1,4 +1,4 @@
-"""Scenarios of what goes on: the log, cloud code, pushes, requests, live queries."""
+"""Scenarios of activity: log, cloud code, pushes, requests, live queries."""
 
 import json
 import os
@@ -18,7 +18,7 @@ def rows(console):
 
 
 def write(console, selector, text):
-    """Writes into a field in the place of what is there."""
+    """Replaces the text of a field."""
     console.wait(f"document.querySelector({json.dumps(selector)})")
     console.value(f"(() => {{ const field = document.querySelector({json.dumps(selector)}); field.focus(); field.select(); }})()")
     if text:
@@ -75,7 +75,7 @@ def scenario_lines_of_the_log_come_by_themselves(console, rest):
     open_page(console, "logs", ".log-row", text=mark)
     fail(rest, f"{mark} second")
     console.wait_text(f"{mark} second", ".log", 30)
-    # Not while nobody follows, and then all of them.
+    # New lines wait while following is off, then all of them appear.
     console.click("[aria-label='Follow']")
     console.wait("document.querySelector('[aria-label=Follow]').getAttribute('aria-pressed') === 'false'")
     fail(rest, f"{mark} third")
@@ -114,7 +114,7 @@ def scenario_a_request_opens_all_of_its_lines_and_the_object(console, rest):
     console.click_text("All lines of this request", "dialog")
     console.wait("location.search.includes('request=') && document.querySelector('.chip')")
     console.wait("document.querySelectorAll('.log-row').length === 1")
-    # By the keyboard: the list, its line, and the object.
+    # With the keyboard: the list, its line, and the object.
     console.value("document.querySelector('.log').focus()")
     console.press("ArrowDown", "Enter")
     console.wait("document.querySelector('dialog.sheet')")
@@ -159,7 +159,7 @@ def scenario_74_a_function_is_called_as_a_user_and_as_nobody(console, rest):
     console.click_text("Call")
     console.wait_text("Response", "main")
     console.wait_text("<b>Kim</b>", ".tree")
-    # The lines that the call left stand below it.
+    # The call's log lines appear below it.
     console.wait_text("cloud function", ".log-line", 20)
     console.wait("[...document.querySelectorAll('.log-line')].some((line) => line.innerText.includes('/functions/hello'))", 20)
     choose(console, "main select", "user")
@@ -235,7 +235,7 @@ def scenario_75_schedules_are_sentences(console, rest):
     console.wait_text("No schedules yet", "main")
     console.click_text("Undo", ".toasts")
     console.wait_text("every day, from 04:30 UTC on", "[aria-label=Schedules]")
-    # Other tools write no minutes where a job runs once: that stays so where its parameters are changed.
+    # Other tools store no minutes for jobs that run once. A change of the parameters adds none.
     for row in rest.find("_JobSchedule"):
         rest.call("DELETE", f"/cloud_code/jobs/{row['objectId']}")
     rest.call("POST", "/cloud_code/jobs", {"job_schedule": {"jobName": "tidy", "params": "{}", "startAfter": "2040-05-06T07:08:00.000Z"}})
@@ -318,7 +318,7 @@ def scenario_a_push_says_whom_it_reaches_before_it_is_sent(console, rest):
     write(console, "main textarea", text)
     console.wait_text(MARKUP[0], ".push-preview")
     assert "\u202e" not in console.text("main")
-    # Nothing is sent by a trial.
+    # A dry run sends nothing.
     console.click_text("Dry run: who would get it?")
     console.wait_text("ios", "dialog.sheet", 30)
     console.wait_text("The largest message has", "dialog.sheet")
@@ -407,10 +407,10 @@ def scenario_a_request_is_composed_and_answered(console, rest):
     assert MARKUP[1].replace('"', '\\"') in console.text("pre.code"), console.text("pre.code")
     request(console, "PUT", f"classes/Asked/{first}", '{"plays": 17}', "")
     until(lambda: rest.get("Asked", first)["plays"] == 17, "the object is changed")
-    # The answer before has the word, too: the button says when this one is there.
+    # The previous response contains the word, too, so the test waits for the button.
     console.wait("[...document.querySelectorAll('main button')].some((one) => one.textContent.trim() === 'Send' && !one.disabled)")
     console.wait_text("updatedAt", "main")
-    # What may add to what is there is sent once, also where its answer is lost and where its keys are held down.
+    # Requests that aren't repeatable are sent once, even if the response is lost or the keys are held down.
     console.value("""(() => {
         const { fetch } = window;
         window.asked = 0;
@@ -434,7 +434,7 @@ def scenario_a_request_is_composed_and_answered(console, rest):
     console.wait_text("Write paths like", ".problem")
     request(console, "GET", "classes/Asked/gone", query="")
     console.wait_text("404 in", "main", 20)
-    # As nobody: the class is closed to all but the master key.
+    # Anonymously: only the master key has access to the class.
     rest.call("PUT", "/schemas/Asked", {"className": "Asked", "classLevelPermissions": {"find": {}, "get": {}}})
     choose(console, "[aria-label='Caller']", "nobody")
     request(console, "GET", "classes/Asked", query="")
@@ -533,19 +533,19 @@ def scenario_76_events_of_a_class_are_seen_as_they_come(console, rest):
     rest.call("DELETE", f"/classes/Live/{object_id}")
     until(lambda: len(events()) == 5, "no deletion comes")
     assert events() == [f"create {object_id}", f"update {object_id} n 2 → 3", f"leave {object_id} n 3 → 0", f"enter {object_id} n 0 → 5", f"delete {object_id}"], events()
-    # What it was, and what it is.
+    # The old and the new value.
     console.value("document.querySelectorAll('.events .log-row')[1].click()")
     console.wait_text("Before", "dialog")
     assert MARKUP[0] in console.text("dialog")
     console.press("Escape")
-    # Paused, it stays as it is.
+    # While paused, the list doesn't change.
     console.click_text("Pause", ".live-events")
     late = rest.create("Live", name="late", n=9)
     console.wait_text("1 more while paused", ".live-events")
     assert len(events()) == 5
     console.click_text("Pause", ".live-events")
     until(lambda: events()[-1:] == [f"create {late}"], "the event is not there after the pause")
-    # What was chosen since is not what the events are of.
+    # The events belong to the previous choice.
     console.click_text("Stop", ".live-events")
     console.value("(() => { const s = document.querySelector('[aria-label=Class]'); s.append(new Option('Other', 'Other')); s.value = 'Other'; })()")
     console.value("document.querySelector('.events .log-row').click()")
@@ -554,16 +554,16 @@ def scenario_76_events_of_a_class_are_seen_as_they_come(console, rest):
     console.value("document.querySelector('[aria-label=Class]').value = 'Live'")
     console.click_text("Watch", ".live-events")
     console.wait_text("Watching Live", ".events")
-    # The events of an answer that is lost are missing, which is said.
+    # The events of a lost response are missing, and the page reports that.
     console.value("window.loses = true")
     rest.create("Live", name="lost", n=7)
     console.wait_text("some may be missing", ".live-events")
-    # The list has an end.
+    # The list is limited.
     rest.create_many("Live", [{"n": number + 10} for number in range(1100)])
     console.wait_text("1,000 events", ".live-events", 60)
     console.wait_text("skipped", ".live-events")
     assert console.value("document.querySelectorAll('.events .log-row').length") < 100
-    # Who leaves the page asks for no more.
+    # After the page is left, no more requests are sent.
     console.press("g", "d")
     console.wait("location.pathname.includes('/data')")
     asked = console.value("window.asked")
@@ -573,7 +573,7 @@ def scenario_76_events_of_a_class_are_seen_as_they_come(console, rest):
 
 
 class LiveClients:
-    """Clients of live queries, each subscribed to all of a class, whose events are counted."""
+    """Live-query clients subscribed to a whole class. Counts their events."""
 
     def __init__(self, rest, class_name, count):
         self.place, self.events, self.isOver = urllib.parse.urlparse(rest.url), 0, False
@@ -610,7 +610,7 @@ class LiveClients:
 
 
 def slowest_key(console, key="Tab"):
-    """How long a key took at most until the page had drawn what it does, in milliseconds."""
+    """Returns the maximum milliseconds from a key press to the next frame."""
     console.value("""window.times = []; addEventListener('keydown', ({ timeStamp }) => requestAnimationFrame(() => {
         const { port1, port2 } = new MessageChannel();
         port1.onmessage = () => window.times.push(performance.now() - timeStamp);
@@ -631,7 +631,7 @@ def scenario_76_the_live_page_answers_keys_beside_a_thousand_events_a_second(con
         while not stop.is_set():
             began = time.monotonic()
             rest.create("Live", name="x")
-            # Each save is an event for all of the clients.
+            # Each save leads to an event for every client.
             stop.wait(max(0, len(clients.sockets) / 1000 - (time.monotonic() - began)))
 
     saving = threading.Thread(target=save)
@@ -646,7 +646,7 @@ def scenario_76_the_live_page_answers_keys_beside_a_thousand_events_a_second(con
             before, began = clients.events, time.monotonic()
             live = slowest_key(console)
             assert clients.events > before or time.monotonic() - began < 1
-            # Other work of the machine makes any of the attempts slow.
+            # Other processes may slow down any attempt.
             if live < max(100, 3 * bare):
                 break
         else:
@@ -668,7 +668,7 @@ def scenario_80_pages_of_what_goes_on_fit_a_phone(console, rest):
         console.size(1440, 900)
 
 
-# The text of a line is cut at the edge of its row.
+# A line's text is clipped at the edge of its row.
 FITS = PHONE.replace(".diagram,", ".diagram, .log, .log-line,")
 PAGES = (("logs", ".log-row"), ("cloud", "main table"), ("cloud/functions/hello", "main textarea"), ("cloud/jobs", "main table"), ("cloud/hooks", "main .button"), ("cloud/hosts", "main table"), ("push", ".push-preview"), ("rest", ".request"), ("live", "main .state, main table"))
 

@@ -1,4 +1,4 @@
-"""Scenarios of what is kept from others: other ports, frames, whoever comes to the browser afterwards, roles, guesses."""
+"""Scenarios of protection: other ports, frames, later users of the browser, roles, guessing."""
 
 import http.server
 import json
@@ -13,7 +13,7 @@ from signing_in import browser_of_new, in_a_browser_of
 
 
 class OtherPort:
-    """A server on another port of this machine: keeps the cookies that browsers bring, and plants one where it is told to."""
+    """A server on another port of this machine that records the browser's cookies, and can set one."""
 
     def __init__(self, console):
         outer = self
@@ -35,7 +35,7 @@ class OtherPort:
         host = urllib.parse.urlparse(console.url).hostname
         self.server = http.server.ThreadingHTTPServer((host, 0), Pages)
         threading.Thread(target=self.server.serve_forever, daemon=True).start()
-        # Below the path of the cookie.
+        # Below the cookie's path.
         self.url = f"http://{host}:{self.server.server_address[1]}/console/other"
 
     def __enter__(self):
@@ -47,7 +47,7 @@ class OtherPort:
 
 
 def status_of(url, method="GET", body=None, **headers):
-    """The status of a request that comes with what a thief has."""
+    """Returns the status of a request with stolen credentials."""
     request = urllib.request.Request(url, body, headers, method=method)
     try:
         with urllib.request.urlopen(request, timeout=30) as answer:
@@ -102,7 +102,7 @@ def scenario_11_another_port_reads_and_changes_nothing(console, rest):
         console.browser.open(other.url)
         found = console.value(ATTACK % (json.dumps(api), json.dumps(object_id)))
         assert set(found) <= {"refused", "opaque"}, found
-        # Its server has the cookie, without which this would prove nothing, and can do nothing with it.
+        # The other server got the cookie, and can't use it.
         stolen = next((cookie for cookie in other.cookies if name in cookie), None)
         assert stolen, other.cookies
         for token in (None, "0" * 64):
@@ -111,10 +111,10 @@ def scenario_11_another_port_reads_and_changes_nothing(console, rest):
             assert status_of(api + "parse/classes/Kept", **fields) == 401
             assert status_of(api + "parse/classes/Kept/" + object_id, "PUT", b'{"name":"changed"}', **fields) == 401
             assert status_of(api + "parse/classes/Kept", "POST", b'{"name":"changed"}', **fields) == 401
-        # The session goes on, and was not ended by anything of this.
+        # None of this has ended the session.
         console.browser.open(console.url + "data/Kept")
         console.wait("document.querySelector('r-grid .g-cell:not(:has(.g-wait))')")
-        # A planted half opens nothing, not even with the token that the page keeps.
+        # A planted cookie grants no access, even with the page's token.
         other.planted = f"{name}={'0' * 64}; Path=/console"
         console.browser.open(other.url)
         other.planted = None
@@ -152,7 +152,7 @@ def scenario_12_a_frame_of_another_page_stays_empty(console, rest):
                 document.body.replaceChildren(frame);
             }})""")
             frames = console.browser.call("Page.getFrameTree")["frameTree"].get("childFrames", [])
-            # In the place of what may not be framed there is a page of the browser's own.
+            # The browser shows its own error page in the frame.
             assert len(frames) == 1 and (frames[0]["frame"]["url"] == url) == is_shown, (url, frames)
     console.open("data")
 
@@ -199,7 +199,7 @@ def scenario_14_after_an_idle_session_what_was_typed_is_stored(console, rest):
         other.wait_text("What you were doing is still here.", ".signin")
         assert rest.get("Idle", object_id)["name"] == "before"
         other.sign_in()
-        # The page may have noticed by itself, before the key.
+        # The page may notice before the key is pressed.
         if other.value("document.querySelector('.g-editor input') !== null"):
             other.value("document.querySelector('.g-editor input').focus()")
             other.press("Enter")
@@ -207,7 +207,7 @@ def scenario_14_after_an_idle_session_what_was_typed_is_stored(console, rest):
         assert rest.get("Idle", object_id)["name"] == "after"
 
 
-# How what changes something is called in the page.
+# The labels of actions that change something.
 WRITES = ("New", "Delete", "Edit ", "Set ", "Change", "Upload", "Import", "Restore", "Create", "Lock out", "Add ", "End the session", "Fix", "Call",
           "Send", "Start", "Remove ", "Save", "Hide fields")
 
@@ -240,7 +240,7 @@ def scenario_15_no_page_offers_a_viewer_what_changes_something(console, rest):
 def scenario_19_the_audit_is_read_and_leads_to_the_objects(console, rest):
     if not console.credentials:
         return
-    # Of another run there are entries still.
+    # Earlier runs left entries.
     name_of_class = f"Audited{time.time_ns()}"
     rest.define(name_of_class, name={"type": "String"}, n={"type": "Number"})
     console.open("data")
@@ -258,14 +258,13 @@ def scenario_19_the_audit_is_read_and_leads_to_the_objects(console, rest):
         rows = other.value(lines)
         assert name in rows[0] and f"changed {name_of_class}" in rows[0] and "name" in rows[0] and "done" in rows[0], rows[0]
         assert "refused (400)" in rows[1] and f"deleted {name_of_class}" in rows[2], rows
-        # By the operator, and by the object.
         other.click("[aria-label=Operator]")
         other.browser.fill("[aria-label=Operator]", name)
         other.press("Enter")
         other.wait(f"{lines}.length === 1 && new URLSearchParams(location.search).get('operator') === {json.dumps(name)}")
         other.open("audit", object=ids[1])
         other.wait(f"{lines}.length === 2")
-        # What was there before, and what is now.
+        # The old and the new value.
         other.click("main tbody button")
         other.wait_text("changed 1", "dialog")
         assert "another's" in other.text("dialog")
@@ -294,7 +293,7 @@ def scenario_19_a_million_entries_are_read_on_at_their_edge(console, rest):
         console.wait(f"{first} === 'o{rest.rows * 50 - 200}'")
         console.click_text("Newest", ".log-foot")
         console.wait(f"{first} === 'o{rest.rows * 50}'")
-        # The last one has nothing behind it.
+        # Nothing follows the last one.
         console.open("audit", operator=mark, before=str(int(rest.sql(f"""SELECT min("id") FROM "_roost_audit" WHERE "operator" = '{mark}'""")) + 2))
         console.wait(f"{first} === 'o2'")
         assert "Older" not in console.text(".log-foot")
@@ -317,7 +316,7 @@ def scenario_19_the_audit_is_read_by_kind_and_time(console, rest):
         console.wait(f"{ids} === '{' '.join(f'o{number}' for number in range(90, -1, -10))}'")
         console.open("audit", operator=mark, **{"from": "2026-03-01T10:00:00.000Z", "until": "2026-03-01T13:00:00.000Z"})
         console.wait(f"{ids} === 'o12 o11 o10'")
-        # Both are chosen in the page.
+        # Both are selected on the page.
         console.value("(() => { const s = document.querySelector('[aria-label=Kind]'); s.value = 'DELETE'; s.dispatchEvent(new Event('change')); })()")
         console.wait(f"{ids} === 'o10' && location.search.includes('kind=DELETE') && location.search.includes('from=2026-03-01T10')")
         enter = lambda label, text: console.value(f"(() => {{ const s = document.querySelector('[aria-label={label}]'); s.value = {json.dumps(text)}; s.dispatchEvent(new Event('change')); }})()")
@@ -335,7 +334,7 @@ def scenario_19_the_audit_is_read_by_kind_and_time(console, rest):
 
 
 def scenario_07_too_many_tries_wait_in_words(console, rest):
-    """The last one of all: its address waits for five minutes."""
+    """Runs last, because its address is then throttled for five minutes."""
     if not console.credentials:
         return
     other = in_a_browser_of(console, name="nobody", password="wrong")
@@ -351,7 +350,7 @@ def scenario_07_too_many_tries_wait_in_words(console, rest):
             if "Too many attempts" in other.text(".signin .problem"):
                 break
         assert re.fullmatch(r"Too many attempts\. Wait [\d,]+ seconds?\.", other.text(".signin .problem").strip()), other.text(".signin .problem")
-        # What was typed stays.
+        # The typed text is kept.
         assert other.value("document.querySelector('.signin [name=name]').value") == "nobody"
     finally:
         other.close()

@@ -1,4 +1,4 @@
-"""A console in a browser beside the REST API of the same server, for scenarios."""
+"""The console in a browser, and the REST API of the same server."""
 
 import json
 import pathlib
@@ -12,7 +12,7 @@ sys.path.insert(0, str(pathlib.Path(__file__).resolve().parents[3] / "scripts"))
 
 from browser import Browser  # noqa: E402
 
-# What the policy refuses is noted, before anything of the page runs.
+# Installed before the page's scripts. Records violations of the content security policy.
 NOTE_VIOLATIONS = """
 window.violations = [];
 document.addEventListener('securitypolicyviolation', (event) => window.violations.push(event.violatedDirective + ' ' + event.sourceFile));
@@ -20,7 +20,7 @@ document.addEventListener('securitypolicyviolation', (event) => window.violation
 
 
 class REST:
-    """The REST API with the master key: makes what a scenario needs, and says what is stored."""
+    """The REST API with the master key, for creating and reading data."""
 
     def __init__(self, url, app, key):
         self.url, self.headers = url.rstrip("/"), {
@@ -60,7 +60,7 @@ class REST:
         return self.call("POST", f"/schemas/{class_name}", {"className": class_name, "fields": fields})
 
     def sql(self, text):
-        """What PostgreSQL answers, where the scenarios know the database."""
+        """Runs a statement, if the scenarios know the database."""
         return subprocess.run(["psql", "-XAtc", text, self.database], check=True, capture_output=True, text=True).stdout.strip()
 
     def create_many(self, class_name, rows):
@@ -73,7 +73,7 @@ class REST:
         return ids
 
     def insert(self, class_name, rows):
-        """Stores rows as they are, with ids and dates."""
+        """Stores rows unchanged, with ids and dates."""
         for start in range(0, len(rows), 1000):
             answer = self.call("POST", f"/import_data/{class_name}", rows[start:start + 1000])
             if "error" in answer:
@@ -81,7 +81,7 @@ class REST:
 
 
 class Console:
-    """The console in a browser of its own."""
+    """The console in a separate browser."""
 
     def __init__(self, url, credentials):
         self.url, self.credentials = url.rstrip("/") + "/", credentials
@@ -101,7 +101,7 @@ class Console:
             {"name": "prefers-color-scheme", "value": "dark" if dark else "light"}])
 
     def open(self, path, **query):
-        """Opens a page, and signs in where that is asked for."""
+        """Opens a page, and signs in if necessary."""
         if query:
             path += "?" + urllib.parse.urlencode(
                 {name: value if isinstance(value, str) else json.dumps(value) for name, value in query.items()})
@@ -128,16 +128,16 @@ class Console:
         self.open("data/" + urllib.parse.quote(class_name), **query)
         self.wait("document.querySelector('r-grid .g-cell:not(:has(.g-wait)), .g-card .name, .state')")
         self.wait("document.querySelector('.state') || document.querySelector('r-grid').rows.isCounted")
-        # The keys of the page come after the rows.
+        # The page's shortcuts are added after the rows.
         self.wait("document.querySelector('.state') || document.querySelector('r-grid').dataset.isReady")
         self.settle()
 
     def settle(self):
-        """Waits until nothing is on its way."""
+        """Waits until no requests are in progress."""
         self.value("new Promise((done) => requestIdleCallback(() => setTimeout(done, 60), { timeout: 2000 }))")
 
     def at(self, row, field):
-        """Makes a cell the active one."""
+        """Makes a cell active."""
         self.value(f"""(() => {{
             const grid = document.querySelector('r-grid');
             grid.focus();
@@ -145,7 +145,7 @@ class Console:
         }})()""")
 
     def cell(self, row, field):
-        """What a cell shows."""
+        """Returns the text of a cell."""
         return self.value(f"""(() => {{
             const grid = document.querySelector('r-grid');
             return grid.cellElement({row}, grid.columns.findIndex(({{ name }}) => name === {json.dumps(field)}))?.innerText;
@@ -165,7 +165,7 @@ class Console:
         self.value(f"document.querySelector({json.dumps(selector)}).click()")
 
     def click_text(self, text, within="body"):
-        """Clicks what is called so."""
+        """Clicks the element with this text."""
         condition = (f"[...document.querySelectorAll({json.dumps(within + ' button, ' + within + ' a')})]"
                      f".find((e) => e.textContent.trim() === {json.dumps(text)} || e.getAttribute('aria-label') === {json.dumps(text)})")
         self.wait(condition)
@@ -178,19 +178,19 @@ class Console:
         self.wait(f"(document.querySelector({json.dumps(selector)})?.innerText ?? '').includes({json.dumps(text)})", seconds)
 
     def requests_before(self, text):
-        """The addresses that the page asked for before the first that holds a text."""
+        """Returns the URLs requested before the first one that contains a text."""
         addresses = self.value("""performance.getEntriesByType('resource').sort((a, b) => a.startTime - b.startTime)
             .map(({ name }) => name)""")
         return addresses[:next(place for place, address in enumerate(addresses) if text in address)]
 
     def api(self, method, path, body=None):
-        """Calls a route of the console with the session of the page; gives the status."""
+        """Calls a console route with the page's session, and returns the status."""
         return self.value(f"""fetch(location.pathname.replace(/(data|schema|access|users|files|config|performance|health|settings|trash|audit|logs|cloud|push|rest|live|start)(\\/.*)?$/, '') + 'api/{path}', {{
             method: '{method}', headers: {{ 'X-Roost-Console': localStorage.getItem('roost.token'), 'Content-Type': 'application/json' }},
             body: {'undefined' if body is None else 'JSON.stringify(' + json.dumps(body) + ')'} }}).then((answer) => answer.status)""")
 
     def faults(self):
-        """Errors of scripts, and what the policy refused, since the last call."""
+        """Returns script errors and policy violations since the last call."""
         found = [event["params"]["exceptionDetails"].get("exception", {}).get("description", "an exception")
                  for event in self.browser.events if event.get("method") == "Runtime.exceptionThrown"]
         found += [event["params"]["entry"]["text"] for event in self.browser.events

@@ -1,4 +1,4 @@
-"""Scenarios of hostile data, and of who looks with other eyes."""
+"""Scenarios of malicious data, and of views as another user."""
 
 import json
 import time
@@ -31,7 +31,7 @@ def scenario_65_markup_is_text_on_every_page(console, rest):
     gone = rest.create("Markup", name=MARKUP[0])
     console.open_class("Markup")
     console.wait_text(MARKUP[0], "r-grid")
-    # Into the trash, and into a message.
+    # The names also appear in the trash and in a message.
     row = console.value(f"document.querySelector('r-grid').rows.indexOf({json.dumps(gone)})")
     console.at(row, "objectId")
     console.press("Space", "Delete")
@@ -39,7 +39,7 @@ def scenario_65_markup_is_text_on_every_page(console, rest):
     console.click_text("Delete", "dialog")
     console.wait_text("deleted", ".toasts")
     console.edit(0, "name", MARKUP[1])
-    # Names of accounts, devices and parameters come from outside, too.
+    # Names of accounts, devices and parameters are untrusted, too.
     user = ""
     for number, text in enumerate(MARKUP):
         made = rest.call("POST", "/users", {"username": f"{text}{time.time_ns()}", "password": "secret"})
@@ -91,7 +91,7 @@ def scenario_65_markup_in_agents_and_names_of_operators_and_parameters(console, 
         other.click_text("Operators", ".menu")
         other.wait_text(MARKUP[0], "dialog")
         other.press("Escape")
-        # What he changes has his name in the history of the object, and in the trash.
+        # The object's history and the trash name the operator.
         object_id = rest.create("Markup", name="kept")
         assert other.api("PUT", f"parse/classes/Markup/{object_id}", {"name": MARKUP[2]}) == 200
         other.open(f"data/Markup/{object_id}")
@@ -122,7 +122,7 @@ def scenario_66_text_that_lies_is_shown_as_it_is(console, rest):
     assert "2 MB" in console.cell(len(LIES) + 1, "name")
     heights = console.value("[...document.querySelectorAll('.g-row')].every((row) => row.getBoundingClientRect().height === 32)")
     assert heights
-    # What looks like a word of ours is a text like any other.
+    # Values that look like the console's own words are ordinary texts.
     assert console.value("[...document.querySelectorAll('.g-cell .apart')].map((e) => e.innerText).sort()") == ["5 spaces", "empty"]
 
 
@@ -162,7 +162,7 @@ def scenario_66_names_that_lie_are_shown_as_they_are_on_every_page(console, rest
 
 
 def scenario_66_names_of_all_scripts_stand_in_sentences(console, rest):
-    """Letters that are no lies are not escaped, wherever our words stand around them."""
+    """Harmless letters of all scripts aren't escaped, even inside sentences."""
     rest.define("Scripts", name={"type": "String"})
     name = "Zo\u00eb \u05e9\u05dc\u05d5\u05dd"
     object_id = rest.create("Scripts", name=name, ACL={f"role:{name}": {"read": True}})
@@ -181,7 +181,7 @@ def scenario_66_names_of_all_scripts_stand_in_sentences(console, rest):
 
 
 def open_tree(console, row, field):
-    """Opens the sheet of an object or of a list, and every branch in it."""
+    """Opens the sheet of an object or array, and expands every branch."""
     console.at(row, field)
     console.press("Enter")
     console.wait("document.querySelector('dialog.sheet .tree')")
@@ -223,7 +223,7 @@ def scenario_67_what_no_app_can_store_opens_too(console, rest):
     open_tree(console, 0, "object")
     for name in ("__proto__", "constructor", "toString", "length"):
         assert name in console.text("dialog .tree"), name
-    # Every branch down to the last one.
+    # Expands branches until none is collapsed.
     console.value("""(() => {
         for (let depth = 0; depth < 200; depth += 1) {
             const closed = document.querySelectorAll('dialog .branch[aria-expanded=false]');
@@ -259,7 +259,7 @@ def scenario_67_what_only_claims_a_type_is_an_object(console, rest):
 
 
 def scenario_67_words_are_no_values_and_dots_no_steps(console, rest):
-    """What the pure modules make of texts that JavaScript or browsers understand in their own way."""
+    """Tests pure modules with texts that JavaScript or browsers interpret specially."""
     console.open("data")
     console.wait("document.querySelector('.classes a')")
     found = console.value("""(async () => {
@@ -308,7 +308,7 @@ def scenario_68_the_ends_of_numbers_and_of_the_calendar_stay(console, rest):
     stored = """SELECT string_agg(concat_ws(' ', "name", "number"::text, "date"::text), ',' ORDER BY "name") FROM "Edges" """
     before = rest.sql(stored)
     console.open_class("Edges", order="name")
-    # The server says 0, as JSON of JavaScript does.
+    # The server returns 0, like JavaScript's JSON.
     assert console.cell(0, "number") in ("0", "-0") and "1e+21" in console.cell(2, "number"), (console.cell(0, "number"), console.cell(2, "number"))
     assert "0000-01-01" in console.cell(1, "date") and "275760-09-1" in console.cell(2, "date"), (console.cell(1, "date"), console.cell(2, "date"))
     for row in range(4):
@@ -320,13 +320,12 @@ def scenario_68_the_ends_of_numbers_and_of_the_calendar_stay(console, rest):
             console.wait("document.querySelector('.g-editor') === null")
     console.settle()
     assert rest.sql(stored) == before and console.text(".toasts") == ""
-    # A new value keeps its place: the year 275760 is typed.
+    # Types the year 275760.
     console.edit(0, "date", "+275760-09-13T00:00:00.000Z")
     console.wait_text("saved", ".toasts")
     assert "275760-09-13" in rest.sql("""SELECT "date"::text FROM "Edges" WHERE "name" = 'a'""")
 
 
-# What looks like something of the page.
 ALIKE = ["saved", "\u2713 saved", "[Undo]", "\u2716 Delete", "(Artist 37)", "\u25cf 5 items", "null", "empty", "Everybody may read and change this", "1 selected", "\u26a0 the object is gone"]
 
 
@@ -344,7 +343,7 @@ def scenario_70_texts_that_look_like_parts_of_the_page_are_texts(console, rest):
         drawn = console.value(f"""(() => {{ const cell = document.querySelector('r-grid').cellElement({number}, {column}); cell.classList.add('alike'); return ({texts})('.alike').at(-1); }})()""")
         console.value("document.querySelectorAll('.alike').forEach((cell) => cell.classList.remove('alike'))")
         assert drawn == [text, "isolate", 0], (text, drawn)
-        # The name of what a pointer leads to stands inside the one pill.
+        # The name of a pointer's object is inside the single pill.
         assert ALIKE[number - 1] in console.cell(number, "pointer"), (number, console.cell(number, "pointer"))
     assert console.value("document.querySelectorAll('.g-row .pill').length") == len(ALIKE)
     assert console.text(".toasts") == "" and console.value("document.querySelectorAll('.g-row button').length") == 0

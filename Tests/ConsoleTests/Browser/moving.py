@@ -1,4 +1,4 @@
-"""Scenarios of data that come and go: import, export, files; and of rows with the eyes of another."""
+"""Scenarios of import, export and files, and of rows as another user sees them."""
 
 import base64
 import csv
@@ -59,7 +59,7 @@ def ended(console, seconds=120):
 
 
 def export(console, class_name, form="csv", exact=False, **query):
-    """Exports a class, and gives the bytes of the file."""
+    """Exports a class, and returns the file's bytes."""
     folder = FOLDER / f"{class_name}-{form}-{random.randrange(10 ** 9)}"
     folder.mkdir()
     console.browser.call("Browser.setDownloadBehavior", behavior="allow", downloadPath=str(folder))
@@ -104,7 +104,7 @@ def scenario_60_a_table_of_many_rows_comes_in_and_three_bad_ones_are_told(consol
     said = console.text("dialog")
     assert all(f"Line {line}:" in said for line in ("51", "1,501", "2,601")), said
     assert rest.count("Prices") == 0 and "preis" not in rest.call("GET", "/schemas/Prices")["fields"]
-    # The checked file is imported from there.
+    # The import starts from the dry run's result.
     console.click_text("Import", "dialog")
     said = ended(console)
     assert f"{n - 3:,} stored, 3 refused" in said and f"Prices has {n - 3:,} objects now" in said, said
@@ -164,7 +164,7 @@ def scenario_62_tables_of_all_kinds_are_read_as_python_reads_them(console, rest)
     console.open("data")
     for name, (text, encoding, delimiter) in TABLES.items():
         data = list(text.encode(encoding))
-        # What is long is made in the page.
+        # Long files are generated in the page.
         bytes_of = json.dumps(data) if len(data) < 9999 else LARGE
         expected = list(csv.reader(io.StringIO(text.removeprefix("\ufeff"), newline=""), delimiter=delimiter))
         found = console.value(f"""(async () => {{
@@ -212,7 +212,7 @@ def scenario_62_numbers_of_all_digits_come_in_again(console, rest):
     content = export(console, "Digits")
     rest.define("Digits", n={"type": "Number"})
     open_import(console, "Digits")
-    # Those that a Number would store as others are refused.
+    # Numbers that a double can't represent are rejected.
     names = content.decode("utf-8-sig").splitlines()[0].split(",")
     lines = [",".join(text if name == "n" else "" for name in names) for text in ("12345678901234567890", "9007199254740993", "0.1234567890123456789")]
     give(console, "digits.csv", content.rstrip() + "\n".join(["", *lines]).encode())
@@ -222,7 +222,7 @@ def scenario_62_numbers_of_all_digits_come_in_again(console, rest):
     assert f"{len(numbers)} stored, 3 refused" in said and "9007199254740993 has more digits than a Number keeps" in said, said
     assert sorted(row["n"] for row in rest.find("Digits", limit="1000")) == sorted(numbers)
     console.click_text("Close", "dialog")
-    # A column of them is one of Numbers.
+    # A column of such numbers has the type Number.
     rest.define("Guessed", text={"type": "String"})
     open_import(console, "Guessed")
     give(console, "guessed.csv", "m\n" + "\n".join(map(repr, numbers[9:])))
@@ -241,7 +241,7 @@ def scenario_63_a_large_export_is_whole_and_can_be_stopped(console, rest):
     assert all(json.loads(lines[place])["n"] == place + 1 for place in range(0, n, 997))
     heap = console.value("performance.memory.usedJSHeapSize")
     assert heap < 300_000_000, heap
-    # A browser that takes nothing: the export waits, and is stopped.
+    # The browser doesn't download the export, which waits and is then stopped.
     console.browser.call("Browser.setDownloadBehavior", behavior="deny")
     console.open_class("Big")
     class_menu(console, "Export \u2026")
@@ -301,13 +301,13 @@ def scenario_73_hostile_files_are_refused_in_words(console, rest):
     began = time.monotonic()
     give_path(console, path)
     console.wait_text("too large", "dialog", 60)
-    # The page answers meanwhile, and afterwards.
+    # The page stays responsive during the import and afterwards.
     assert console.value("1 + 1") == 2
     console.press("Escape")
     path.unlink()
     refused("none.json", "[1, 2, 3]", "expected objects")
     refused("empty.csv", "", "The file is empty")
-    # Names that objects of JavaScript have.
+    # Names of members of JavaScript objects.
     open_import(console, "Guest")
     give(console, "proto.json", '{"name":"one","__proto__":{"polluted":true}}\n{"name":"two","object":{"constructor":{"a":1}}}\n{"name":"three"}\n{"name":')
     console.wait_text("middle of the object", "dialog")
@@ -361,7 +361,7 @@ def scenario_54_rows_are_those_of_another_and_nothing_is_changed(console, rest):
         del rest.headers["X-Parse-Session-Token"], rest.headers["X-Parse-REST-API-Key"]
         rest.headers["X-Parse-Master-Key"] = master
     assert shown_names(console) == [row["name"] for row in seen] and len(seen) == 30
-    # Nothing is changed: no key, no menu, no button.
+    # No key, menu or button changes anything.
     console.at(0, "name")
     for keys in (("Enter",), ("Delete",), ("x",), ("Alt+n",)):
         console.press(*keys)
@@ -376,12 +376,12 @@ def scenario_54_rows_are_those_of_another_and_nothing_is_changed(console, rest):
     assert not [word for word in ("Import", "Delete", "Set a field", "Export") if word in console.text(".menu")]
     console.press("Escape")
     assert rest.count("Eyes", {"name": {"$exists": True}}) == 40
-    # The filter stays with him, and the other way round.
+    # The filter is kept when the user is chosen, and vice versa.
     console.open_class("Eyes", where={"n": {"$lt": 20}}, **{"as": "anonymous"})
     console.wait_text("10 of 20; 10 hidden", ".viewing")
     console.click_text("End", ".viewing")
     console.wait("document.querySelector('.viewing') === null && location.search.includes('where')")
-    # Where he may not even ask, that is said in his place.
+    # If the user may not even query the class, the page says so.
     rest.call("PUT", "/schemas/Eyes", {"className": "Eyes", "classLevelPermissions": {**everybody, "find": {}}})
     console.open("data/Eyes", **{"as": made["objectId"]})
     console.wait_text("sees nothing", ".state")
@@ -392,7 +392,7 @@ def scenario_54_rows_are_those_of_another_and_nothing_is_changed(console, rest):
     assert rest.count("_Session") == sessions
     console.open("data/Eyes", **{"as": "<img/src=x/onerror=window.ran=1>"})
     console.wait("document.querySelector('.state')")
-    # What no header field can carry is nobody's id: the page is the operator's own.
+    # An id that can't be in a header field is ignored: the operator's own view opens.
     for path in ("data/Eyes", "access/Eyes"):
         console.open(path, **{"as": "\u65e5\u672c\n"})
         console.wait("document.querySelector('r-grid')?.rows?.isCounted || document.querySelector('.operation')")
@@ -422,7 +422,6 @@ def scenario_47_the_choice_of_a_file_is_one_stop(console, rest):
     stops = console.value("[...document.querySelectorAll('dialog .drop, dialog .drop *')].filter((e) => e.tabIndex >= 0).length")
     assert stops == 1, stops
     console.press("Escape")
-    # The next dialog is another one.
     console.wait("!document.querySelector('dialog')")
     console.at(0, "file")
     console.press("F2")
@@ -443,7 +442,7 @@ def scenario_13_the_name_is_that_of_who_signed_in_last(console, rest):
         other.open("data")
         other.wait(f"document.querySelector('.rail')?.textContent.includes({json.dumps(first)})")
         other.value("window.isOld = true")
-        # What another tab does when another operator signs in there.
+        # Simulates another operator's sign-in in another tab.
         signed = other.value(f"""fetch(document.baseURI.replace(/data.*/, '') + 'api/session', {{ method: 'POST', headers: {{ 'Content-Type': 'application/json' }},
             body: JSON.stringify({{ name: {json.dumps(second)}, password: 'a long password' }}) }}).then((answer) => answer.json()).then(({{ token }}) => {{
                 localStorage.setItem('roost.token', token);
@@ -474,7 +473,7 @@ def scenario_57_indexes_tell_what_they_take_and_who_reads_them(console, rest):
     console.wait_text("unique", "main .member")
     console.wait_text("never used", "main")
     assert rest.call("POST", "/classes/Indexed", {"name": "row 7"})["code"] == 137
-    # A unique index on values that are there twice says so, and leaves nothing.
+    # A unique index on duplicate values reports them, and no index remains.
     rest.create("Indexed", name="other", plays=7)
     console.click_text("New index", "main")
     console.wait("document.querySelector('dialog select')")
@@ -521,7 +520,7 @@ def scenario_47_files_are_listed_shown_and_deleted(console, rest):
     console.value("(() => { const e = document.querySelector('main .filters select'); e.value = 'size'; e.dispatchEvent(new Event('change')); })()")
     console.wait("location.search.includes('sort=size')")
     console.wait(f"document.querySelector('main tbody tr')?.textContent.includes('{mark}-p.png')")
-    # The page uses the width that there is, its title is whole, and the image has a thumbnail.
+    # The page uses the full width, its title isn't cut, and the image has a thumbnail.
     console.wait("document.querySelector('main .thumbnail canvas')?.width > 0 && document.querySelectorAll('main .thumbnail .icon').length === 3")
     assert console.value("(({ width }) => width > innerWidth - 300)(document.querySelector('main .scroll').getBoundingClientRect())")
     assert console.value("(({ scrollWidth, clientWidth, textContent }) => textContent === 'Files' && scrollWidth <= clientWidth)(document.querySelector('main h1'))")
@@ -542,7 +541,7 @@ def scenario_47_files_are_listed_shown_and_deleted(console, rest):
     console.click_text("Show more", "main")
     console.wait("document.querySelectorAll('main tbody tr').length === 105")
     assert console.value("new Set([...document.querySelectorAll('main tbody tr')].map((e) => e.textContent)).size") == 105
-    # Blobs of previews end with their dialog.
+    # Previews' blobs are released with their dialog.
     console.value("window.blobs = 0; (() => { const [make, end] = [URL.createObjectURL, URL.revokeObjectURL]; URL.createObjectURL = (blob) => { blobs += 1; return make(blob); }; URL.revokeObjectURL = (url) => { blobs -= 1; end(url); }; })()")
     picture = upload(rest, f"{mark}-q.png", PIXEL, "image/png")
     console.value(f"(() => {{ const e = document.querySelector('main input[type=search]'); e.value = '{mark}-q'; e.dispatchEvent(new Event('change')); }})()")
@@ -585,7 +584,7 @@ def scenario_69_an_uploaded_script_is_none_of_the_page(console, rest):
     for name, (content, kind) in kinds.items():
         path = urllib.parse.urlparse(upload(rest, f"{mark}-{name}", content, kind)["url"]).path
         address = console.value("location.origin") + path
-        # It is there, as what it was uploaded as, so that nothing but the policy keeps it out.
+        # The file is served with its uploaded type, so only the policy blocks it.
         with urllib.request.urlopen(address, timeout=60) as answer:
             assert answer.read().decode() == content
             assert "sandbox" in (answer.headers["Content-Security-Policy"] or "") and answer.headers["X-Content-Type-Options"] == "nosniff", answer.headers
@@ -599,7 +598,7 @@ def scenario_69_an_uploaded_script_is_none_of_the_page(console, rest):
             document.body.append(element);
         }})""")
         assert script in ("refused", "blocked"), script
-        # A module is asked for by its address, which no Trusted Type stands before.
+        # Modules are loaded by URL, which Trusted Types don't cover.
         assert console.value(f"import({json.dumps(address)}).then(() => 'ran', () => 'blocked')") == "blocked"
         assert any("script-src" in violation for violation in console.value("window.violations")), console.value("window.violations")
         assert console.value("window.ran === undefined")

@@ -1,4 +1,4 @@
-"""Scenarios of the pages beside the data: schema, permissions, users, configuration."""
+"""Scenarios of schema, permissions, users and configuration."""
 
 import copy
 import json
@@ -9,7 +9,7 @@ PHONE = """document.documentElement.scrollWidth <= innerWidth
 
 
 def until(condition, what, seconds=30):
-    """Waits for what the server is to say."""
+    """Waits until the server returns the expected value."""
     end = time.monotonic() + seconds
     while not condition():
         assert time.monotonic() < end, what
@@ -29,7 +29,7 @@ def menu(console, label, words):
 
 
 def press_on(console, label):
-    """Goes to a button, and presses it by the keyboard."""
+    """Focuses a button, and presses it with the keyboard."""
     console.wait(f"document.querySelector('[aria-label={json.dumps(label)}]')")
     console.value(f"document.querySelector('[aria-label={json.dumps(label)}]').focus()")
     console.press("Enter")
@@ -44,7 +44,7 @@ def choose(console, selector, value):
 
 
 def tab_to(console, condition, most=60):
-    """Walks with the Tab key until an element has the focus."""
+    """Presses Tab until an element has the focus."""
     for _ in range(most):
         if console.value(f"((e) => {condition})(document.activeElement)"):
             return
@@ -75,7 +75,7 @@ def scenario_57_class_field_pointer_and_index_by_the_keyboard_alone(console, res
         console.wait("document.querySelector('dialog input')")
         console.type(name)
         console.press("Tab")
-        # A list is walked through by its letters.
+        # Letters select options of a list.
         console.press(letter)
         if name == "author":
             console.press("Tab", "_", "U")
@@ -105,7 +105,7 @@ def scenario_57_class_field_pointer_and_index_by_the_keyboard_alone(console, res
 
 
 def scenario_57_a_class_is_made_in_one_panel_and_only_its_owner_changes_objects(console, rest):
-    """Fields and permissions come in one request, within a minute; what the panel says is what apps get."""
+    """Fields and permissions are sent in one request, and apps get the displayed permissions."""
     for name in ("Owned", "Kept", "Shown", "Run"):
         rest.call("DELETE", f"/purge/{name}")
         rest.call("DELETE", f"/schemas/{name}")
@@ -229,7 +229,7 @@ def scenario_59_in_the_drawing_no_box_covers_another(console, rest):
             return boxes.some((a, i) => boxes.some((b, j) => i < j && a.left < b.right && b.left < a.right && a.top < b.bottom && b.top < a.bottom));
         })()""")
         assert covered is False and console.value("document.querySelectorAll('.box').length") >= (40 if is_whole else 4)
-        # Every line leads through the gaps between boxes.
+        # All lines pass through gaps between boxes.
         crossed = console.value("""(() => {
             const boxes = [...document.querySelectorAll('.box')].map((e) => [e.dataset.class, e.transform.baseVal[0].matrix.e, e.transform.baseVal[0].matrix.f, e.querySelector('rect').height.baseVal.value]);
             const width = document.querySelector('.box rect').width.baseVal.value;
@@ -239,7 +239,7 @@ def scenario_59_in_the_drawing_no_box_covers_another(console, rest):
         assert crossed == [] and console.value("document.querySelectorAll('.lines path').length") > 4, crossed
         for name in names:
             assert name in console.text("main table"), name
-        # A box that is moved by keys stays where it was put.
+        # A box moved with keys keeps its position.
         place = "document.querySelector('[data-class=Box07]').getAttribute('transform')"
         before = console.value(place)
         console.value("document.querySelector('[data-class=Box07]').focus()")
@@ -322,7 +322,7 @@ def scenario_53_a_key_of_permissions_that_is_not_known_stays(console, rest):
     console.click_text("Save", "dialog")
     console.wait_text("Permissions of Guarded changed", ".toasts")
     assert permissions(rest, "Guarded") == {**before, "count": {"*": True}}, permissions(rest, "Guarded")
-    # Nobody brings one that is not there.
+    # Fields that don't exist can't be added.
     answer = rest.call("PUT", "/schemas/Guarded", {"className": "Guarded", "classLevelPermissions": {"future": {"mode": "other"}}})
     assert answer.get("code") == 107, answer
     assert permissions(rest, "Guarded")["future"] == {"mode": "strict"}
@@ -373,7 +373,7 @@ def scenario_51_fields_are_hidden_from_groups(console, rest):
         console.wait_text("Hides: name.", "dialog .notice")
         console.click_text("Save", "dialog")
         until(lambda: permissions(rest, "Guarded")["protectedFields"].get(key) == ["name"], permissions(rest, "Guarded"))
-    # The rule itself can go.
+    # The rule itself can be removed.
     open_page(console, "access/Guarded", ".operation")
     press_on(console, "Change what is hidden from logged-in users")
     console.wait("document.querySelector('dialog input')")
@@ -421,7 +421,7 @@ def make_user(rest, name):
 
 
 def log_in(rest, name, password):
-    """As an app does it: the master key opens to those who are locked out, too."""
+    """Logs in like an app. The master key also admits locked-out users."""
     app = copy.copy(rest)
     app.headers = {field: value for field, value in rest.headers.items() if field != "X-Parse-Master-Key"}
     app.headers["X-Parse-REST-API-Key"] = rest.client_key
@@ -444,7 +444,7 @@ def scenario_55_may_they_and_why(console, rest):
 
 
 def may_lines(console, class_name, user=None, object_id=""):
-    """What is answered about a user, or about nobody, operation by operation."""
+    """Returns the answer for a user or an anonymous client by operation."""
     open_page(console, f"access/{class_name}", ".operation")
     console.browser.fill("[aria-label^='Object id']", object_id)
     if user is None:
@@ -516,7 +516,7 @@ def scenario_48_users_are_found_and_helped(console, rest):
     buttons = console.value("[...document.querySelectorAll('main .panel:last-child .member button')].map((e) => e.textContent)")
     assert buttons[0] == "View" and buttons[-2:] == ["Set password", "Lock out"], buttons
     assert made["sessionToken"] not in console.text("main")
-    # The server's own lock after failed log-ins is shown.
+    # The page shows the server's lock after failed log-ins.
     assert "may log in" in console.text("main")
     lock_until = lambda moment: rest.sql(f"""UPDATE "_User" SET "_account_lockout_expires_at" = {moment} WHERE "objectId" = '{user}'""")
     lock_until("now() + interval '1 hour'")
@@ -605,7 +605,7 @@ def scenario_48_parameters_are_made_changed_and_taken_back(console, rest):
     console.browser.fill("dialog [id^=value-]", "13")
     console.press("Enter")
     console.wait("document.querySelector('dialog') === null")
-    # What was for the master key stays so.
+    # A parameter for the master key keeps its visibility.
     until(lambda: config()["params"][name] == 13 and config()["masterKeyOnly"][name] is True, config())
     menu(console, f"Actions of {name}", "History")
     console.wait_text("12", "dialog")
@@ -618,7 +618,7 @@ def scenario_48_parameters_are_made_changed_and_taken_back(console, rest):
     until(lambda: name not in config()["params"], config())
     console.press("Control+z")
     until(lambda: config()["params"].get(name) == 12 and config()["masterKeyOnly"][name] is True, config())
-    # What has no field here stays as it is where only who sees it is changed.
+    # A change of visibility keeps values without an editor.
     for value in ({"__type": "Bytes", "base64": "SGk="}, {"__type": "Polygon", "coordinates": [[0, 0], [0, 1], [1, 1], [0, 0]]}):
         rest.call("PUT", "/config", {"params": {name: value}, "masterKeyOnly": {name: False}})
         open_page(console, "config", "main table")
@@ -658,7 +658,7 @@ def scenario_80_pages_on_a_phone_dark_and_named(console, rest):
                                    ("performance", ".chart"), ("health", "main .panel"), ("settings", "main table")):
                 open_page(console, path, selector)
                 assert console.value(PHONE), path
-                # Whatever can be pressed has a name.
+                # Every button has a label.
                 nameless = console.value("""[...document.querySelectorAll('main button, main a, main input, main select')]
                     .filter((e) => !(e.getAttribute('aria-label') ?? e.textContent).trim() && !e.closest('label') && !document.querySelector(`label[for="${e.id}"]`)).length""")
                 assert nameless == 0, (path, nameless)

@@ -1,5 +1,5 @@
 #!/usr/bin/env python3
-"""Scenarios of the console in a browser, against a running server. Prints a line for each.
+"""Runs scenarios of the console in a browser against a running server. Prints a line per scenario.
 
 Usage: scenarios.py --console URL --rest URL --app ID --key MASTERKEY [--name NAME --password PASSWORD | --masterKey KEY]
                     [--rows N] [--group GROUP] [NAME…]

@@ -1,4 +1,4 @@
-"""Scenarios of seeing and reaching what there is on every page: contrast, order, zoom, motion, appearance."""
+"""Scenarios of accessibility on every page: contrast, focus order, zoom, motion, themes."""
 
 import json
 import pathlib
@@ -6,7 +6,7 @@ import pathlib
 from hostile import PATHS
 from pages import PHONE, guarded, make_user, open_page
 
-# Texts below 4.5 to 1 beside what lies behind them, large ones below 3, and edges of fields below 3.
+# Finds contrast below 4.5:1 for texts, and below 3:1 for large texts and field borders.
 CONTRAST = r"""(() => {
     const context = document.createElement('canvas').getContext('2d', { willReadFrequently: true });
     const known = new Map();
@@ -50,8 +50,8 @@ CONTRAST = r"""(() => {
     return found.slice(0, 5);
 })()"""
 
-# The place of what has the focus among all that the Tab key goes to, in the order of the document, and whether it is marked;
-# the grid marks its active cell, the drawing of classes the edge of a box.
+# Returns the focused element's position in the tab order, and whether it is marked. The grid marks its active cell, the
+# diagram the border of a box.
 FOCUSED = """(() => {
     const places = [...document.querySelectorAll('main a[href], main button, main input, main select, main textarea, main summary, main [tabindex="0"]')]
         .filter((e) => e.tabIndex >= 0 && !e.disabled && e.checkVisibility({ visibilityProperty: true }));
@@ -67,7 +67,7 @@ def colours(console, dark):
 
 
 def order_faults(console):
-    """What is wrong with the way of the Tab key through the page, from its beginning on."""
+    """Returns problems with the tab order of the page."""
     console.value("document.querySelector('main').focus()")
     last, count = -1, 0
     for _ in range(20):
@@ -82,16 +82,16 @@ def order_faults(console):
 
 
 def page_faults(console, path):
-    """What is wrong with a page."""
+    """Returns the problems of a page."""
     open_page(console, path, "main h1, main .classes")
     found = order_faults(console)
     for dark in (True, False):
         colours(console, dark)
         found += [f"{'dark' if dark else 'light'}: {text}" for text in console.value(CONTRAST)]
-    # A window of 1,440 by 900 at 200 %.
+    # A window of 1440 by 900 pixels at 200 %.
     console.browser.call("Emulation.setDeviceMetricsOverride", width=720, height=450, deviceScaleFactor=2, mobile=False)
     console.settle()
-    # The text of a line of the log is cut, and the grid has a bar of its own.
+    # Log lines are clipped, and the grid has its own scroll bar.
     fits = "document.documentElement.scrollWidth <= innerWidth" if path.startswith(("data", "logs", "trash")) else PHONE
     found += [] if console.value(fits) else ["wider than the window at 200 %"]
     hosts = console.value("[...new Set(performance.getEntriesByType('resource').map((entry) => new URL(entry.name).host))]")
@@ -112,7 +112,7 @@ def scenario_80_every_page_has_contrast_an_order_and_room_at_twice_the_size(cons
 
 
 def scenario_80_axe_finds_nothing_on_any_page(console, rest):
-    # scripts/test_libraries.sh installs it.
+    # Installed by scripts/test_libraries.sh.
     axe = (pathlib.Path(__file__).parents[3] / ".build/python/axe_playwright_python/axe.min.js").read_text()
     run = """axe.run(document, { resultTypes: ['violations'] }).then(({ violations }) => violations.map(({ id, nodes }) => [id, nodes[0].html.slice(0, 160)]))"""
     guarded(rest)
@@ -144,13 +144,13 @@ def scenario_80_pages_stand_in_three_groups_with_an_icon_of_their_own(console, r
         "Server": ["Logs", "Performance", "Health", "Settings", "Trash", "Audit"]}, groups
     assert console.value("new Set([...document.querySelectorAll('.rail a .icon')].map((icon) => icon.innerHTML)).size") == 17
     assert console.value("document.querySelector('.rail .wordmark').getAttribute('aria-label')") == "Roost"
-    # The focus is at the heading, without a ring around anything.
+    # The heading has the focus, without a visible ring.
     console.wait("document.activeElement.matches('main h1')")
     assert console.value("[document.activeElement, document.querySelector('main')].every((e) => getComputedStyle(e).outlineStyle === 'none')")
     sizes = console.value("['h1', '.tabs a'].map((e) => getComputedStyle(document.querySelector('main ' + e)).fontSize)")
     assert sizes == ["20px", "13px"], sizes
     try:
-        # On a phone no word is cut, and all other pages are behind "More".
+        # On a phone, no word is cut, and the other pages are below "More".
         console.size(390, 844)
         console.open("users")
         console.wait("document.querySelector('main table')")
@@ -160,7 +160,7 @@ def scenario_80_pages_stand_in_three_groups_with_an_icon_of_their_own(console, r
         console.wait_text("Permissions", ".menu")
         assert all(name in console.text(".menu") for name in ("Start", "Audit", "Sign out"))
         console.press("Escape")
-        # Tables are cards that name what they show.
+        # Tables are cards with labeled values.
         assert console.value("getComputedStyle(document.querySelector('main tbody tr')).display") == "flex"
     finally:
         console.size(1440, 900)
@@ -184,7 +184,7 @@ def scenario_80_headings_and_labels_are_whole_at_every_width(console, rest):
                 console.settle()
                 assert console.value(cut) == [], (path, width, console.value(cut))
                 assert console.value(covered) == 0, (path, width)
-        # The long name of a user is shortened, and the page is no wider for it.
+        # A long user name is shortened and doesn't widen the page.
         console.size(390, 844)
         open_page(console, f"users/user/{user}", "main .avatar")
         assert console.value("document.querySelector('main').scrollWidth") == 390
@@ -226,7 +226,7 @@ def scenario_80_nothing_moves_for_who_does_not_want_that(console, rest):
             console.browser.call("Emulation.setEmulatedMedia", features=[{"name": "prefers-reduced-motion", "value": preference}])
             console.open("data")
             console.wait("document.querySelector('.classes a')")
-            # Counted at the moment at which it opens.
+            # Counted when it opens.
             console.value("window.moving = []; new MutationObserver(() => { window.moving.push(..." + moving + "); }).observe(document.body, { childList: true })")
             console.press("Control+k")
             console.wait("document.querySelector('dialog.palette')")

@@ -1,4 +1,4 @@
-"""Scenarios of getting in."""
+"""Scenarios of sign-in."""
 
 import base64
 import contextlib
@@ -22,7 +22,7 @@ def scenario_02_rows_of_a_class_come_after_few_requests(console, rest):
 
 
 def in_a_browser_of(console, **credentials):
-    """Another browser, with the form in front of it."""
+    """Opens another browser with the sign-in form."""
     other = Console(console.url, credentials)
     other.browser.open(other.url + "data")
     other.wait("document.querySelector('.signin input')")
@@ -32,7 +32,7 @@ def in_a_browser_of(console, **credentials):
 
 
 def new_operator(console, role):
-    """The name of an operator of the role, whose password is "a long password"."""
+    """Creates an operator with the role and the password "a long password", and returns the name."""
     name = f"{role} {time.time_ns()}"
     assert console.api("POST", "operators", {"name": name, "password": "a long password", "role": role}) in (200, 201)
     return name
@@ -40,7 +40,7 @@ def new_operator(console, role):
 
 @contextlib.contextmanager
 def browser_of_new(console, role):
-    """The name of a new operator of the role, and another browser with the form in front of it."""
+    """Returns the name of a new operator with the role, and another browser with the sign-in form."""
     console.open("data")
     name = new_operator(console, role)
     other = in_a_browser_of(console, name=name, password="a long password")
@@ -57,7 +57,7 @@ def scenario_03_a_ticket_signs_in_once(console, rest):
         other = Console(console.url, {})
         try:
             if is_first:
-                # The form is there already, and the address is opened in the same tab.
+                # The form is already displayed when the address is opened in the same tab.
                 other.browser.open(other.url)
                 other.wait("document.querySelector('.signin input')")
                 other.value(f"location.hash = 'ticket={rest.ticket}'")
@@ -67,7 +67,7 @@ def scenario_03_a_ticket_signs_in_once(console, rest):
                 other.wait("document.querySelector('.signin input')")
                 assert other.value("document.querySelector('.signin .problem').textContent") != ""
             assert other.value("location.hash") == ""
-            # A ticket that is void ends no session.
+            # An invalid ticket doesn't end the session.
             if is_first:
                 other.browser.open(other.url + "audit")
                 other.wait("document.querySelector('main')")
@@ -215,7 +215,7 @@ def scenario_04_a_name_and_a_password_sign_in_and_wrong_ones_say_one_thing(conso
 
 
 def fill_new_operator(console, name):
-    """Opens the form for an operator as an owner does, and fills it."""
+    """Opens and fills in the form for a new operator."""
     console.click(".rail button.item:last-child")
     console.click_text("Operators", ".menu")
     console.click_text("New operator", "dialog")
@@ -231,7 +231,7 @@ def scenario_80_an_owner_makes_changes_and_deletes_operators(console, rest):
     name = f"made {time.time_ns()}"
     fill_new_operator(console, name)
     console.press("Enter")
-    # The address goes to the new operator; the password does not stand beside it.
+    # The invitation has the address, but not the password.
     console.wait_text(f"sign in as {name}", "dialog:last-of-type")
     assert console.url in console.text("dialog:last-of-type pre") and "a long password" not in console.text("dialog:last-of-type")
     assert console.value("document.querySelector('dialog:last-of-type a[href]').getAttribute('href')").startswith("mailto:?")
@@ -252,7 +252,7 @@ def scenario_80_an_owner_makes_changes_and_deletes_operators(console, rest):
         console.press("Control+Enter")
         console.wait("document.querySelectorAll('dialog').length === 1")
         console.wait_text("Developer", "dialog")
-        # A changed role ends the session.
+        # A change of role ends the session.
         other.click(".rail a[href$=config]")
         other.wait("document.querySelector('.signin')")
     finally:
@@ -282,7 +282,7 @@ def scenario_15_a_viewer_is_offered_nothing_that_writes(console, rest):
         other.wait("document.querySelector('.object')")
         assert other.value("document.querySelectorAll('.fields button').length") == 0
         assert rest.get("Viewed", object_id)["name"] == "as it is"
-        # The pages that show how things are set offer no change.
+        # Settings are read-only.
         for path, selector in (("schema/Viewed", "main table"), ("access/Viewed", ".operation"), ("users", "main table, main .state"), ("config", "main table, main .state")):
             other.open(path)
             other.wait(f"document.querySelector('{selector}')")

@@ -1,7 +1,6 @@
-"""A store that speaks S3 and checks signatures: OpenStack Swift with its s3api, all on loopback.
+"""An S3 store that checks signatures: OpenStack Swift with s3api, on loopback.
 
-bucket_server.py FOLDER: runs in the folder for as long as the process that started it, and writes its port to the file
-`port`.
+bucket_server.py FOLDER: runs in the folder until its parent process ends, and writes its port to the file `port`.
 The bucket is `files`, the key `test:tester`, the secret `testing`.
 """
 
@@ -80,7 +79,7 @@ processes = [
 
 
 def make_bucket():
-    # Signed as of old, which is shorter. What the tests send is signed by what they test.
+    # Uses the older, shorter signature. The tests' own requests are signed by the code under test.
     date = email.utils.formatdate(usegmt=True)
     signature = base64.b64encode(hmac.digest(b"testing", f"PUT\n\n\n{date}\n/files".encode(), "sha1")).decode()
     request = urllib.request.Request(

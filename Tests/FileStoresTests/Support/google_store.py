@@ -1,8 +1,8 @@
-"""What Google adds to a store, before one that is not ours: accounts, tokens, names of header fields.
+"""A proxy that adds Google's accounts, tokens and header names to the bucket server.
 
-google_store.py FOLDER PORT: stands before the bucket server at PORT. Writes a service account to `account.json`, its own
-port to `port`, and each request to `requests`, a line of JSON each. Signatures of accounts are checked by
-python3-cryptography. Tokens that were given out before the file `revoke` came are refused.
+google_store.py FOLDER PORT: forwards to the bucket server at PORT. Writes a service account to `account.json`, its own
+port to `port`, and each request as a JSON line to `requests`. Checks accounts' signatures with python3-cryptography.
+Rejects tokens that are older than the file `revoke`.
 """
 
 import base64
@@ -34,7 +34,7 @@ def decode(part):
 
 
 def check(assertion):
-    """Says what is wrong with a signed request for a token, after RFC 7523 and Google's documents."""
+    """Returns the problem with a signed token request, by RFC 7523 and Google's documentation."""
     header, claims, signature = assertion.split(".")
     if json.loads(decode(header))["alg"] != "RS256":
         return "algorithm"
@@ -62,7 +62,7 @@ def give_token():
 
 
 def signed(method, path, query, headers):
-    """The header fields of a request to the store behind, by Signature Version 4."""
+    """Returns the header fields of a request to the bucket server, with Signature Version 4."""
     moment = datetime.datetime.utcnow().strftime("%Y%m%dT%H%M%SZ")
     fields = dict(headers, **{"host": f"127.0.0.1:{store_port}", "x-amz-date": moment,
                               "x-amz-content-sha256": "UNSIGNED-PAYLOAD"})
@@ -133,7 +133,7 @@ class Handler(http.server.BaseHTTPRequestHandler):
         path, _, query = self.path.partition("?")
         if "encoding-type" in query:
             return self.refuse(400, "InvalidArgument")
-        # Permissions are not Swift's to keep.
+        # Swift doesn't store permissions.
         kept = {name.lower().replace("x-goog-", "x-amz-"): value for name, value in self.headers.items()
                 if name.lower() not in ("authorization", "host", "x-goog-acl", "accept-encoding", "connection")}
         connection = http.client.HTTPConnection("127.0.0.1", store_port)

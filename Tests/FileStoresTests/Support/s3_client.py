@@ -1,8 +1,8 @@
-"""What Amazon's own library says: its signatures, its encoding of keys, what it finds in a bucket.
+"""Signatures, key encoding and bucket contents by Amazon's own library.
 
 s3_client.py sign              reads {"time", "key", "secret", "requests": [{"method", "host", "key", "query", "headers", "body"}]}
                                and writes [path, query, signature, signature of an address for 900 seconds] of each
-s3_client.py list ENDPOINT KEY SECRET PREFIX    writes the keys in the bucket `files` that begin so
+s3_client.py list ENDPOINT KEY SECRET PREFIX    writes the keys in the bucket `files` with this prefix
 s3_client.py tags ENDPOINT KEY SECRET OBJECT    writes the tags of an object
 """
 
@@ -24,7 +24,7 @@ def signature(signer, request, time):
 
 
 def signed(entry, time, credentials):
-    # As the library encodes keys and parameters when it makes requests.
+    # Encodes keys and parameters like the library's requests.
     path = "/" + percent_encode(entry["key"], safe="/~")
     query = "&".join(f"{percent_encode(name)}={percent_encode(value)}" for name, value in entry["query"])
     url = f"https://{entry['host']}{path}" + (f"?{query}" if query else "")

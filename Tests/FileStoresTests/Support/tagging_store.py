@@ -1,6 +1,6 @@
-"""A store that speaks S3 and has tags, permissions and encryption of objects, but checks no signature: moto's.
+"""An S3 store (moto) with object tags, ACLs and encryption, which doesn't check signatures.
 
-tagging_store.py FOLDER: runs for as long as the process that started it, and writes its port to the file `port` in the folder.
+tagging_store.py FOLDER: runs until its parent process ends, and writes its port to the file `port` in the folder.
 The bucket is `files`.
 """
 

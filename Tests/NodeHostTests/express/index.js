@@ -1,4 +1,4 @@
-// Stands in for the package express in tests: as much of it as the apps of the tests use, by its conventions.
+// A stand-in for the package express with the parts that the tests' apps use.
 
 const fs = require('node:fs');
 const http = require('node:http');
@@ -24,7 +24,7 @@ function createRouter() {
           request.url = whole;
           next(failure);
         };
-        // Handlers see what follows the path that they are mounted at.
+        // Handlers see the URL without their mount path.
         if (!method && at !== '/') request.url = whole.slice(at.replace(/\/$/, '').length).replace(/^(?!\/)/, '/');
         try {
           return error === undefined ? handler(request, response, follow) : handler(error, request, response, follow);

@@ -1,4 +1,4 @@
-// Stands in for `parse/node` in tests, where the real package is not at hand: the same names, written anew.
+// A stand-in for `parse/node` with the same names, because the real package isn't available in tests.
 'use strict';
 
 const core = require('./lib/core.js');
@@ -42,6 +42,6 @@ const Parse = {
   },
 };
 
-// As the real package has it, for require('parse/node').Parse.
+// For require('parse/node').Parse, as in the real package.
 Parse.Parse = Parse;
 module.exports = Parse;

@@ -1,11 +1,10 @@
-// The code of the scenarios: functions, validators, triggers, each as small as what it shows.
+// The scenarios' functions, validators, triggers and jobs.
 'use strict';
 
 const { places } = require('cloud/places');
 
 const { define, beforeSave, afterSave, beforeDelete, afterDelete, beforeFind, afterFind } = Parse.Cloud;
 
-// Functions.
 define('echo', request => request.params);
 define('nothing', () => undefined);
 define('null', () => null);
@@ -60,7 +59,6 @@ define('deep', () => {
 define('unsavedFile', () => new Parse.File('a.txt', { base64: 'aGk=' }));
 define('late', () => { define('later', () => 'here'); });
 
-// Validators.
 const validators = {
   requireUser: { requireUser: true },
   masterKey: { validateMasterKey: true, fields: ['foo'] },
@@ -79,7 +77,6 @@ for (const [name, validator] of Object.entries(validators)) {
   define(`validator-${name}`, request => request.params, validator);
 }
 
-// Saves.
 beforeSave('Set', request => { request.object.set('b', 2); });
 beforeSave('Same', request => { request.object.set('a', 1); });
 beforeSave('Unset', request => { request.object.unset('a'); });
@@ -110,7 +107,6 @@ beforeSave('Pointing', async request => {
   request.object.set('other', other);
 });
 
-// Deletions and finds.
 beforeDelete('Kept', () => { throw 'kept'; });
 afterDelete('Mourned', () => { throw new Error('gone all the same'); });
 beforeDelete('Sought', () => {});
@@ -123,7 +119,6 @@ beforeFind('Included', request => { console.log(`Included ${request.isGet}`); })
 beforeFind('Counted', request => { console.log(`Counted ${request.count}`); });
 afterFind('Marked', request => { for (const object of request.objects) object.set('mark', object.get('a') * 2); });
 
-// Users.
 beforeSave(Parse.User, request => {
   if (request.object.get('username') === 'named') request.object.set('sawPassword', request.object.get('password'));
 });
@@ -134,7 +129,6 @@ Parse.Cloud.afterLogin(request => {
   if (request.object.get('username') === 'late') throw 'too late';
 });
 
-// Files and the config.
 beforeSave(Parse.File, request => {
   const { file } = request;
   if (file.name() === 'bad.txt') throw 'no such files';
@@ -147,10 +141,9 @@ beforeSave(Parse.Config, request => {
   if (request.object.get('motto') === 'bad') throw 'not that one';
 });
 
-// Jobs.
 Parse.Cloud.job('count', async request => {
   request.message(`counting ${request.params.things}`);
-  // It goes on when an object of this class is there, so that what it says can be seen before, however slow the machine is.
+  // Waits until the test creates an object of this class, so that the message can be observed on any machine.
   for (let turn = 0; request.params.until && turn < 1000; turn += 1) {
     if (await new Parse.Query(request.params.until).first({ useMasterKey: true })) break;
     await new Promise(resolve => setTimeout(resolve, 50));

@@ -1,4 +1,4 @@
-// The behaviours of the scenarios that all hosts of cloud code play.
+// The code for the scenarios shared by all hosts of cloud code.
 'use strict';
 
 const { define, beforeSave, afterSave, beforeDelete, afterDelete, beforeFind, afterFind } = Parse.Cloud;
@@ -57,7 +57,7 @@ beforeFind('Inner', request => { request.query.notEqualTo('secret', true); });
 afterFind('Inner', request => { for (const object of request.objects) object.set('seen', true); });
 beforeFind('Counted', request => [new Parse.Object('Counted', { counted: request.count })]);
 
-// What webhooks cannot do.
+// Not possible with webhooks.
 define('dirtyOut', async () => {
   const note = await new Parse.Object('Note').save(null, { useMasterKey: true });
   return note.set('text', 'y');
@@ -78,7 +78,6 @@ Parse.Cloud.job('work', request => {
   return 'ok';
 });
 
-// Validators.
 const minute = { requestTimeWindow: 60000, includeInternalRequests: true };
 const validators = {
   needsUser: { requireUser: true },

@@ -1,4 +1,4 @@
-// Stands in for `parse/node` of the versions 1.x in tests: the current stand-in with their promises and callbacks.
+// A stand-in for `parse/node` 1.x: the current stand-in with its promises and callbacks.
 'use strict';
 
 const Parse = require('../node.js');

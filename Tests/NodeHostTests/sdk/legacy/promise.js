@@ -1,4 +1,4 @@
-// Promises as SDKs before 2 make them: resolved from outside, with any number of results.
+// Promises of SDKs before version 2, which are resolved from outside, with any number of results.
 'use strict';
 
 const isPromise = value => typeof value?.then === 'function';

@@ -1,4 +1,4 @@
-// The settings, and the seam through which all requests go.
+// The settings, and the controller that sends all requests.
 'use strict';
 
 const { ParseError } = require('./values.js');

@@ -1,7 +1,7 @@
-// Values to and from the JSON of the wire.
+// Encodes and decodes values as JSON.
 'use strict';
 
-// The modules of objects and of files need this one: they are asked for when they are there.
+// Required lazily, because these modules require this one.
 const objects = () => require('./object.js');
 const files = () => require('./file.js');
 

@@ -1,4 +1,4 @@
-// Objects: what is stored of them, and what is to be done to them.
+// Objects: stored values and pending operations.
 'use strict';
 
 const core = require('./core.js');
@@ -65,7 +65,7 @@ class ParseObject {
     this.#remember();
   }
 
-  // What lists and maps looked like, to see whether they were changed in place.
+  // Copies of arrays and objects, to detect changes in place.
   #remember() {
     this.#seen = {};
     for (const [key, value] of Object.entries(this.#server)) {

@@ -1,11 +1,11 @@
-// What can be done to a field.
+// Operations on fields.
 'use strict';
 
 const { encode, decode } = require('./encoding.js');
 
 const isSame = (left, right) => JSON.stringify(encode(left, false, true)) === JSON.stringify(encode(right, false, true));
 
-/** Joins what is done to a field with what was to be done before. */
+/** An operation that can be merged with an earlier one on the same field. */
 class Operation {
   mergeWith(previous) {
     if (previous === undefined) return this;
@@ -47,7 +47,6 @@ class Increment extends Operation {
   toJSON() { return { __op: 'Increment', amount: this.amount }; }
 }
 
-/** Operations on lists. */
 class OfList extends Operation {
   constructor(elements) {
     super();

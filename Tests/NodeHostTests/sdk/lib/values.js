@@ -1,4 +1,4 @@
-// Values that are no objects: errors, points, ACLs.
+// Errors, points and ACLs.
 'use strict';
 
 class ParseError extends Error {

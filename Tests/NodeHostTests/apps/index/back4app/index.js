@@ -1,4 +1,4 @@
-// What the host of the template does for cloud/main.js, cloud/app.js and public.
+// Back4App's own setup of cloud/main.js, cloud/app.js and public.
 const path = require('path');
 const express = require('express');
 const { ParseServer } = require('parse-server');

@@ -13,7 +13,7 @@ async function main() {
   await server.start();
   app.use(config.mountPath, server.app);
 
-  // Body parsers come after the interface, which reads its bodies itself.
+  // Body parsers follow the API, which reads its bodies itself.
   app.use(express.json({ limit: '1mb' }));
   app.use(express.urlencoded({ extended: true }));
   app.use('/static', express.static(path.join(__dirname, 'public')));

@@ -1,4 +1,4 @@
-// `app` is an Express application of the host.
+// The host provides `app`, an Express application.
 app.set('views', `${__dirname}/../views`);
 
 app.get('/hello', async (req, res) => {
