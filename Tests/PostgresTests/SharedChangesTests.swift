@@ -200,6 +200,31 @@ struct SharedChangesTests {
         }
     }
 
+    @Test("A change on a separate connection that is undone for another transaction is carried out once more")
+    func undoneAside() async throws {
+        try await TestDatabase.run { (database) async throws in
+            let client = database.client
+            try await client.execute(
+                script: """
+                    CREATE TABLE t (id int8, number int8);
+                    CREATE SEQUENCE attempt;
+                    CREATE FUNCTION undone(times int8) RETURNS int8 LANGUAGE plpgsql AS $$
+                    BEGIN
+                        IF nextval('attempt') <= times THEN RAISE SQLSTATE '40P01'; END IF;
+                        RETURN 7;
+                    END $$;
+                    """)
+            @Sendable func change(_ times: Int64) async throws -> Int64? {
+                let statements = [Self.insertion(1), Statement("SELECT undone($1)", [.int(times)])]
+                return try await client.changeAside(conflictKey: "1", statements).last?.int(0, 0)
+            }
+            #expect(try await change(1) == 7)
+            #expect(try await client.query("SELECT count(*) FROM t").int(0, 0) == 1)
+            #expect(try await failure { try await change(100) }?.sqlState == "40P01")
+            #expect(try await client.query("SELECT last_value FROM attempt").int(0, 0) == 4)
+        }
+    }
+
     @Test("A table that changes meanwhile: each is carried out once")
     func changedTables() async throws {
         try await TestDatabase.run { (database) async throws in

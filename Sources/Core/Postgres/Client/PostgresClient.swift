@@ -181,7 +181,7 @@ public final class PostgresClient: Sendable {
         let statements = statements()
         // If the caller leaves, the server stops a read even if it waits for a lock.
         guard !request.isReadOnly else { return try await read(statements, in: purpose).results }
-        return try await exclusively(in: purpose, conflictKey: request.conflictKey) { try await $0.group(statements) }
+        return try await group(statements, in: purpose, conflictKey: request.conflictKey)
     }
 
     private func perform(_ request: Request) async throws -> [PostgresResult] {

@@ -58,7 +58,21 @@ extension PostgresClient {
     /// - Returns: One result per statement.
     /// - Throws: The first `PostgresError`. No statement takes effect, unless the connection was lost.
     public func changeAside(conflictKey: String, _ statements: [Statement]) async throws -> [PostgresResult] {
-        try await exclusively(in: .slowWrites, conflictKey: ConflictKey(conflictKey)) { try await $0.group(statements) }
+        try await group(statements, in: .slowWrites, conflictKey: ConflictKey(conflictKey))
+    }
+
+    /// Runs statements in one transaction on a separate connection, and repeats them once if the server rolled them
+    /// back for another transaction.
+    func group(_ statements: [Statement], in purpose: PoolPurpose, conflictKey: ConflictKey?) async throws
+        -> [PostgresResult]
+    {
+        try await exclusively(in: purpose, conflictKey: conflictKey) { session in
+            do {
+                return try await session.group(statements)
+            } catch let error as PostgresError where error.isConflict && purpose != .administration {
+                return try await session.group(statements)
+            }
+        }
     }
 
     /// Runs statements in an explicit transaction. Citus needs one: for statements that are only sent together, or
