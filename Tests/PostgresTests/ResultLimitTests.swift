@@ -110,6 +110,38 @@ struct ResultLimitTests {
         }
     }
 
+    @Test("A caller of ever new large rows is kept from the shared connections, and others until one row is small")
+    func newLargeRows() async throws {
+        try await TestDatabase.run(configure: Self.patiently) { (database) async throws in
+            let client = database.client
+            // Only shared connections have such a short limit.
+            try await client.execute(
+                script: """
+                    CREATE SEQUENCE tries;
+                    CREATE FUNCTION tried() RETURNS bool LANGUAGE sql AS $$
+                        SELECT current_setting('statement_timeout') = '200ms' AND nextval('tries') > 0
+                    $$;
+                    """)
+            /// The number of times that a row is read on a shared connection.
+            @Sendable func tries(_ bytes: Int64, of className: String = "Song", by host: Int) async throws -> Int64 {
+                let before = try await client.query("SELECT nextval('tries')").int(0, 0) ?? 0
+                let statement = Statement("SELECT tried(), repeat('x', $1::int8::int4)", [.int(bytes)])
+                let caller = CallerPresence(sender: Sender(address: "192.0.2.\(host)"))
+                _ = try await CallerPresence.$current.withValue(caller) {
+                    try await client.row(statement, of: className)
+                }
+                return (try await client.query("SELECT last_value FROM tries").int(0, 0) ?? 0) - before
+            }
+            #expect(try await tries(8_000_000, by: 1) == 1)
+            for new in 1...3 as ClosedRange<Int64> { #expect(try await tries(8_000_000 + new, by: 1) == 0) }
+            #expect(try await tries(1, by: 1) == 0)
+            #expect(try await tries(8_000_004, by: 2) == 0)
+            #expect(try await tries(2, by: 3) == 0)
+            #expect(try await tries(3, by: 3) == 1)
+            #expect(try await tries(4, of: "Album", by: 1) == 1)
+        }
+    }
+
     @Test("A small row waits for no memory because another of its kind is large, unless there is none left")
     func smallBesideLarge() async throws {
         try await TestDatabase.run(configure: Self.patiently) { (database) async throws in

@@ -156,7 +156,7 @@ extension ObjectStore {
         if let session { return try await session.query(statement) }
         // A read by key is fast unless the row is large.
         guard let cost = request.cost, !cost.isSlow, cost.bytes == 0 || cost.bytes > PostgresClient.maxSharedBytes
-        else { return try await client.row(statement) }
+        else { return try await client.row(statement, of: request.className) }
         return try await client.search(statement, PostgresClient.Search(maxRows: 1, cost: cost))
     }
 

@@ -126,7 +126,9 @@ package final class SharedPool: ConnectionPool {
 
     private func sendReads() {
         while let request = reads.first {
-            if !request.promise.isFulfilled {
+            if isBarred(request) {
+                request.fail(.detour)
+            } else if !request.promise.isFulfilled {
                 guard let connection = connectionForReads(), connection.sendInBatch(request) else { return }
             }
             reads.removeFirst()
@@ -244,7 +246,7 @@ package final class SharedPool: ConnectionPool {
             // shape uses a separate connection, and other reads are resent at most once.
             let isCause = index == 0 && connection.wasSilent
             request.losses += isCause ? 2 : 1
-            if isCause, let shape = request.shape {
+            if isCause, let shape = historicShape(of: request) {
                 context.history.record(isSlow: true, shape)
                 request.fail(.detour)
             } else if request.isReadOnly, request.losses < 3, !context.isStopping {

@@ -62,8 +62,13 @@ extension SharedPool {
 
     /// Whether a read must not use a shared connection.
     func isBarred(_ request: Request) -> Bool {
-        guard let shape = request.shape else { return false }
+        guard let shape = historicShape(of: request) else { return false }
         return context.history.isBarred(shape, isSearch: request.isSearch, memoryIsFull: context.rows.isOverfull)
+    }
+
+    /// Returns the shape of a read that can have a history. Reads by key have none before the first large row.
+    func historicShape(of request: Request) -> ReadShape? {
+        request.isSearch || context.history.knowsLargeRows ? request.shape : nil
     }
 
     /// Stops reads that keep a connection too long. The server's response shows which read of a batch was stopped.

@@ -99,14 +99,17 @@ extension PostgresClient {
     /// Runs a statement that reads one row by its key.
     ///
     /// The read doesn't wait behind reads that can be slow, or for memory. It runs as ``search(_:_:)`` instead if the
-    /// row is known to be slow or large or turns out to be, or if similar rows are large and memory is full.
+    /// row is known to be slow or large or turns out to be, if the caller recently read large rows of the class, or if
+    /// similar rows are large and memory is full.
     ///
+    /// - Parameter className: The class of the row, or nil for rows outside classes.
     /// - Throws: `PostgresError`.
-    public func row(_ statement: Statement) async throws -> PostgresResult {
+    public func row(_ statement: Statement, of className: String? = nil) async throws -> PostgresResult {
         let encoded = try EncodedStatement(statement)
+        let shape = ReadShape(row: encoded, origin: className.map(ReadOrigin.init))
         // Most databases have no large rows, so most reads need no lookup.
-        let shape = history.knowsLargeRows ? ReadShape(row: encoded) : nil
-        let isBarred = shape.map { history.isBarred($0, isSearch: false, memoryIsFull: rows.isOverfull) } ?? false
+        let isBarred =
+            history.knowsLargeRows && history.isBarred(shape, isSearch: false, memoryIsFull: rows.isOverfull)
         if !isBarred {
             do {
                 let result = try Self.last(
@@ -114,18 +117,16 @@ extension PostgresClient {
                         Request(.statements([encoded]), isReadOnly: true, shape: shape, sizeLimit: Self.maxSharedBytes),
                         [statement]))
                 let size = result.size
-                if size > RowBudget.free || shape != nil {
-                    let shape = shape ?? ReadShape(row: encoded)
-                    if size > Self.largeRow { history.recordLargeRow() }
+                if size > Self.largeRow { history.recordLargeRow() }
+                if size > RowBudget.free || history.knowsLargeRows {
                     record(nil, for: result, of: shape, leadsToMore: false)
                 }
                 return result
             } catch let error as PostgresError where error.isDetour {
                 history.recordLargeRow()
-                if shape == nil { history.recordOutgrown(ReadShape(row: encoded)) }
             }
         }
-        return try await search(statement, encoded, Search(maxRows: 1), shape ?? ReadShape(row: encoded))
+        return try await search(statement, encoded, Search(maxRows: 1), shape)
     }
 
     /// Reads more for rows that were already read, in one round trip. Tries a shared connection unless such reads were

@@ -28,6 +28,7 @@ package final class ReadHistory: Sendable {
     private let hasLargeRows = Atomic(false)
     /// The time until which an origin counts as slow.
     private let slowOrigins = Mutex(BoundedTable<ReadOrigin, MonotonicInstant>(capacity: 4096))
+    private let largeRowReads = Mutex(LargeRowReads())
     private let entries = Mutex(BoundedTable<ReadShape, Entry>(capacity: 2 * 1024 * 1024))
 
     package init() {}
@@ -45,13 +46,14 @@ package final class ReadHistory: Sendable {
         let ofKind = kind?.bytes.map { min($0, PostgresClient.maxSharedBytes) }
         return Expectation(
             bytes: entry?.bytes ?? ofKind ?? Self.bytes(maxRows: maxRows, leadsToMore: leadsToMore),
-            isSlow: entry?.isSlow ?? isSlow(shape.origin),
+            isSlow: entry?.isSlow ?? isAside(shape),
             isUnknown: entry?.bytes == nil || entry?.slowUntil != nil)
     }
 
-    /// Whether unknown reads of the caller and class are expected to be slow, because a recent read was.
-    private func isSlow(_ origin: ReadOrigin?) -> Bool {
-        guard let origin else { return false }
+    /// Whether unknown reads of the caller and class are expected to be slow or large, because a recent read was.
+    private func isAside(_ shape: ReadShape) -> Bool {
+        guard let origin = shape.origin else { return false }
+        if shape.isRow { return largeRowReads.withLock { $0.isBarred(origin, at: .now) } }
         return slowOrigins.withLock { $0.peek(origin).map { $0 > .now } ?? false }
     }
 
@@ -70,7 +72,7 @@ package final class ReadHistory: Sendable {
         let (entry, kind) = entries.withLock { ($0.peek(shape), shape.isRow ? $0.peek(shape.kind) : nil) }
         if entry?.isSlow == true { return true }
         guard let bytes = entry?.bytes else {
-            if entry == nil, isSlow(shape.origin) { return true }
+            if entry == nil, isAside(shape) { return true }
             // If memory is available, one large row doesn't bar the other rows of its kind.
             return memoryIsFull && (shape.isRow ? (kind?.bytes ?? 0) > RowBudget.free : isSearch)
         }
@@ -83,6 +85,11 @@ package final class ReadHistory: Sendable {
     package func record(bytes: Int, of shape: ReadShape) {
         // Anything beyond the capacity is read alone, so its exact size doesn't matter.
         let (bytes, sender) = (min(bytes, RowBudget.capacity), Sender.current)
+        let isLarge = bytes > PostgresClient.maxSharedBytes
+        if shape.isRow, isLarge { recordLargeRow() }
+        if shape.isRow, let origin = shape.origin {
+            largeRowReads.withLock { $0.record(isLarge: isLarge, origin, at: .now) }
+        }
         entries.withLock { entries in
             for shape in shape.isRow ? [shape, shape.kind] : [shape] {
                 var entry = entries.peek(shape)
@@ -94,7 +101,7 @@ package final class ReadHistory: Sendable {
                     if bytes >= before { entry?.sender = sender }
                     entry?.bytes = max(bytes, rest)
                 } else {
-                    guard entry != nil || !shape.isRow || bytes > PostgresClient.maxSharedBytes else { continue }
+                    guard entry != nil || !shape.isRow || isLarge else { continue }
                     entry = Entry(bytes: bytes, sender: sender, slowUntil: entry?.slowUntil)
                 }
                 if let entry { entries.set(entry, for: shape, weight: shape.size) }
@@ -122,14 +129,15 @@ package final class ReadHistory: Sendable {
             entry.slowUntil = isSlow ? .now.after(Self.memory) : nil
             entries.set(entry, for: shape, weight: shape.size)
         }
-        guard isSlow, let origin = shape.origin else { return }
+        guard isSlow, !shape.isRow, let origin = shape.origin else { return }
         slowOrigins.withLock { _ = $0.set(.now.after(Self.memory), for: origin) }
     }
 }
 
-/// The class and the caller of a read, to recognize slow reads whose statements always differ.
+/// The class and the caller of a read, to recognize slow reads whose statements always differ, and large ones whose
+/// keys do.
 package struct ReadOrigin: Hashable, Sendable {
-    private let className: UInt64
+    let className: UInt64
     private let sender = Sender.current
 
     package init(_ className: String) { self.className = StableHash.of(className) }
@@ -144,7 +152,7 @@ package struct ReadShape: Hashable, Sendable {
     private let leadsToMore: Bool
     /// The hash of the key values of a single-row read, or nil for other reads.
     private var row: Int?
-    /// The class and the caller of a search in a class, or nil for other reads. Not part of the shape's identity.
+    /// The class and the caller of a read in a class, or nil for other reads. Not part of the shape's identity.
     let origin: ReadOrigin?
 
     package init(_ key: StatementKey, maxRows: Int, leadsToMore: Bool, origin: ReadOrigin? = nil) {
@@ -154,8 +162,8 @@ package struct ReadShape: Hashable, Sendable {
         self.leadsToMore = leadsToMore
     }
 
-    package init(row statement: EncodedStatement) {
-        self.init(statement.key, maxRows: 1, leadsToMore: false)
+    package init(row statement: EncodedStatement, origin: ReadOrigin? = nil) {
+        self.init(statement.key, maxRows: 1, leadsToMore: false, origin: origin)
         row = statement.bytes.hashValue
     }
 
