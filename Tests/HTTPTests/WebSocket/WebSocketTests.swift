@@ -2,6 +2,7 @@ import Foundation
 import HTTP
 import Limits
 import NIOCore
+import NIOPosix
 import TestSupport
 import Testing
 
@@ -226,6 +227,26 @@ import Testing
                 }
             }
         }
+    }
+
+    @Test("A handshake begins after the one before it and a pause of three times its duration")
+    func pauses() async throws {
+        let slots = WebSocketSlots(limit: 2, handshakes: 1)
+        @Sendable func shakeHands() async throws -> Range<ContinuousClock.Instant> {
+            try await slots.shakeHands(
+                of: Sender(address: "10.0.0.1"), on: MultiThreadedEventLoopGroup.singleton.next()
+            ) {
+                let begin = ContinuousClock.now
+                try await Task.sleep(for: .milliseconds(3))
+                return begin..<ContinuousClock.now
+            }
+        }
+        async let one = shakeHands()
+        async let other = shakeHands()
+        let (first, second) = try await one.lowerBound < other.lowerBound ? (one, other) : (other, one)
+        let pause = second.lowerBound - first.upperBound
+        let wanted = min((first.upperBound - first.lowerBound) * 3, .milliseconds(20))
+        #expect(pause >= wanted - .milliseconds(1), "\(pause)")
     }
 
     @Test("A client that does not read what it is sent is closed, and so is one that does not end its message")

@@ -4,7 +4,7 @@ import Synchronization
 
 /// The slots for WebSocket connections. They are a share of all connections, because WebSocket connections are
 /// long-lived and requests need connections too. A network gets at most half of the slots.
-final class WebSocketSlots: Sendable {
+package final class WebSocketSlots: Sendable {
     private struct Place {
         let sender: Sender
         /// The connection of a client that has not authenticated, or nil once it has.
@@ -44,11 +44,34 @@ final class WebSocketSlots: Sendable {
     private let state = Mutex(State())
     private let limit: Int
     private let share: Int
+    private let handshakes: Gate
 
-    /// - Parameter limit: The number of slots.
-    init(limit: Int) {
+    /// The pause after a handshake, as a multiple of its duration, and the maximum pause.
+    private static let (pauseFactor, maxPause) = (3, Duration.milliseconds(20))
+
+    /// - Parameters:
+    ///   - limit: The number of slots.
+    ///   - handshakes: The maximum number of concurrent handshakes.
+    package init(limit: Int, handshakes: Int = Processors.count) {
         self.limit = limit
         share = max(1, limit / 2)
+        self.handshakes = Gate(capacity: handshakes)
+    }
+
+    /// Runs a handshake when it is its turn, round robin by network. Each one is followed by a pause of three times its
+    /// duration, so that endless handshakes leave most of the event loops' time to requests.
+    ///
+    /// - Throws: The errors of `body`, or `CancellationError` if the client disconnects while waiting.
+    package func shakeHands<R: Sendable>(
+        of sender: Sender, on eventLoop: any EventLoop, _ body: () async throws -> R
+    ) async throws -> R {
+        try await handshakes.enter(of: sender)
+        let begin = ContinuousClock.now
+        defer {
+            let pause = min((ContinuousClock.now - begin) * Self.pauseFactor, Self.maxPause)
+            eventLoop.scheduleTask(in: TimeAmount(pause)) { [handshakes] in handshakes.leave(of: sender) }
+        }
+        return try await body()
     }
 
     /// Takes a slot. If none is free, evicts an unauthenticated client and closes its connection.
