@@ -142,6 +142,23 @@ struct ResultLimitTests {
         }
     }
 
+    @Test("After a large row, a caller's next ones are expected to be large, and those of other callers are not")
+    func largeReader() throws {
+        let history = ReadHistory()
+        func expected(_ key: Int64, by host: Int, size: Int? = nil) throws -> Int {
+            try CallerPresence.$current.withValue(CallerPresence(sender: Sender(address: "192.0.2.\(host)"))) {
+                let statement = try EncodedStatement(Statement("SELECT $1", [.int(key)]))
+                let shape = ReadShape(row: statement, origin: ReadOrigin("Song"))
+                if let size { history.record(bytes: size, of: shape) }
+                return history.expectation(of: shape, maxRows: 1, leadsToMore: false).bytes
+            }
+        }
+        #expect(try expected(1, by: 1) < PostgresClient.maxSharedBytes)
+        #expect(try expected(2, by: 1, size: 3_000_000) == 3_000_000)
+        #expect(try expected(3, by: 1) > RowBudget.maxSmallBytes)
+        #expect(try expected(4, by: 2) <= PostgresClient.maxSharedBytes)
+    }
+
     @Test("A small row waits for no memory because another of its kind is large, unless there is none left")
     func smallBesideLarge() async throws {
         try await TestDatabase.run(configure: Self.patiently) { (database) async throws in

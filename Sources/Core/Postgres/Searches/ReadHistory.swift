@@ -44,10 +44,16 @@ package final class ReadHistory: Sendable {
     package func expectation(of shape: ReadShape, maxRows: Int, leadsToMore: Bool) -> Expectation {
         let (entry, kind) = entries.withLock { ($0.peek(shape), shape.isRow ? $0.peek(shape.kind) : nil) }
         let ofKind = kind?.bytes.map { min($0, PostgresClient.maxSharedBytes) }
+        let ofCaller = hasReadLargeRow(shape) ? max(kind?.bytes ?? 0, RowBudget.maxSmallBytes + 1) : nil
         return Expectation(
-            bytes: entry?.bytes ?? ofKind ?? Self.bytes(maxRows: maxRows, leadsToMore: leadsToMore),
+            bytes: entry?.bytes ?? ofCaller ?? ofKind ?? Self.bytes(maxRows: maxRows, leadsToMore: leadsToMore),
             isSlow: entry?.isSlow ?? isAside(shape),
             isUnknown: entry?.bytes == nil || entry?.slowUntil != nil)
+    }
+
+    private func hasReadLargeRow(_ shape: ReadShape) -> Bool {
+        guard shape.isRow, let origin = shape.origin else { return false }
+        return largeRowReads.withLock { $0.hasReadLarge(origin, at: .now) }
     }
 
     /// Whether unknown reads of the caller and class are expected to be slow or large, because a recent read was.
@@ -131,6 +137,38 @@ package final class ReadHistory: Sendable {
         }
         guard isSlow, !shape.isRow, let origin = shape.origin else { return }
         slowOrigins.withLock { _ = $0.set(.now.after(Self.memory), for: origin) }
+    }
+}
+
+/// The classes of which large rows were read by key within the last minute, and the callers who read them.
+///
+/// In such a class, a caller's reads by key use separate connections until one gives a small row, and for ten seconds
+/// after a large one. So a caller of ever new large rows doesn't keep others waiting on the shared connections.
+private struct LargeRowReads {
+    /// The time until which a class counts as one with large rows.
+    private var classes = BoundedTable<UInt64, MonotonicInstant>(capacity: 1024)
+    /// The time from which a caller's reads count as small.
+    private var callers = BoundedTable<ReadOrigin, MonotonicInstant>(capacity: 16 * 1024)
+
+    private static let (memory, caution) = (Duration.seconds(60), Duration.seconds(10))
+
+    func isBarred(_ origin: ReadOrigin, at now: MonotonicInstant) -> Bool {
+        guard let end = classes.peek(origin.className), end > now else { return false }
+        return callers.peek(origin) == nil || hasReadLarge(origin, at: now)
+    }
+
+    /// Whether the caller recently read a large row of the class.
+    func hasReadLarge(_ origin: ReadOrigin, at now: MonotonicInstant) -> Bool {
+        callers.peek(origin).map { $0 > now } ?? false
+    }
+
+    mutating func record(isLarge: Bool, _ origin: ReadOrigin, at now: MonotonicInstant) {
+        if isLarge {
+            classes.set(now.after(Self.memory), for: origin.className)
+            callers.set(now.after(Self.caution), for: origin)
+        } else if callers.peek(origin) == nil, classes.peek(origin.className) != nil {
+            callers.set(now, for: origin)
+        }
     }
 }
 
