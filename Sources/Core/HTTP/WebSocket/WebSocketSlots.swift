@@ -46,8 +46,7 @@ package final class WebSocketSlots: Sendable {
     private let share: Int
     private let handshakes: Gate
 
-    /// The pause after a handshake, as a multiple of its duration, and the maximum pause.
-    private static let (pauseFactor, maxPause) = (3, Duration.milliseconds(20))
+    private static let pauses = Duration.milliseconds(2)...Duration.milliseconds(20)
 
     /// - Parameters:
     ///   - limit: The number of slots.
@@ -58,8 +57,8 @@ package final class WebSocketSlots: Sendable {
         self.handshakes = Gate(capacity: handshakes)
     }
 
-    /// Runs a handshake when it is its turn, round robin by network. Each one is followed by a pause of three times its
-    /// duration, so that endless handshakes leave most of the event loops' time to requests.
+    /// Runs a handshake when it is its turn, round robin by network, and then pauses for three times its duration and at
+    /// least 2 ms. So endless handshakes leave most of the event loops' time to requests.
     ///
     /// - Throws: The errors of `body`, or `CancellationError` if the client disconnects while waiting.
     package func shakeHands<R: Sendable>(
@@ -68,7 +67,7 @@ package final class WebSocketSlots: Sendable {
         try await handshakes.enter(of: sender)
         let begin = ContinuousClock.now
         defer {
-            let pause = min((ContinuousClock.now - begin) * Self.pauseFactor, Self.maxPause)
+            let pause = min(max((ContinuousClock.now - begin) * 3, Self.pauses.lowerBound), Self.pauses.upperBound)
             eventLoop.scheduleTask(in: TimeAmount(pause)) { [handshakes] in handshakes.leave(of: sender) }
         }
         return try await body()

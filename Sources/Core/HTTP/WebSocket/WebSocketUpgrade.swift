@@ -50,18 +50,33 @@ struct WebSocketUpgrade {
         on connection: HTTPConnection, _ slots: WebSocketSlots, _ transferTimeout: TransferTimeout, _ drain: Drain
     ) async throws -> Int {
         let channel = connection.channel
+        // SwiftNIO's upgrader checks the request and computes the response to its key.
+        let upgrader = NIOWebSocketServerUpgrader(
+            shouldUpgrade: { channel, _ in channel.eventLoop.makeSucceededFuture([:]) },
+            upgradePipelineHandler: { channel, _ in channel.eventLoop.makeSucceededVoidFuture() })
+        let headers: HTTPHeaders
+        do {
+            headers = try await upgrader.buildUpgradeResponse(
+                channel: channel, upgradeRequest: head, initialResponseHeaders: [:]
+            ).get()
+        } catch {
+            _ = connection.write(Self.badRequest)
+            return 400
+        }
         let client = WebSocketClient(sender: handler.sender(of: request), isKnown: !handler.knowsClientsLater)
         connection.caller.sender = client.sender
-        let (frames, slot): (NIOAsyncChannel<WebSocketFrame, WebSocketFrame>, Int)
-        do {
-            (frames, slot) = try await slots.shakeHands(of: client.sender, on: channel.eventLoop) {
-                try await open(connection, client, slots, transferTimeout, drain)
-            }
-        } catch let refusal as Refusal {
-            _ = connection.write(refusal.answer)
-            return refusal.status
+        // During the drain, new clients must go to another server.
+        guard !drain.hasBegun, let slot = slots.acquire(channel, of: client.sender, isUnknown: !client.isKnown)
+        else {
+            _ = connection.write(Self.unavailable)
+            return 503
         }
         defer { slots.leave(slot) }
+        let frames = try await slots.shakeHands(of: client.sender, on: channel.eventLoop) {
+            try await channel.eventLoop.flatSubmit {
+                changeProtocol(of: connection, headers, client, transferTimeout)
+            }.get()
+        }
         try await frames.executeThenClose { inbound, outbound in
             let webSocket = WebSocketConnection(
                 request, frames: inbound, writer: outbound, channel: channel, transferTimeout: transferTimeout,
@@ -87,47 +102,6 @@ struct WebSocketUpgrade {
             }
         }
         return 101
-    }
-
-    /// Checks the request, takes a slot, and switches the connection to WebSocket.
-    ///
-    /// - Throws: ``Refusal``, or the error of the connection.
-    private func open(
-        _ connection: HTTPConnection, _ client: WebSocketClient, _ slots: WebSocketSlots,
-        _ transferTimeout: TransferTimeout, _ drain: Drain
-    ) async throws -> (NIOAsyncChannel<WebSocketFrame, WebSocketFrame>, slot: Int) {
-        let channel = connection.channel
-        // SwiftNIO's upgrader checks the request and computes the response to its key.
-        let upgrader = NIOWebSocketServerUpgrader(
-            shouldUpgrade: { channel, _ in channel.eventLoop.makeSucceededFuture([:]) },
-            upgradePipelineHandler: { channel, _ in channel.eventLoop.makeSucceededVoidFuture() })
-        let headers: HTTPHeaders
-        do {
-            headers = try await upgrader.buildUpgradeResponse(
-                channel: channel, upgradeRequest: head, initialResponseHeaders: [:]
-            ).get()
-        } catch {
-            throw Refusal(status: 400, answer: Self.badRequest)
-        }
-        // During the drain, new clients must go to another server.
-        guard !drain.hasBegun, let slot = slots.acquire(channel, of: client.sender, isUnknown: !client.isKnown)
-        else {
-            throw Refusal(status: 503, answer: Self.unavailable)
-        }
-        do {
-            let frames = try await channel.eventLoop.flatSubmit {
-                changeProtocol(of: connection, headers, client, transferTimeout)
-            }.get()
-            return (frames, slot)
-        } catch {
-            slots.leave(slot)
-            throw error
-        }
-    }
-
-    private struct Refusal: Error {
-        let status: Int
-        let answer: ByteBuffer
     }
 
     /// Removes HTTP from the pipeline before responding, since WebSocket begins with the next byte.
